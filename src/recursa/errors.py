@@ -1,0 +1,95 @@
+"""The exceptions of Recursa: one small family, so that ``except rc.RecursaError`` catches them all.
+
+Each message names the thing, what was expected and what came, the likely cause and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class RecursaError(Exception):
+    """Base of every exception that Recursa raises on purpose."""
+
+
+class ModelError(RecursaError, ValueError):
+    """A robot description cannot be used: malformed file, impossible structure, meaningless number.
+
+    The mistake is in the file or the calls that built the robot. ``line`` is the line in the XML text where that is
+    known, else ``None``.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, source: str | None = None) -> None:
+        where = source or ("<text>" if line is not None else "")
+        if line is not None:
+            where += f", line {line}"
+        super().__init__(f"{where}: {message}" if where else message)
+        self.line = line
+        self.source = source
+        self.reason = message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_model_error, (type(self), self.reason, self.line, self.source))
+
+
+def _rebuild_model_error(cls: type[ModelError], reason: str, line: int | None, source: str | None) -> ModelError:
+    return cls(reason, line=line, source=source)
+
+
+class ShapeError(RecursaError, ValueError):
+    """An array argument has the wrong shape; the message names it and gives both shapes."""
+
+
+class StateError(RecursaError, ValueError):
+    """A state is not a state: a quaternion far from unit length, or text where numbers belong."""
+
+
+class UnknownNameError(RecursaError, KeyError):
+    """A link, joint, frame, robot or option name that does not exist; the message proposes the nearest ones."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class SingularHingeError(RecursaError, ArithmeticError):
+    """A joint's hinge inertia D is not positive: the bodies outward of it have no inertia along its freedom."""
+
+
+class ModelWarning(UserWarning):
+    """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
+
+
+def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
+    """A sentence that helps to correct ``name``: near matches if there are any, else the first known names.
+
+    >>> did_you_mean("elbo", ["shoulder", "elbow"])
+    "Did you mean 'elbow'?"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)
+    if near:
+        return "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+    if not names:
+        return "There are none."
+    return "There are: " + shortened(names) + "."
+
+
+def shortened(names: Sequence[str], *, limit: int = 8) -> str:
+    """The first names of a list, comma separated, with the number left out.
+
+    >>> shortened(["a", "b", "c"], limit=2)
+    'a, b, ... (1 more)'
+    """
+    listed = ", ".join(names[:limit])
+    return listed if len(names) <= limit else f"{listed}, ... ({len(names) - limit} more)"
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str], *, owner: str = "") -> UnknownNameError:
+    """The error for a name that does not exist, with a proposal.
+
+    >>> print(unknown_name("joint", "elbo", ["elbow"], owner="robot 'arm6'"))
+    no joint 'elbo' in robot 'arm6'. Did you mean 'elbow'?
+    """
+    inside = f" in {owner}" if owner else ""
+    return UnknownNameError(f"no {kind} '{name}'{inside}. {did_you_mean(str(name), known)}")

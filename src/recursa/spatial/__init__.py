@@ -1,0 +1,34 @@
+"""Vectors, rotations, transforms and inertias over any scalar; knows no robots.
+
+The types are named tuples of components, and a component may be a float, a NumPy array (a whole batch at once), a
+counted number or a symbol. See ``docs/conventions.md`` for the sense of every map.
+"""
+
+from recursa.spatial.counting import Counted, Counter, Counts
+from recursa.spatial.inertia import ArticulatedInertia, Mat3, RigidInertia
+from recursa.spatial.rotation import Quaternion, Rotation
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Screw, ScrewPair, Transform, dh_transform, log_of
+from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+
+__all__ = [
+    "ArticulatedInertia",
+    "Counted",
+    "Counter",
+    "Counts",
+    "Force",
+    "Mat3",
+    "Motion",
+    "Quaternion",
+    "RigidInertia",
+    "Rotation",
+    "Scalar",
+    "Screw",
+    "ScrewPair",
+    "SymMat3",
+    "Transform",
+    "Vec3",
+    "dh_transform",
+    "log_of",
+]

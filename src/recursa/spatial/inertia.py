@@ -1,0 +1,226 @@
+"""Rigid and articulated spatial inertias by their 10 and 21 numbers; no 6x6 array is ever formed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from recursa.spatial.rotation import Rotation
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+
+
+class RigidInertia(NamedTuple):
+    """Spatial inertia of a rigid body about a frame's origin, in that frame's axes.
+
+        M = [[ I,  ~h ], [ -~h, m 1 ]]        h = m c (first moment), I about the origin
+
+    Rodriguez & Kreutz-Delgado, section II; ``c`` is the mass centre.
+
+    >>> rod = RigidInertia.from_com(2.0, Vec3(0.5, 0.0, 0.0), SymMat3.diagonal(0.0, 0.1, 0.1))
+    >>> rod.moment.zz                        # 0.1 + 2 * 0.5^2
+    0.6
+    """
+
+    mass: Scalar
+    first: Vec3
+    moment: SymMat3
+
+    __array_ufunc__ = None
+
+    @staticmethod
+    def zero() -> RigidInertia:
+        """No mass."""
+        return RigidInertia(0.0, ZERO, SYM_ZERO)
+
+    @staticmethod
+    def from_com(mass: Scalar, com: Vec3, inertia: SymMat3) -> RigidInertia:
+        """From the mass, the centre of mass and the inertia tensor about the centre of mass (4.3.8)."""
+        first = com * mass
+        return RigidInertia(mass, first, inertia + _steiner(com, first))
+
+    def com(self) -> Vec3:
+        """Centre of mass; undefined (division by zero) for a massless body."""
+        return self.first * (1.0 / self.mass)
+
+    def moment_about_com(self) -> SymMat3:
+        """Inertia tensor about the centre of mass; for a massless body the tensor as it stands."""
+        if isinstance(self.mass, float) and self.mass == 0.0:
+            return self.moment
+        return self.moment - _steiner(self.com(), self.first)
+
+    def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]
+        return RigidInertia(self.mass + other.mass, self.first + other.first, self.moment + other.moment)
+
+    def __matmul__(self, motion: Motion) -> Force:
+        """Momentum of a motion: ``(I w + h x v, m v - h x w)``, 24 mul 18 add."""
+        w, v = motion
+        return Force(self.moment @ w + self.first.cross(v), v * self.mass - self.first.cross(w))
+
+    def rotated(self, rotation: Rotation) -> RigidInertia:
+        """The same body in other axes through the same origin."""
+        return RigidInertia(self.mass, rotation @ self.first, rotation.symmetric(self.moment))
+
+    def shifted(self, offset: Vec3) -> RigidInertia:
+        """The same body about an origin from which the present one lies at ``offset``, 12 mul 18 add.
+
+        ``I' = I + 2 (h.r) 1 - h r^T - r h^T + m (r.r 1 - r r^T)``, arranged over ``h + h'`` with ``h' = h + m r``.
+        """
+        h, r = self.first, offset
+        moved = h + r * self.mass
+        sx, sy, sz = r.x * (h.x + moved.x), r.y * (h.y + moved.y), r.z * (h.z + moved.z)
+        i = self.moment
+        return RigidInertia(
+            self.mass,
+            moved,
+            SymMat3(
+                i.xx + (sy + sz),
+                i.yy + (sx + sz),
+                i.zz + (sx + sy),
+                i.xy - (moved.x * r.y + r.x * h.y),
+                i.xz - (moved.x * r.z + r.x * h.z),
+                i.yz - (moved.y * r.z + r.y * h.z),
+            ),
+        )
+
+    def components(self) -> tuple[Scalar, ...]:
+        """(m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz), the order of the regressor."""
+        i = self.moment
+        return (self.mass, *self.first, i.xx, i.xy, i.yy, i.xz, i.yz, i.zz)
+
+
+def _steiner(com: Vec3, first: Vec3) -> SymMat3:
+    """``m (c.c 1 - c c^T)`` from c and m c."""
+    x, y, z = com.x * first.x, com.y * first.y, com.z * first.z
+    return SymMat3(y + z, x + z, x + y, -(com.x * first.y), -(com.x * first.z), -(com.y * first.z))
+
+
+class Mat3(NamedTuple):
+    """A general 3x3 matrix by rows of vectors: the coupling block of an articulated inertia."""
+
+    x: Vec3
+    y: Vec3
+    z: Vec3
+
+    __array_ufunc__ = None
+
+    @staticmethod
+    def zero() -> Mat3:
+        """The zero matrix."""
+        return Mat3(ZERO, ZERO, ZERO)
+
+    @staticmethod
+    def skew(u: Vec3) -> Mat3:
+        """``~u``, so that ``skew(u) @ v`` is ``u x v``."""
+        return Mat3(Vec3(0.0, -u.z, u.y), Vec3(u.z, 0.0, -u.x), Vec3(-u.y, u.x, 0.0))
+
+    @staticmethod
+    def dyad(u: Vec3, v: Vec3) -> Mat3:
+        """``u v^T``."""
+        return Mat3(v * u.x, v * u.y, v * u.z)
+
+    def __add__(self, other: Mat3) -> Mat3:  # type: ignore[override]
+        return Mat3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Mat3) -> Mat3:
+        return Mat3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    @property
+    def T(self) -> Mat3:
+        """Transpose."""
+        return Mat3(
+            Vec3(self.x.x, self.y.x, self.z.x), Vec3(self.x.y, self.y.y, self.z.y), Vec3(self.x.z, self.y.z, self.z.z)
+        )
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        return Vec3(self.x.dot(v), self.y.dot(v), self.z.dot(v))
+
+    def transpose_times(self, v: Vec3) -> Vec3:
+        """``A^T v``."""
+        return self.x * v.x + self.y * v.y + self.z * v.z
+
+    def rotated(self, rotation: Rotation) -> Mat3:
+        """``R A R^T``."""
+        half = Mat3(rotation @ self.x, rotation @ self.y, rotation @ self.z).T  # (A R^T)^T rows -> columns of A R^T
+        return Mat3(rotation @ half.x, rotation @ half.y, rotation @ half.z).T
+
+    def cross_columns(self, r: Vec3) -> Mat3:
+        """``~r A``: r x each column."""
+        a, b, c = self
+        return Mat3(c * r.y - b * r.z, a * r.z - c * r.x, b * r.x - a * r.y)
+
+
+class ArticulatedInertia(NamedTuple):
+    """Articulated-body inertia: the symmetric 6x6 matrix ``[[I, C], [C^T, Q]]`` by its 21 numbers.
+
+    The P of Rodriguez & Kreutz-Delgado (34)-(36). ``I`` moment block, ``C`` coupling (``~h`` for a rigid body), ``Q``
+    mass block.
+    """
+
+    moment: SymMat3
+    coupling: Mat3
+    mass: SymMat3
+
+    __array_ufunc__ = None
+
+    @staticmethod
+    def zero() -> ArticulatedInertia:
+        """No inertia."""
+        return ArticulatedInertia(SYM_ZERO, Mat3.zero(), SYM_ZERO)
+
+    @staticmethod
+    def from_rigid(rigid: RigidInertia) -> ArticulatedInertia:
+        """A rigid body as an articulated one."""
+        m = rigid.mass
+        return ArticulatedInertia(rigid.moment, Mat3.skew(rigid.first), SymMat3.diagonal(m, m, m))
+
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
+        return ArticulatedInertia(
+            self.moment + other.moment, self.coupling + other.coupling, self.mass + other.mass
+        )
+
+    def __matmul__(self, motion: Motion) -> Force:
+        """``P m``: 36 mul 30 add."""
+        w, v = motion
+        return Force(
+            self.moment @ w + self.coupling @ v,
+            self.coupling.transpose_times(w) + self.mass @ v,
+        )
+
+    def minus_dyad(self, u: Force, weighted: Force) -> ArticulatedInertia:
+        """``P - u g^T`` where ``g`` is a multiple of ``u`` (so the result is symmetric): the step P+ = P - U D^-1 U^T."""
+        return ArticulatedInertia(
+            self.moment - _symmetric_dyad(u.moment, weighted.moment),
+            self.coupling - Mat3.dyad(u.moment, weighted.force),
+            self.mass - _symmetric_dyad(u.force, weighted.force),
+        )
+
+    def rotated(self, rotation: Rotation) -> ArticulatedInertia:
+        """The same inertia in other axes through the same origin."""
+        return ArticulatedInertia(
+            rotation.symmetric(self.moment), self.coupling.rotated(rotation), rotation.symmetric(self.mass)
+        )
+
+    def shifted(self, offset: Vec3) -> ArticulatedInertia:
+        """About an origin from which the present one lies at ``offset`` r: ``phi P phi^T`` with phi = [[1, ~r], [0, 1]].
+
+        ``C' = C + ~r Q`` and ``I' = I + ~r C^T + (~r C^T)^T + ~r Q ~r^T = I + ~r C^T + (~r C'^T)^T``.
+        """
+        r = offset
+        coupling = self.coupling + Mat3(*self.mass.rows()).cross_columns(r)
+        a, b = self.coupling.T.cross_columns(r), coupling.T.cross_columns(r)
+        i = self.moment
+        moment = SymMat3(
+            i.xx + (a.x.x + b.x.x),
+            i.yy + (a.y.y + b.y.y),
+            i.zz + (a.z.z + b.z.z),
+            i.xy + (a.x.y + b.y.x),
+            i.xz + (a.x.z + b.z.x),
+            i.yz + (a.y.z + b.z.y),
+        )
+        return ArticulatedInertia(moment, coupling, self.mass)
+
+
+def _symmetric_dyad(u: Vec3, v: Vec3) -> SymMat3:
+    """``u v^T`` for parallel u and v."""
+    return SymMat3(u.x * v.x, u.y * v.y, u.z * v.z, u.x * v.y, u.x * v.z, u.y * v.z)

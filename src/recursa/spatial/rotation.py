@@ -1,0 +1,300 @@
+"""Rotations: matrices, quaternions, roll-pitch-yaw, axis and angle.
+
+The sense is the same everywhere: a rotation takes **body components to reference components**, ``v = R v'``
+(Balafoutis & Patel 4.2.16). Quaternions are (x, y, z, w). Roll-pitch-yaw is URDF's: ``Rz(yaw) Ry(pitch) Rx(roll)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, overload
+
+from recursa.spatial.scalars import Scalar, atan2, cos, cosc, sin, sinc, sqrt, where
+from recursa.spatial.vec3 import SymMat3, Vec3
+
+
+class Rotation(NamedTuple):
+    """A 3x3 rotation matrix by its nine entries, row by row.
+
+    >>> Rotation.from_axis_angle(Vec3(0.0, 0.0, 1.0), math.pi / 2).snapped() @ Vec3(1.0, 0.0, 0.0)
+    Vec3(x=0.0, y=1.0, z=0.0)
+    """
+
+    xx: Scalar
+    xy: Scalar
+    xz: Scalar
+    yx: Scalar
+    yy: Scalar
+    yz: Scalar
+    zx: Scalar
+    zy: Scalar
+    zz: Scalar
+
+    __array_ufunc__ = None
+
+    # ---- making one ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def identity() -> Rotation:
+        """No rotation."""
+        return IDENTITY
+
+    @staticmethod
+    def from_rows(rows: Sequence[Sequence[Scalar]]) -> Rotation:
+        """From three rows of three entries."""
+        (a, b, c), (d, e, f), (g, h, i) = rows
+        return Rotation(a, b, c, d, e, f, g, h, i)
+
+    @staticmethod
+    def from_axis_angle(axis: Vec3, angle: Scalar) -> Rotation:
+        """Rotation by ``angle`` about the unit vector ``axis`` (Rodrigues)."""
+        return Rotation.from_axis_cos_sin(axis, cos(angle), sin(angle))
+
+    @staticmethod
+    def from_axis_cos_sin(axis: Vec3, c: Scalar, s: Scalar) -> Rotation:
+        """As :meth:`from_axis_angle`, from the cosine and sine of the angle."""
+        t = 1.0 - c
+        x, y, z = axis
+        tx, ty, tz = t * x, t * y, t * z
+        sx, sy, sz = s * x, s * y, s * z
+        txy, txz, tyz = tx * y, tx * z, ty * z
+        return Rotation(c + tx * x, txy - sz, txz + sy, txy + sz, c + ty * y, tyz - sx, txz - sy, tyz + sx, c + tz * z)
+
+    @staticmethod
+    def exp(vector: Vec3) -> Rotation:
+        """Rotation by the angle ``|vector|`` about its direction; smooth at zero."""
+        x2 = vector.norm_squared()
+        a, b = sinc(x2), cosc(x2)
+        x, y, z = vector
+        bxy, bxz, byz = b * x * y, b * x * z, b * y * z
+        ax, ay, az = a * x, a * y, a * z
+        return Rotation(
+            1.0 - b * (y * y + z * z), bxy - az, bxz + ay,
+            bxy + az, 1.0 - b * (x * x + z * z), byz - ax,
+            bxz - ay, byz + ax, 1.0 - b * (x * x + y * y),
+        )  # fmt: skip
+
+    @staticmethod
+    def from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Rotation:
+        """``Rz(yaw) Ry(pitch) Rx(roll)``, as URDF defines it."""
+        cr, sr, cp, sp, cy, sy = cos(roll), sin(roll), cos(pitch), sin(pitch), cos(yaw), sin(yaw)
+        cysp, sysp = cy * sp, sy * sp
+        return Rotation(
+            cy * cp, cysp * sr - sy * cr, cysp * cr + sy * sr,
+            sy * cp, sysp * sr + cy * cr, sysp * cr - cy * sr,
+            -sp, cp * sr, cp * cr,
+        )  # fmt: skip
+
+    @staticmethod
+    def from_quaternion(q: Quaternion) -> Rotation:
+        """From a quaternion of any non-zero length: it is normalised on the way, without a square root."""
+        x, y, z, w = q
+        s = 2.0 / q.norm_squared()
+        sx, sy, sz = s * x, s * y, s * z
+        xx, yy, zz = sx * x, sy * y, sz * z
+        xy, xz, yz = sx * y, sx * z, sy * z
+        wx, wy, wz = sx * w, sy * w, sz * w
+        return Rotation(
+            1.0 - (yy + zz), xy - wz, xz + wy,
+            xy + wz, 1.0 - (xx + zz), yz - wx,
+            xz - wy, yz + wx, 1.0 - (xx + yy),
+        )  # fmt: skip
+
+    @staticmethod
+    def z_to(axis: Vec3) -> Rotation:
+        """The shortest rotation that takes the z axis to the unit vector ``axis`` (plain floats).
+
+        For ``axis = -z`` every half turn is as short; the one about x is taken.
+        """
+        x, y, z = (float(c) for c in axis)
+        if z < -1.0 + 1e-12:
+            return Rotation(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
+        k = 1.0 / (1.0 + z)
+        return Rotation(1.0 - k * x * x, -k * x * y, x, -k * x * y, 1.0 - k * y * y, y, -x, -y, z)
+
+    # ---- taking it apart -------------------------------------------------------------------------------------------
+
+    def log(self) -> Vec3:
+        """The rotation vector, of length in [0, pi]; accurate near 0 and near pi. Inverse of :meth:`exp`."""
+        return self.quaternion().log()
+
+    def quaternion(self) -> Quaternion:
+        """The unit quaternion with w >= 0."""
+        # four candidates 4 q_i q; the one whose own component is largest is exact enough (Shepperd)
+        tx = 1.0 + self.xx - self.yy - self.zz
+        ty = 1.0 - self.xx + self.yy - self.zz
+        tz = 1.0 - self.xx - self.yy + self.zz
+        tw = 1.0 + self.xx + self.yy + self.zz
+        a, b, c = self.zy - self.yz, self.xz - self.zx, self.yx - self.xy
+        d, e, f = self.xy + self.yx, self.xz + self.zx, self.yz + self.zy
+        best = Quaternion(a, b, c, tw)
+        largest = tw
+        for t, candidate in (
+            (tx, Quaternion(tx, d, e, a)),
+            (ty, Quaternion(d, ty, f, b)),
+            (tz, Quaternion(e, f, tz, c)),
+        ):
+            better = t > largest
+            best = Quaternion(*(where(better, new, old) for new, old in zip(candidate, best, strict=True)))
+            largest = where(better, t, largest)
+        sign = where(best.w < 0.0, -1.0, 1.0)
+        return best.scaled(sign / sqrt(best.norm_squared()))
+
+    def rpy(self) -> tuple[Scalar, Scalar, Scalar]:
+        """Roll, pitch, yaw; at pitch = +-90 degrees, where they are not unique, roll is 0."""
+        cp2 = self.xx * self.xx + self.yx * self.yx
+        locked = cp2 < 1e-24
+        pitch = atan2(-self.zx, sqrt(cp2))
+        roll = where(locked, 0.0, atan2(self.zy, self.zz))
+        yaw = where(locked, atan2(-self.xy, self.yy), atan2(self.yx, self.xx))
+        return roll, pitch, yaw
+
+    # ---- using it --------------------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Rotation:
+        """Transpose, which is the inverse."""
+        return Rotation(self.xx, self.yx, self.zx, self.xy, self.yy, self.zy, self.xz, self.yz, self.zz)
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Rotation) -> Rotation: ...
+    def __matmul__(self, other: Vec3 | Rotation) -> Vec3 | Rotation:
+        """Rotate a vector (9 mul 6 add) or compose two rotations (27 mul 18 add)."""
+        if isinstance(other, Vec3):
+            x, y, z = other
+            return Vec3(
+                self.xx * x + self.xy * y + self.xz * z,
+                self.yx * x + self.yy * y + self.yz * z,
+                self.zx * x + self.zy * y + self.zz * z,
+            )
+        a, b, c = (self @ column for column in other.columns())
+        return Rotation(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
+
+    def inverse_times(self, v: Vec3) -> Vec3:
+        """``R^T v``: reference components to body components."""
+        x, y, z = v
+        return Vec3(
+            self.xx * x + self.yx * y + self.zx * z,
+            self.xy * x + self.yy * y + self.zy * z,
+            self.xz * x + self.yz * y + self.zz * z,
+        )
+
+    def symmetric(self, a: SymMat3) -> SymMat3:
+        """``R A R^T`` of a symmetric matrix, 31 mul 28 add.
+
+        ``A - A_zz 1`` has a zero corner, and the trace gives the last diagonal entry.
+        """
+        axx, ayy = a.xx - a.zz, a.yy - a.zz
+        r1, r2, r3 = self.rows()
+        y1 = Vec3(
+            r1.x * axx + r1.y * a.xy + r1.z * a.xz,
+            r1.x * a.xy + r1.y * ayy + r1.z * a.yz,
+            r1.x * a.xz + r1.y * a.yz,
+        )
+        y2 = Vec3(
+            r2.x * axx + r2.y * a.xy + r2.z * a.xz,
+            r2.x * a.xy + r2.y * ayy + r2.z * a.yz,
+            r2.x * a.xz + r2.y * a.yz,
+        )
+        sxx, syy = y1.dot(r1), y2.dot(r2)
+        szz = axx + ayy - sxx - syy
+        return SymMat3(sxx + a.zz, syy + a.zz, szz + a.zz, y1.dot(r2), y1.dot(r3), y2.dot(r3))
+
+    def rows(self) -> tuple[Vec3, Vec3, Vec3]:
+        """The rows of the matrix."""
+        return Vec3(*self[0:3]), Vec3(*self[3:6]), Vec3(*self[6:9])
+
+    def columns(self) -> tuple[Vec3, Vec3, Vec3]:
+        """The columns: the body's axes in reference components."""
+        return Vec3(*self[0::3]), Vec3(*self[1::3]), Vec3(*self[2::3])
+
+    def snapped(self, tolerance: float = 1e-15) -> Rotation:
+        """Plain floats with entries within ``tolerance`` of 0, 1 or -1 made exact, so that right angles cost nothing.
+
+        cos(pi/2) in floating point is 6e-17; a specialised kernel would carry it along for ever.
+        """
+        return Rotation(*(_snap(float(e), tolerance) for e in self))
+
+
+def _snap(entry: float, tolerance: float) -> float:
+    for exact in (0.0, 1.0, -1.0):
+        if abs(entry - exact) <= tolerance:
+            return exact
+    return entry
+
+
+IDENTITY = Rotation(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+class Quaternion(NamedTuple):
+    """A quaternion (x, y, z, w); unit length where it stands for a rotation.
+
+    >>> Quaternion.exp(Vec3(0.0, 0.0, math.pi)).scaled(1.0).w < 1e-15
+    True
+    """
+
+    x: Scalar
+    y: Scalar
+    z: Scalar
+    w: Scalar
+
+    __array_ufunc__ = None
+
+    @staticmethod
+    def identity() -> Quaternion:
+        """No rotation."""
+        return Quaternion(0.0, 0.0, 0.0, 1.0)
+
+    @staticmethod
+    def exp(vector: Vec3) -> Quaternion:
+        """The rotation by ``|vector|`` about its direction."""
+        x2 = 0.25 * vector.norm_squared()
+        half = 0.5 * sinc(x2)
+        return Quaternion(half * vector.x, half * vector.y, half * vector.z, 1.0 - x2 * cosc(x2))
+
+    def log(self) -> Vec3:
+        """The rotation vector of length at most pi; the quaternion is taken as of unit length."""
+        sign = where(self.w < 0.0, -1.0, 1.0)
+        s2 = self.x * self.x + self.y * self.y + self.z * self.z
+        small = s2 < 1e-30  # there atan2(s, w)/s is 1/w to rounding
+        s = sqrt(where(small, 1.0, s2))
+        factor = where(small, 2.0 / (sign * self.w), 2.0 * atan2(s, sign * self.w) / s)
+        return Vec3(self.x, self.y, self.z) * (sign * factor)
+
+    def __matmul__(self, other: Quaternion) -> Quaternion:
+        """The rotation ``self`` after ``other``, as matrices multiply."""
+        a, b, c, w = self
+        x, y, z, v = other
+        return Quaternion(
+            w * x + a * v + b * z - c * y,
+            w * y - a * z + b * v + c * x,
+            w * z + a * y - b * x + c * v,
+            w * v - a * x - b * y - c * z,
+        )
+
+    def conjugate(self) -> Quaternion:
+        """The inverse of a unit quaternion."""
+        return Quaternion(-self.x, -self.y, -self.z, self.w)
+
+    def norm_squared(self) -> Scalar:
+        """Sum of the squares."""
+        return self.x * self.x + self.y * self.y + self.z * self.z + self.w * self.w
+
+    def scaled(self, factor: Scalar) -> Quaternion:
+        """Every component times ``factor``."""
+        return Quaternion(self.x * factor, self.y * factor, self.z * factor, self.w * factor)
+
+    def normalized(self) -> Quaternion:
+        """The quaternion of unit length in the same direction."""
+        return self.scaled(1.0 / sqrt(self.norm_squared()))
+
+
+
+
+def rotation_about(index: int, angle: float) -> Rotation:
+    """Rotation of plain floats about a coordinate axis, right angles exact. ``index`` 0, 1, 2 is x, y, z."""
+    axis = Vec3(*(1.0 if i == index else 0.0 for i in range(3)))
+    return Rotation.from_axis_cos_sin(axis, math.cos(angle), math.sin(angle)).snapped()

@@ -1,0 +1,143 @@
+"""Functions of one number that work on every kind of scalar.
+
+A *scalar* is anything with ``+ - * /``: a Python float, a NumPy array (then every operation acts on a whole batch), a
+:class:`~recursa.spatial.counting.Counted` number, a SymPy or CasADi symbol. Algorithms use these functions and never
+``math`` or ``numpy`` directly, so that they are written once.
+
+Floats go through NumPy's functions too: a single state and the same state inside a batch then give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Scalar: TypeAlias = Any
+"""A float, an array of floats, a counted, traced or symbolic number."""
+
+
+def _apply(name: str, ufunc: np.ufunc, x: Scalar) -> Scalar:
+    if isinstance(x, float | int):
+        return float(ufunc(float(x)))
+    if isinstance(x, np.ndarray | np.generic | complex):
+        return ufunc(x)
+    method = getattr(x, name, None)
+    if method is not None:
+        return method()
+    return getattr(_symbolic_module(x), name)(x)
+
+
+def _symbolic_module(x: Scalar) -> Any:
+    """The already imported library (sympy, casadi) that a foreign symbol belongs to."""
+    home = type(x).__module__.partition(".")[0]
+    module = sys.modules.get(home)
+    if module is None or not hasattr(module, "sin"):
+        raise TypeError(f"cannot take functions of {type(x).__name__!r} objects: not a number, array or known symbol")
+    return module
+
+
+def sin(x: Scalar) -> Scalar:
+    """Sine of any scalar, in radians."""
+    return _apply("sin", np.sin, x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Cosine of any scalar, in radians."""
+    return _apply("cos", np.cos, x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Square root of any scalar; nan for a negative number."""
+    return _apply("sqrt", np.sqrt, x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y), in (-pi, pi]."""
+    if isinstance(y, float | int) and isinstance(x, float | int):
+        return float(np.arctan2(float(y), float(x)))
+    for value in (y, x):
+        if not isinstance(value, np.ndarray | np.generic | float | int):
+            method = getattr(value, "atan2", None)
+            return method(y, x) if method is not None else _symbolic_module(value).atan2(y, x)
+    return np.arctan2(y, x)
+
+
+def where(condition: Any, if_true: Scalar, if_false: Scalar) -> Scalar:
+    """``if_true`` where the condition holds, else ``if_false``; both sides are evaluated by the caller."""
+    if isinstance(condition, bool | np.bool_):
+        return if_true if condition else if_false
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, if_true, if_false)
+    module = _symbolic_module(condition)
+    if hasattr(module, "Piecewise"):
+        return module.Piecewise((if_true, condition), (if_false, True))
+    return module.if_else(condition, if_true, if_false)
+
+
+def _polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
+    """``c0 + c1 x + c2 x^2 + ...`` by Horner's rule."""
+    total = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = c + x * total
+    return total
+
+
+def _select_small(x2: Scalar, near: float, series: tuple[float, ...], closed: Any) -> Scalar:
+    """The series where x2 < near, else ``closed(x2 with the small entries replaced by 1)``: never 0/0."""
+    small = x2 < near
+    return where(small, _polynomial(x2, series), closed(where(small, 1.0, x2)))
+
+
+def _alternating_factorials(first: int, terms: int) -> tuple[float, ...]:
+    """1/first!, -1/(first+2)!, 1/(first+4)!, ..."""
+    return tuple((-1) ** k / math.factorial(first + 2 * k) for k in range(terms))
+
+
+# The even functions of an angle that exp and log need, as functions of x2 = angle^2 so that no root of zero is taken.
+# Each switches to its Taylor series where cancellation would cost digits.
+_SINC = _alternating_factorials(1, 5)
+_SINC3 = _alternating_factorials(3, 9)
+# |B_2n|/(2n)! with the Bernoulli numbers, n = 1, 2, ...: the series of (1 - (x/2) cot(x/2))/x^2 in x^2
+_HALF_COTANGENT = (
+    0.08333333333333333, 0.001388888888888889, 3.306878306878307e-05, 8.267195767195768e-07,
+    2.08767569878681e-08, 5.284190138687493e-10, 1.3382536530684679e-11, 3.3896802963225827e-13,
+    8.586062056277845e-15, 2.174868698558062e-16,
+)
+
+
+def sinc(x2: Scalar) -> Scalar:
+    """sin(x)/x from x^2."""
+
+    def closed(y2: Scalar) -> Scalar:
+        y = sqrt(y2)
+        return sin(y) / y
+
+    return _select_small(x2, 1e-2, _SINC, closed)
+
+
+def cosc(x2: Scalar) -> Scalar:
+    """(1 - cos x)/x^2 from x^2."""
+    half = sinc(0.25 * x2)  # 1 - cos x = 2 sin^2(x/2): no cancellation at any x
+    return 0.5 * half * half
+
+
+def sinc3(x2: Scalar) -> Scalar:
+    """(x - sin x)/x^3 from x^2."""
+
+    def closed(y2: Scalar) -> Scalar:
+        y = sqrt(y2)
+        return (y - sin(y)) / (y2 * y)
+
+    return _select_small(x2, 1.0, _SINC3, closed)
+
+
+def half_cotangent(x2: Scalar) -> Scalar:
+    """(1 - (x/2) cot(x/2))/x^2 from x^2, the coefficient of the inverse left Jacobian; finite for |x| < 2 pi."""
+
+    def closed(y2: Scalar) -> Scalar:
+        return (1.0 - 0.5 * sinc(y2) / cosc(y2)) / y2
+
+    return _select_small(x2, 1.0, _HALF_COTANGENT, closed)
