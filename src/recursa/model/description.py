@@ -1,0 +1,95 @@
+"""Plain records of what a file, a table or a builder said, before anything is checked or merged.
+
+Every reader (URDF, Denavit-Hartenberg table, builder) fills in these records; :func:`recursa.model.assemble.assemble`
+turns them into a :class:`~recursa.model.model.Model`. Lines of the source file travel along for messages and do not
+count when two descriptions are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+
+JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free", "fixed"]
+JOINT_TYPES: tuple[str, ...] = get_args(JointType)
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A tie ``q = multiplier * q[joint] + offset``."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """One visual or collision shape, as far as the doctor needs it. Mesh files are never opened.
+
+    ``origin`` is the shape's origin in link coordinates; ``radius`` the distance from there to its farthest point,
+    ``None`` where only the mesh file would tell.
+    """
+
+    shape: str
+    origin: Vec3 = ZERO
+    radius: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRecord:
+    """A link or a named frame.
+
+    ``inertia`` is about the centre of mass, in link axes. ``inertial`` tells whether the source gave mass data at all;
+    ``frame`` marks a named frame, which has none by nature.
+    """
+
+    name: str
+    mass: float = 0.0
+    com: Vec3 = ZERO
+    inertia: SymMat3 = SYM_ZERO
+    inertial: bool = False
+    frame: bool = False
+    geometry: tuple[Geometry, ...] = ()
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JointRecord:
+    """A joint from a parent link to a child link.
+
+    The child link's frame stands at ``placement * motion(q) * after`` in the parent link's frame. ``after`` is the
+    identity except in standard Denavit-Hartenberg tables, whose link frames sit at the far end of the link. ``axis``
+    is as given, unit or not, in the joint's frame. ``armature``, ``damping`` and ``friction`` have one entry per freedom.
+    """
+
+    name: str
+    kind: JointType
+    parent: str
+    child: str
+    placement: Transform = IDENTITY_TRANSFORM
+    after: Transform = IDENTITY_TRANSFORM
+    axis: Vec3 = Vec3(1.0, 0.0, 0.0)
+    pitch: float = 0.0
+    armature: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    friction: tuple[float, ...] = ()
+    limits: tuple[float, float] | None = None
+    effort: float | None = None
+    velocity: float | None = None
+    mimic: Mimic | None = None
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A robot as its source tells it: links and joints in the order of declaration."""
+
+    name: str
+    links: tuple[LinkRecord, ...]
+    joints: tuple[JointRecord, ...]
+    source: str | None = field(default=None, compare=False)
+    provenance: str = field(default="", compare=False)

@@ -1,0 +1,267 @@
+"""The joint kinds: what each does to frames, velocities and forces, over any scalar.
+
+A kind is a stateless object; the constants of one joint (axis, pitch, plane) come with the call, so that a traced or
+counted joint runs through the same code. Conventions of q and v are those of ``docs/conventions.md``. For every kind
+the hinge map H* (columns: motions per unit speed) is constant in the moving frame, therefore the bias acceleration is
+``a = crm(V) H* v`` throughout (body derivative; notes to Rodriguez & Kreutz-Delgado (6)-(9)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt
+from recursa.spatial.transform import Transform, log_of
+from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+
+
+class Hinge(NamedTuple):
+    """The constants of one joint: unit axis, pitch (helical, m/rad), and the rotation from z to the axis (planar)."""
+
+    axis: Vec3
+    pitch: Scalar = 0.0
+    plane: Rotation = IDENTITY
+
+
+class JointKind:
+    """What a joint kind must say. ``nq`` coordinates, ``nv`` speeds."""
+
+    name: ClassVar[str]
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    angular: ClassVar[tuple[bool, ...]] = (True,)  # per freedom: rotation (rad) or translation (m)
+    quaternion: ClassVar[int | None] = None  # where in q the quaternion starts
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        """Pose of the moving frame in the joint's fixed frame."""
+        raise NotImplementedError
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        """H*: the motion of the moving frame per unit of each speed, in moving axes."""
+        raise NotImplementedError
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        """``H* v``."""
+        raise NotImplementedError
+
+    def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
+        """``H f``: the generalised force that a force at the moving frame means."""
+        return tuple(column.dot(force) for column in self.columns(hinge))
+
+    def neutral(self) -> tuple[float, ...]:
+        """The coordinates at which moving and fixed frame coincide."""
+        return (0.0,) * self.nq
+
+    def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """``q`` composed with ``exp(dv)``."""
+        return tuple(a + b for a, b in zip(q, dv, strict=True))
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The dv with ``integrate(q0, dv) = q1``."""
+        return tuple(b - a for a, b in zip(q0, q1, strict=True))
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        """Coordinates within the limits, or anywhere sensible."""
+        low, high = sorted(limits) if limits is not None else (-math.pi, math.pi)
+        if not math.isfinite(high - low):
+            low, high = -math.pi, math.pi
+        return (float(rng.uniform(low, high)),)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (KINDS.__getitem__, (self.name,))
+
+
+class Revolute(JointKind):
+    """Rotation about the axis; q in radians. ``continuous`` differs only in having no limits."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(Rotation.from_axis_angle(hinge.axis, q[0]), ZERO)
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return (Motion(hinge.axis, ZERO),)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        return Motion(hinge.axis * v[0], ZERO)
+
+
+class Prismatic(JointKind):
+    """Translation along the axis; q in metres."""
+
+    name = "prismatic"
+    angular = (False,)
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(IDENTITY, hinge.axis * q[0])
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return (Motion(ZERO, hinge.axis),)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        return Motion(ZERO, hinge.axis * v[0])
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return super().random(rng, limits if limits is not None else (-1.0, 1.0))
+
+
+class Helical(JointKind):
+    """A screw: rotation by q and translation by ``pitch * q`` (metres per radian)."""
+
+    name = "helical"
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(Rotation.from_axis_angle(hinge.axis, q[0]), hinge.axis * (hinge.pitch * q[0]))
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return (Motion(hinge.axis, hinge.axis * hinge.pitch),)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        turn = hinge.axis * v[0]
+        return Motion(turn, turn * hinge.pitch)
+
+
+_UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+
+
+class Spherical(JointKind):
+    """Ball joint: q a quaternion (x, y, z, w), v the angular velocity in child axes."""
+
+    name = "spherical"
+    nq, nv = 4, 3
+    angular = (True, True, True)
+    quaternion = 0
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(Rotation.from_quaternion(Quaternion(*q)), ZERO)
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return tuple(Motion(e, ZERO) for e in _UNIT)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        return Motion(Vec3(*v), ZERO)
+
+    def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
+        return tuple(force.moment)
+
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0, 0.0, 0.0, 1.0)
+
+    def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple((Quaternion(*q) @ Quaternion.exp(Vec3(*dv))).normalized())
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(_relative(Quaternion(*q0), Quaternion(*q1)).log())
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return _random_quaternion(rng)
+
+
+class Planar(JointKind):
+    """Motion in the plane normal to the axis: q = (x, y, theta), v = (omega, vx, vy) in child axes.
+
+    The plane's axes are those of ``Rotation.z_to(axis)``.
+    """
+
+    name = "planar"
+    nq, nv = 3, 3
+    angular = (True, False, False)
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        ex, ey, _ = hinge.plane.columns()
+        return Transform(Rotation.from_axis_angle(hinge.axis, q[2]), ex * q[0] + ey * q[1])
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        ex, ey, _ = hinge.plane.columns()
+        return Motion(hinge.axis, ZERO), Motion(ZERO, ex), Motion(ZERO, ey)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        ex, ey, _ = hinge.plane.columns()
+        return Motion(hinge.axis * v[0], ex * v[1] + ey * v[2])
+
+    def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        x, y, theta = q
+        w, vx, vy = dv
+        a, b = sinc(w * w), w * cosc(w * w)  # sin(w)/w and (1 - cos w)/w
+        dx, dy = a * vx - b * vy, b * vx + a * vy
+        c, s = cos(theta), sin(theta)
+        return x + c * dx - s * dy, y + s * dx + c * dy, theta + w
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        # the turn is taken the short way round, in (-pi, pi]
+        turn = q1[2] - q0[2]
+        w = atan2(sin(turn), cos(turn))
+        c, s = cos(q0[2]), sin(q0[2])
+        x, y = q1[0] - q0[0], q1[1] - q0[1]
+        dx, dy = c * x + s * y, c * y - s * x
+        a, b = 1.0 - w * w * half_cotangent(w * w), 0.5 * w  # inverse of the matrix of integrate
+        return w, a * dx + b * dy, a * dy - b * dx
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
+
+
+class Free(JointKind):
+    """Six freedoms: q = (x, y, z, qx, qy, qz, qw), v = (omega, v) of the link origin in link axes."""
+
+    name = "free"
+    nq, nv = 7, 6
+    angular = (True, True, True, False, False, False)
+    quaternion = 3
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(Rotation.from_quaternion(Quaternion(*q[3:7])), Vec3(*q[0:3]))
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return (*(Motion(e, ZERO) for e in _UNIT), *(Motion(ZERO, e) for e in _UNIT))
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        return Motion(Vec3(*v[0:3]), Vec3(*v[3:6]))
+
+    def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
+        return force.components()
+
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+    def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        pose = self.transform(_NO_HINGE, q)
+        step = Transform.exp(Motion(Vec3(*dv[0:3]), Vec3(*dv[3:6])))
+        turned = (Quaternion(*q[3:7]) @ Quaternion.exp(Vec3(*dv[0:3]))).normalized()
+        return (*(pose @ step.translation), *turned)
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        turn = _relative(Quaternion(*q0[3:7]), Quaternion(*q1[3:7])).log()
+        start = self.transform(_NO_HINGE, q0)
+        return log_of(turn, start.inverse_point(Vec3(*q1[0:3]))).components()
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
+
+
+_NO_HINGE = Hinge(ZERO)
+
+
+def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:
+    product = q0.conjugate() @ q1
+    return product.scaled(1.0 / sqrt(product.norm_squared()))
+
+
+def _random_quaternion(rng: Any) -> tuple[float, ...]:
+    return tuple(Quaternion(*(float(x) for x in rng.normal(size=4))).normalized())
+
+
+KINDS: dict[str, JointKind] = {
+    kind.name: kind
+    for kind in (
+        Revolute("revolute"), Revolute("continuous"), Prismatic(), Helical(), Spherical(), Planar(), Free(),
+    )
+}  # fmt: skip
