@@ -1,0 +1,29 @@
+"""Recursa: dynamics of robot manipulators and other trees of rigid bodies.
+
+>>> import recursa as rc
+>>> robot = rc.robots.panda_like()
+>>> q, v = robot.random_state(seed=1)
+>>> robot.jacobian(q, "flange").shape
+(6, 7)
+
+Robots come from :func:`load`, :func:`from_dh`, :class:`Builder` and :mod:`recursa.robots`; what one can ask of them
+are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, y, z, w), SI units, radians.
+"""
+
+from recursa import robots as robots
+from recursa.doctor import Finding as Finding
+from recursa.doctor import Report as Report
+from recursa.errors import ModelError as ModelError
+from recursa.errors import ModelWarning as ModelWarning
+from recursa.errors import RecursaError as RecursaError
+from recursa.errors import ShapeError as ShapeError
+from recursa.errors import SingularHingeError as SingularHingeError
+from recursa.errors import StateError as StateError
+from recursa.errors import UnknownNameError as UnknownNameError
+from recursa.loading import Builder as Builder
+from recursa.loading import from_dh as from_dh
+from recursa.loading import load as load
+from recursa.model.dh import DHLink as DHLink
+from recursa.robot import Robot as Robot
+
+__version__ = "0.1.0"

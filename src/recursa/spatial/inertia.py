@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
@@ -93,61 +94,6 @@ def _steiner(com: Vec3, first: Vec3) -> SymMat3:
     """``m (c.c 1 - c c^T)`` from c and m c."""
     x, y, z = com.x * first.x, com.y * first.y, com.z * first.z
     return SymMat3(y + z, x + z, x + y, -(com.x * first.y), -(com.x * first.z), -(com.y * first.z))
-
-
-class Mat3(NamedTuple):
-    """A general 3x3 matrix by rows of vectors: the coupling block of an articulated inertia."""
-
-    x: Vec3
-    y: Vec3
-    z: Vec3
-
-    __array_ufunc__ = None
-
-    @staticmethod
-    def zero() -> Mat3:
-        """The zero matrix."""
-        return Mat3(ZERO, ZERO, ZERO)
-
-    @staticmethod
-    def skew(u: Vec3) -> Mat3:
-        """``~u``, so that ``skew(u) @ v`` is ``u x v``."""
-        return Mat3(Vec3(0.0, -u.z, u.y), Vec3(u.z, 0.0, -u.x), Vec3(-u.y, u.x, 0.0))
-
-    @staticmethod
-    def dyad(u: Vec3, v: Vec3) -> Mat3:
-        """``u v^T``."""
-        return Mat3(v * u.x, v * u.y, v * u.z)
-
-    def __add__(self, other: Mat3) -> Mat3:  # type: ignore[override]
-        return Mat3(self.x + other.x, self.y + other.y, self.z + other.z)
-
-    def __sub__(self, other: Mat3) -> Mat3:
-        return Mat3(self.x - other.x, self.y - other.y, self.z - other.z)
-
-    @property
-    def T(self) -> Mat3:
-        """Transpose."""
-        return Mat3(
-            Vec3(self.x.x, self.y.x, self.z.x), Vec3(self.x.y, self.y.y, self.z.y), Vec3(self.x.z, self.y.z, self.z.z)
-        )
-
-    def __matmul__(self, v: Vec3) -> Vec3:
-        return Vec3(self.x.dot(v), self.y.dot(v), self.z.dot(v))
-
-    def transpose_times(self, v: Vec3) -> Vec3:
-        """``A^T v``."""
-        return self.x * v.x + self.y * v.y + self.z * v.z
-
-    def rotated(self, rotation: Rotation) -> Mat3:
-        """``R A R^T``."""
-        half = Mat3(rotation @ self.x, rotation @ self.y, rotation @ self.z).T  # (A R^T)^T rows -> columns of A R^T
-        return Mat3(rotation @ half.x, rotation @ half.y, rotation @ half.z).T
-
-    def cross_columns(self, r: Vec3) -> Mat3:
-        """``~r A``: r x each column."""
-        a, b, c = self
-        return Mat3(c * r.y - b * r.z, a * r.z - c * r.x, b * r.x - a * r.y)
 
 
 class ArticulatedInertia(NamedTuple):

@@ -1,0 +1,18 @@
+"""Plans of sweeps over the tree, and the engine that runs them on any scalar."""
+
+from recursa.sweeps.engine import Values, run
+from recursa.sweeps.plan import Buffer, Direction, Plan, PlanError, Step, Sweep, base_to_tip, each_link, tip_to_base
+
+__all__ = [
+    "Buffer",
+    "Direction",
+    "Plan",
+    "PlanError",
+    "Step",
+    "Sweep",
+    "Values",
+    "base_to_tip",
+    "each_link",
+    "run",
+    "tip_to_base",
+]

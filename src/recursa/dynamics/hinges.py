@@ -1,0 +1,80 @@
+"""Hinge inertias: whether every joint has something to move.
+
+The inward recursion of Rodriguez & Kreutz-Delgado (34)-(36), with a joint's freedoms eliminated one by one: the
+pivots of D. A pivot of zero means that the bodies outward have no inertia along that freedom.
+"""
+
+from __future__ import annotations
+
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.scalars import Scalar, where
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.dynamics.kinematics import RELATIVE
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, run, tip_to_base
+
+_RELATIVE_ZERO = 1e-12
+
+
+def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
+    """Composite inertia of everything outward, and its share at the parent."""
+    total = children + inertia
+    return total, step.inertia(total)
+
+
+def articulated(
+    joint: Joint, children: ArticulatedInertia, inertia: RigidInertia, step: Transform
+) -> tuple[ArticulatedInertia, tuple[Scalar, ...], ArticulatedInertia]:
+    """Articulated inertia, the pivots of D, and the share at the parent."""
+    own = children + ArticulatedInertia.from_rigid(inertia)
+    rest, pivots = own, []
+    for column, rotor in zip(joint.columns(), joint.armature, strict=True):
+        u = rest @ column
+        pivot = column.dot(u) + rotor  # D = H P H* + A
+        pivots.append(pivot)
+        has_inertia = pivot > 0.0
+        gain = where(has_inertia, 1.0 / where(has_inertia, pivot, 1.0), 0.0)  # nothing to eliminate where D is 0
+        rest = rest.minus_dyad(u, u * gain)  # P+ = P - P H* D^-1 H P
+    return own, tuple(pivots), step.articulated(rest)
+
+
+def undivided(joint: Joint, total: RigidInertia) -> tuple[Scalar, ...]:
+    """What D would be if everything outward were rigid: the scale that a pivot is judged by."""
+    columns = joint.columns()
+    return tuple(c.dot(total @ c) + rotor for c, rotor in zip(columns, joint.armature, strict=True))
+
+
+HINGES = Plan(
+    "hinges",
+    (
+        Buffer("X", IDENTITY_TRANSFORM),
+        Buffer("R", RigidInertia.zero()),
+        Buffer("P", ArticulatedInertia.zero()),
+        Buffer("pivots", ()),
+        Buffer("scale", ()),
+    ),
+    (
+        base_to_tip(RELATIVE),
+        tip_to_base(
+            Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*        (29)"),
+            Step(undivided, ("joint", "R"), ("scale",), "scale = H R H* + A"),
+            Step(
+                articulated,
+                ("joint", "P", "inertia", "X"),
+                ("P", "pivots", "P@parent"),
+                "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P   (34)-(36)",
+            ),
+        ),
+    ),
+)
+
+
+def singular_hinges(model: Model, q: list[float]) -> list[tuple[int, int, float]]:
+    """Joints without hinge inertia at the configuration q: (joint, freedom, pivot)."""
+    values = run(HINGES, model, {"q": q})
+    found = []
+    for number, (pivots, scales) in enumerate(zip(values["pivots"], values["scale"], strict=True)):
+        for freedom, (pivot, scale) in enumerate(zip(pivots, scales, strict=True)):
+            if not pivot > _RELATIVE_ZERO * abs(scale):
+                found.append((number, freedom, float(pivot)))
+    return found

@@ -1,0 +1,264 @@
+"""Poses, velocities, accelerations and Jacobians, as sweeps from the base outward.
+
+Symbols of Rodriguez & Kreutz-Delgado, base first: ``phi*`` carries a motion from the parent to the body, ``H*`` holds
+the joint's motions. Everything is at the body's origin in its own axes ("body" frame) until the last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from recursa.errors import unknown_name
+from recursa.model.model import Joint, Model
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vectors6 import Motion
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
+
+Frame = Literal["body", "mixed", "world"]
+Kind = Literal["spatial", "classical"]
+
+# ---- steps at a body -----------------------------------------------------------------------------------------------
+
+
+def relative(joint: Joint, q: Sequence[Scalar]) -> Transform:
+    """Pose of a body in its parent."""
+    return joint.transform(q)
+
+
+def world_pose(parent: Transform, step: Transform) -> Transform:
+    """Pose of a body in the world."""
+    return parent @ step
+
+
+def velocity(joint: Joint, step: Transform, parent: Motion, v: Sequence[Scalar]) -> Motion:
+    """Spatial velocity of a body."""
+    return step.inverse_motion(parent) + joint.motion(v)
+
+
+def acceleration(
+    joint: Joint, step: Transform, parent: Motion, own: Motion, v: Sequence[Scalar], a: Sequence[Scalar]
+) -> Motion:
+    """Spatial acceleration of a body (body derivative), bias term ``crm(V) H* v`` included."""
+    return step.inverse_motion(parent) + joint.motion(a) + own.cross_motion(joint.motion(v))
+
+
+RELATIVE = Step(relative, ("joint", "q"), ("X",), "X = placement J(q)")
+POSE = Step(world_pose, ("W@parent", "X"), ("W",), "W(k) = W(parent) X")
+VELOCITY = Step(velocity, ("joint", "X", "V@parent", "v"), ("V",), "V(k) = phi* V(parent) + H* v                (7)")
+ACCELERATION = Step(
+    acceleration,
+    ("joint", "X", "alpha@parent", "V", "v", "a"),
+    ("alpha",),
+    "alpha(k) = phi* alpha(parent) + H* a + crm(V) H* v   (8)",
+)
+
+# ---- steps at a link -----------------------------------------------------------------------------------------------
+
+
+def link_pose(body: Transform, offset: Transform) -> Transform:
+    """Pose of a link in the world from its body's."""
+    return body @ offset
+
+
+def link_motion(body: Motion, offset: Transform) -> Motion:
+    """Motion of a link's origin in link axes from its body's."""
+    return offset.inverse_motion(body)
+
+
+def in_body(pose: Transform, motion: Motion) -> Motion:
+    """Link axes at the link origin: as it is."""
+    return motion
+
+
+def in_mixed(pose: Transform, motion: Motion) -> Motion:
+    """World axes at the link origin."""
+    return Motion(pose.rotation @ motion.angular, pose.rotation @ motion.linear)
+
+
+def in_world(pose: Transform, motion: Motion) -> Motion:
+    """World axes at the world origin."""
+    return pose.motion(motion)
+
+
+IN_FRAME: dict[str, Callable[[Transform, Motion], Motion]] = {
+    "body": in_body,
+    "mixed": in_mixed,
+    "world": in_world,
+}
+
+
+def classical(acceleration: Motion, velocity: Motion) -> Motion:
+    """Acceleration of the point that the frame's origin touches: ``spatial + (0, w x v)`` in the same frame."""
+    return Motion(acceleration.angular, acceleration.linear + velocity.angular.cross(velocity.linear))
+
+
+LINK_POSE = Step(link_pose, ("W@body", "offset"), ("L",), "L = W offset")
+LINK_VELOCITY = Step(link_motion, ("V@body", "offset"), ("VL",), "V(link) = phi* V(body)")
+LINK_ACCELERATION = Step(link_motion, ("alpha@body", "offset"), ("AL",), "alpha(link) = phi* alpha(body)")
+CLASSICAL = Step(classical, ("AF", "VF"), ("AC",), "classical = spatial + (0, w x v)")
+
+BUFFERS = (
+    Buffer("X", IDENTITY_TRANSFORM),
+    Buffer("W", IDENTITY_TRANSFORM),
+    Buffer("V", Motion.zero()),
+    Buffer("alpha", Motion.zero()),
+)
+_LINK_BUFFERS = (
+    Buffer("L", IDENTITY_TRANSFORM),
+    *(Buffer(name, Motion.zero()) for name in ("VL", "AL", "VF", "AF", "AC")),
+)
+
+# ---- plans ---------------------------------------------------------------------------------------------------------
+
+
+def frame_function(frame: str) -> Callable[[Transform, Motion], Motion]:
+    """The change of frame by name."""
+    try:
+        return IN_FRAME[frame]
+    except (KeyError, TypeError):
+        raise unknown_name("frame", frame, IN_FRAME) from None
+
+
+def poses_plan(link: int | None = None, model: Model | None = None) -> Plan:
+    """Poses of all links, or of one link along its path only."""
+    if link is None or model is None:
+        return Plan("poses", BUFFERS + _LINK_BUFFERS, (base_to_tip(RELATIVE, POSE), each_link(LINK_POSE)))
+    path = model.support(model.links[link].body)
+    sweeps = (base_to_tip(RELATIVE, POSE, only=path), each_link(LINK_POSE, only=(link,)))
+    return Plan("pose", BUFFERS + _LINK_BUFFERS, sweeps)
+
+
+def velocities_plan(frame: str) -> Plan:
+    """Velocities of all links in a frame."""
+    to_frame = Step(frame_function(frame), ("L", "VL"), ("VF",), f"to frame '{frame}'")
+    sweeps = (base_to_tip(RELATIVE, POSE, VELOCITY), each_link(LINK_POSE, LINK_VELOCITY, to_frame))
+    return Plan("velocities", BUFFERS + _LINK_BUFFERS, sweeps)
+
+
+def accelerations_plan(frame: str, kind: str) -> Plan:
+    """Accelerations of all links in a frame, spatial or classical."""
+    if kind not in ("spatial", "classical"):
+        raise unknown_name("kind of acceleration", kind, ("spatial", "classical"))
+    change = frame_function(frame)
+    to_frame = Step(change, ("L", "AL"), ("AF",), f"to frame '{frame}'")
+    steps: tuple[Step, ...] = (LINK_POSE, LINK_ACCELERATION, to_frame)
+    if kind == "classical":
+        steps += (LINK_VELOCITY, Step(change, ("L", "VL"), ("VF",), f"to frame '{frame}'"), CLASSICAL)
+    sweeps = (base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION), each_link(*steps))
+    return Plan("accelerations", BUFFERS + _LINK_BUFFERS, sweeps)
+
+
+# ---- Jacobians -----------------------------------------------------------------------------------------------------
+# J = B* phi* H* (20), column by column along the path to the link: T is the pose of the link in body k.
+
+
+def link_in_body(step: Transform, outer: Transform) -> Transform:
+    """Pose of the link in body k, from that in the next body outward."""
+    return step @ outer
+
+
+def jacobian_columns(joint: Joint, link_here: Transform) -> tuple[Motion, ...]:
+    """Motion of the link per unit speed of the joint, in link axes."""
+    return tuple(link_here.inverse_motion(column) for column in joint.columns())
+
+
+def _columns_in(change: Callable[[Transform, Motion], Motion]) -> Callable[..., tuple[Motion, ...]]:
+    def columns_in_frame(pose: Transform, columns: tuple[Motion, ...]) -> tuple[Motion, ...]:
+        return tuple(change(pose, column) for column in columns)
+
+    return columns_in_frame
+
+
+def body_motion_seen_at_link(link_here: Transform, own: Motion) -> Motion:
+    """Velocity of body k at the link's origin, in link axes."""
+    return link_here.inverse_motion(own)
+
+
+# dJ/dt of J = T^-1 H*: the column moves with body k, the axes of the result move with the link (body), turn with the
+# world at the link (mixed), or stand still (world).
+
+
+def rates_in_body(pose: Transform, body: Motion, link: Motion, columns: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """``crm(V_k - V_link) J``."""
+    return tuple((body - link).cross_motion(column) for column in columns)
+
+
+def rates_in_mixed(pose: Transform, body: Motion, link: Motion, columns: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """As in body axes, plus the turning of those axes, then rotated to the world."""
+    w = link.angular
+    turning = [Motion(w.cross(c.angular), w.cross(c.linear)) for c in columns]
+    rates = rates_in_body(pose, body, link, columns)
+    return tuple(in_mixed(pose, rate + turn) for rate, turn in zip(rates, turning, strict=True))
+
+
+def rates_in_world(pose: Transform, body: Motion, link: Motion, columns: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """``crm(V_k) J`` carried to the world origin."""
+    return tuple(pose.motion(body.cross_motion(column)) for column in columns)
+
+
+RATES_IN = {"body": rates_in_body, "mixed": rates_in_mixed, "world": rates_in_world}
+
+
+JACOBIAN_BUFFERS = (Buffer("J", ()), Buffer("U", Motion.zero()), Buffer("JF", ()))
+LINK_IN_BODY = Step(link_in_body, ("X@child", "T@child"), ("T",), "T(k) = X(child) T(child)")
+COLUMNS = Step(jacobian_columns, ("joint", "T"), ("J",), "J(k) = phi*(k, link) H*(k)                  (20)")
+BODY_AT_LINK = Step(body_motion_seen_at_link, ("T", "V"), ("U",), "U = phi*(k, link) V(k)")
+
+
+def jacobian_plan(model: Model, link: int, frame: str) -> Plan:
+    """The Jacobian's columns along the path to a link, in a frame."""
+    to_frame = Step(_columns_in(frame_function(frame)), ("L@target", "J"), ("JF",), f"to frame '{frame}'")
+    return _path_plan("jacobian", model, link, (RELATIVE, POSE), (LINK_POSE,), (LINK_IN_BODY, COLUMNS, to_frame))
+
+
+def jacobian_derivative_plan(model: Model, link: int, frame: str) -> Plan:
+    """The time derivative of the Jacobian's columns, in a frame."""
+    frame_function(frame)  # an unknown frame is an error here too
+    rates = Step(RATES_IN[frame], ("L@target", "U", "VL@target", "J"), ("JF",), f"dJ/dt in frame '{frame}'")
+    outward, at_link = (RELATIVE, POSE, VELOCITY), (LINK_POSE, LINK_VELOCITY)
+    inward = (LINK_IN_BODY, COLUMNS, BODY_AT_LINK, rates)
+    return _path_plan("jacobian_derivative", model, link, outward, at_link, inward)
+
+
+def _path_plan(
+    name: str, model: Model, link: int, outward: tuple[Step, ...], at_link: tuple[Step, ...], inward: tuple[Step, ...]
+) -> Plan:
+    """Out along the path to a link, once at the link, and back in."""
+    path = model.support(model.links[link].body)
+    buffers = (*BUFFERS, *_LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("T", model.links[link].offset))
+    sweeps = (base_to_tip(*outward, only=path), each_link(*at_link, only=(link,)), tip_to_base(*inward, only=path))
+    return Plan(name, buffers, sweeps, target=link)
+
+
+# ---- results -------------------------------------------------------------------------------------------------------
+
+
+def pose_entries(poses: Sequence[Transform]) -> Iterator[Scalar]:
+    """4x4 matrices, entry by entry."""
+    for pose in poses:
+        for row in pose.rows():
+            yield from row
+
+
+def motion_entries(motions: Sequence[Motion]) -> Iterator[Scalar]:
+    """Six-vectors, entry by entry."""
+    for motion in motions:
+        yield from motion.components()
+
+
+def jacobian_entries(model: Model, link: int, columns: Sequence[tuple[Motion, ...]]) -> Iterator[Scalar]:
+    """The 6 x nv matrix from the columns of the joints on the path; a tied joint's goes to its source."""
+    by_speed: dict[int, Motion] = {}
+    for body in model.support(model.links[link].body):
+        joint = model.joints[body]
+        for number, column in enumerate(columns[body]):
+            at = joint.v_start + number
+            if joint.tie is not None:
+                column = column * joint.tie.multiplier
+            by_speed[at] = by_speed[at] + column if at in by_speed else column
+    filled = [by_speed[at].components() if at in by_speed else (0.0,) * 6 for at in range(model.nv)]
+    for row in range(6):
+        for column_entries in filled:
+            yield column_entries[row]

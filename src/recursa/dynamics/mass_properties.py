@@ -1,0 +1,92 @@
+"""Centre of mass, momentum and energies: one outward sweep and a sum over the bodies.
+
+Sums run over the moving bodies; mass welded to the world counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recursa.errors import ModelError, unknown_name
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
+
+
+def first_moment(pose: Transform, inertia: RigidInertia) -> Vec3:
+    """``m c`` of a body about the world origin, in world axes."""
+    return pose.rotation @ inertia.first + pose.translation * inertia.mass
+
+
+def momentum(pose: Transform, inertia: RigidInertia, velocity: Motion) -> Force:
+    """``M V`` of a body, carried to the world origin: (angular, linear)."""
+    return pose.force(inertia @ velocity)
+
+
+def kinetic_energy(joint: Joint, inertia: RigidInertia, velocity: Motion, v: Sequence[Scalar]) -> Scalar:
+    """``(V* M V + v* A v) / 2`` of a body and the rotors (armature) of its joint."""
+    rotors = sum((a * (s * s) for a, s in zip(joint.armature, v, strict=True)), 0.0)
+    return 0.5 * (velocity.dot(inertia @ velocity) + rotors)
+
+
+def potential_energy(moment: Vec3, gravity: Vec3) -> Scalar:
+    """``-m g . c`` of a body."""
+    return -gravity.dot(moment)
+
+
+FIRST_MOMENT = Step(first_moment, ("W", "inertia"), ("mc",), "mc = R h + m r")
+TOTAL_FIRST_MOMENT = Step(lambda mc: mc, ("mc",), ("MC@robot",), "sum of m c")
+MOMENTUM = Step(momentum, ("W", "inertia", "V"), ("h@robot",), "h = sum of phi M V")
+KINETIC = Step(kinetic_energy, ("joint", "inertia", "V", "v"), ("T@robot",), "T = sum of (V* M V + v* A v)/2")
+POTENTIAL = Step(potential_energy, ("mc", "gravity"), ("U@robot",), "U = -sum of m g.c")
+
+_BUFFERS = (
+    *BUFFERS,
+    Buffer("mc", ZERO),
+    Buffer("MC", ZERO),
+    Buffer("h", Force.zero()),
+    Buffer("T", 0.0),
+    Buffer("U", 0.0),
+)
+
+CENTER_OF_MASS = Plan("center_of_mass", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT),))
+KINETIC_ENERGY = Plan("kinetic_energy", _BUFFERS, (base_to_tip(RELATIVE, VELOCITY, KINETIC),))
+POTENTIAL_ENERGY = Plan("potential_energy", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, POTENTIAL),))
+MOMENTUM_PLAN = Plan(
+    "momentum",
+    _BUFFERS,
+    (base_to_tip(RELATIVE, POSE, VELOCITY, FIRST_MOMENT, TOTAL_FIRST_MOMENT, MOMENTUM),),
+)
+
+
+def require_mass(model: Model) -> None:
+    """A centre of mass exists only where there is mass."""
+    if model.total_mass == 0.0:
+        raise ModelError(
+            f"robot '{model.name}' has no moving mass, so it has no centre of mass. Give its links masses, or load it "
+            "with floating=True if its base should move"
+        )
+
+
+def center_of_mass_of(model: Model, values: Values) -> Vec3:
+    """Centre of mass from the summed first moments."""
+    return values.robot["MC"] * (1.0 / model.total_mass)
+
+
+def momentum_of(model: Model, values: Values, about: str) -> Force:
+    """Momentum about the world origin, or moved to the centre of mass: ``L_c = L_o - c x p``."""
+    total: Force = values.robot["h"]
+    if about == "world":
+        return total
+    return Force(total.moment - center_of_mass_of(model, values).cross(total.force), total.force)
+
+
+def check_about(about: str) -> None:
+    """The reference points of the momentum."""
+    if about not in ("com", "world"):
+        raise unknown_name("reference point", about, ("com", "world"))

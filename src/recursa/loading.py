@@ -1,0 +1,150 @@
+"""Ways to get a robot: from a file, a Denavit-Hartenberg table, or built link by link."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from recursa.doctor import Report, examine
+from recursa.errors import ModelError, ModelWarning, did_you_mean
+from recursa.model.assemble import STANDARD_GRAVITY, assemble
+from recursa.model.builder import DescriptionBuilder
+from recursa.model.description import Description
+from recursa.model.dh import Convention, DHLink, describe_dh
+from recursa.model.model import MimicMode, Model
+from recursa.model.urdf import read_urdf
+from recursa.model.xml import MAX_SIZE
+from recursa.robot import Robot
+
+
+def load(
+    source: str | bytes | os.PathLike[str],
+    *,
+    floating: bool = False,
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    strict: bool = True,
+    mimic: MimicMode = "free",
+) -> Robot:
+    """Load a robot from a URDF file, or from the XML text itself.
+
+    floating : put a free joint, named "root", under the root link; else the root link is welded to the world
+    gravity  : m/s^2 in world axes
+    strict   : refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move); doubtful data are
+               a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case
+    mimic    : "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv
+
+    Meshes are never opened. A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
+
+    >>> import recursa as rc
+    >>> rc.load('<robot name="box"><link name="base"/></robot>')
+    <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
+    """
+    text, origin = _read(source)
+    description = read_urdf(text, origin)
+    return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
+
+
+def from_dh(
+    table: Iterable[DHLink],
+    *,
+    convention: Convention,
+    name: str = "arm",
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    strict: bool = True,
+    provenance: str = "",
+) -> Robot:
+    """A serial arm from a Denavit-Hartenberg table; joints "joint1".., links "link1".., base "base".
+
+    standard: ``A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``
+    (Balafoutis & Patel 2.3.1), each row its own four parameters.
+
+    >>> import recursa as rc
+    >>> row = rc.DHLink(joint="revolute", a=0.5, mass=1.0, com=(-0.25, 0, 0), inertia=(0, 0.02, 0.02))
+    >>> rc.from_dh([row, row], convention="standard").nv
+    2
+    """
+    description = describe_dh(table, convention=convention, name=name, provenance=provenance)
+    return _robot(assemble(description, gravity=gravity), strict)
+
+
+class Builder(DescriptionBuilder):
+    """Builds a robot link by link. The link "world" exists already.
+
+    >>> import recursa as rc
+    >>> b = rc.Builder("crane")
+    >>> _ = b.link("boom", mass=3.0, com=(0.5, 0, 0), inertia=(0.01, 0.3, 0.3))
+    >>> _ = b.joint("slew", "revolute", parent="world", child="boom", axis=(0, 0, 1), xyz=(0, 0, 1))
+    >>> b.build().link_names
+    ('world', 'boom')
+    """
+
+    def build(
+        self, *, gravity: Sequence[float] = STANDARD_GRAVITY, strict: bool = True, mimic: MimicMode = "free"
+    ) -> Robot:
+        """The robot; ``gravity``, ``strict`` and ``mimic`` as in :func:`recursa.load`."""
+        return _robot(assemble(self.description(), gravity=gravity, mimic=mimic), strict)
+
+
+def trusted(description: Description, *, gravity: Sequence[float] = STANDARD_GRAVITY) -> Robot:
+    """A robot from a description that is known to be good: nothing is examined."""
+    return Robot(assemble(description, gravity=gravity))
+
+
+def _robot(model: Model, strict: bool) -> Robot:
+    report = examine(model)
+    if strict and report.errors:
+        raise _refusal(model, report)
+    if report:
+        worst = report.errors[0] if report.errors else report[0]
+        more = f" and {len(report) - 1} more" if len(report) > 1 else ""
+        warnings.warn(
+            f"robot '{model.name}': {worst}{more}. robot.doctor() tells everything", ModelWarning, stacklevel=3
+        )
+    return Robot(model)
+
+
+def _refusal(model: Model, report: Report) -> ModelError:
+    first, *rest = report.errors
+    reasons = "".join(f"\n  {finding}" for finding in (first, *rest)[:10])
+    left = f"\n  ... and {len(report.errors) - 10} more" if len(report.errors) > 10 else ""
+    return ModelError(
+        f"robot '{model.name}' has data that mean nothing:{reasons}{left}\n"
+        "  Mend them, or load with strict=False to go on all the same.",
+        line=first.line,
+        source=model.description.source,
+    )
+
+
+def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | None]:
+    """The XML text and the name of the file it came from."""
+    if isinstance(source, bytes | bytearray):
+        return bytes(source), None
+    if isinstance(source, str) and (source.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in source):
+        return source, None
+    if not isinstance(source, str | os.PathLike):
+        raise ModelError(f"expected a path or XML text, not {type(source).__name__}")
+    path = Path(source)
+    try:
+        size = path.stat().st_size
+        if size > MAX_SIZE:
+            raise ModelError(f"the file has {size} bytes, more than the {MAX_SIZE} that are read", source=str(path))
+        return path.read_bytes(), str(path)
+    except FileNotFoundError:
+        raise ModelError(f"there is no file '{path}'. {_near(path)}") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read '{path}': {error}") from None
+
+
+def _near(path: Path) -> str:
+    """What the user may have meant: a neighbouring file or a bundled robot."""
+    from recursa import robots
+
+    if str(path) in robots.names():
+        return f"The bundled robot of that name is rc.robots.{path}()."
+    try:
+        neighbours = [item.name for item in path.parent.iterdir()]
+    except OSError:
+        return f"Nor is there a folder '{path.parent}'."
+    return did_you_mean(path.name, [name for name in neighbours if name.endswith((".urdf", ".xml"))])

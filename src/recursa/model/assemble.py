@@ -1,0 +1,281 @@
+"""From a description to a Model: structure checked, order fixed, fixed joints merged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from recursa.errors import ModelError, did_you_mean, shortened
+from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
+from recursa.model.joints import KINDS, Hinge
+from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import Vec3
+
+FREE_BASE_JOINT = "root"
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+def assemble(
+    description: Description,
+    *,
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    floating: bool = False,
+    mimic: MimicMode = "free",
+) -> Model:
+    """Check the structure of a description and make the Model; a broken structure is a :class:`ModelError`.
+
+    Order: depth first from the root, siblings in the order in which their joints are declared.
+    """
+    if mimic not in ("free", "tie"):
+        raise ModelError(f"mimic must be 'free' or 'tie', not {mimic!r}")
+    acceleration = _gravity(gravity)
+    tree = _Tree.of(description)
+    assembly = _Assembly(tree, mimic)
+    assembly.add_root(floating)
+    pending = list(reversed(tree.below(tree.root.name)))
+    while pending:  # depth first without recursion: chains of thousands of links are fine
+        record = pending.pop()
+        assembly.add(record)
+        pending.extend(reversed(tree.below(record.child)))
+    joints = assembly.finish()
+    return Model(
+        description=description,
+        gravity=acceleration,
+        floating=bool(floating),
+        mimic=mimic,
+        joints=joints,
+        inertias=tuple(assembly.inertias),
+        links=tuple(assembly.links),
+        nq=assembly.nq,
+        nv=assembly.nv,
+    )
+
+
+def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(g) for g in gravity)
+    except (TypeError, ValueError):
+        raise ModelError(f"gravity must be three numbers in m/s^2, world axes, not {gravity!r}") from None
+    if not all(math.isfinite(g) for g in (x, y, z)):
+        raise ModelError(f"gravity must be finite, not {gravity!r}")
+    return x, y, z
+
+
+# ---- structure ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Tree:
+    """A description known to be a tree."""
+
+    description: Description
+    links: dict[str, LinkRecord]
+    children: dict[str, list[JointRecord]]
+    root: LinkRecord
+
+    @staticmethod
+    def of(description: Description) -> _Tree:
+        fail = _Failure(description)
+        links: dict[str, LinkRecord] = {}
+        for link in description.links:
+            if link.name in links:
+                raise fail(f"two links are called '{link.name}'", link)
+            links[link.name] = link
+        if not links:
+            raise ModelError("the robot has no links", source=description.source)
+        children: dict[str, list[JointRecord]] = {name: [] for name in links}
+        parent_joint: dict[str, JointRecord] = {}
+        names: set[str] = set()
+        for joint in description.joints:
+            if joint.name in names:
+                raise fail(f"two joints are called '{joint.name}'", joint)
+            names.add(joint.name)
+            for role, link_name in (("parent", joint.parent), ("child", joint.child)):
+                if link_name not in links:
+                    hint = did_you_mean(link_name, links)
+                    raise fail(f"joint '{joint.name}': its {role} link '{link_name}' does not exist. {hint}", joint)
+            if joint.parent == joint.child:
+                raise fail(f"joint '{joint.name}' connects link '{joint.child}' to itself", joint)
+            if joint.child in parent_joint:
+                other = parent_joint[joint.child].name
+                raise fail(
+                    f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}': that closes a "
+                    "loop, and only trees are supported. Cut the loop at one of them",
+                    joint,
+                )
+            parent_joint[joint.child] = joint
+            children[joint.parent].append(joint)
+        roots = [link for name, link in links.items() if name not in parent_joint]
+        if not roots:
+            raise fail("every link is the child of some joint: the joints form a cycle, there is no root", None)
+        if len(roots) > 1:
+            listed = shortened([f"'{r.name}'" for r in roots])
+            raise fail(
+                f"{len(roots)} links have no parent joint: {listed}. A robot has one root; connect the others with "
+                "joints (a fixed one if they do not move)",
+                roots[1],
+            )
+        tree = _Tree(description, links, children, roots[0])
+        tree._require_connected(fail)
+        return tree
+
+    def _require_connected(self, fail: _Failure) -> None:
+        reached, pending = {self.root.name}, [self.root.name]
+        while pending:
+            for joint in self.children[pending.pop()]:
+                reached.add(joint.child)
+                pending.append(joint.child)
+        lost = [name for name in self.links if name not in reached]
+        if lost:
+            listed = shortened([f"'{name}'" for name in lost])
+            raise fail(f"links {listed} form a cycle that is not connected to the root '{self.root.name}'", None)
+
+    def below(self, link: str) -> list[JointRecord]:
+        return self.children[link]
+
+
+@dataclass(slots=True)
+class _Failure:
+    """Makes the error for a record, with its line."""
+
+    description: Description
+
+    def __call__(self, message: str, record: LinkRecord | JointRecord | None) -> ModelError:
+        line = record.line if record is not None else None
+        return ModelError(message, line=line, source=self.description.source)
+
+
+# ---- bodies --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Assembly:
+    """Links and bodies laid down one by one, parents first."""
+
+    tree: _Tree
+    mimic: MimicMode
+    links: list[Link] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    inertias: list[RigidInertia] = field(default_factory=list)
+    where: dict[str, Link] = field(default_factory=dict)
+    nq: int = 0
+    nv: int = 0
+
+    def add_root(self, floating: bool) -> None:
+        root = self.tree.root
+        if not floating:
+            self._lay(root, WORLD, IDENTITY_TRANSFORM)
+            return
+        if any(joint.name == FREE_BASE_JOINT for joint in self.tree.description.joints):
+            raise ModelError(
+                f"floating=True adds a free joint called '{FREE_BASE_JOINT}', but the robot has a joint of that name. "
+                "Rename it",
+                source=self.tree.description.source,
+            )
+        base = JointRecord(FREE_BASE_JOINT, "free", "", root.name)
+        self._lay(root, self._new_body(base, WORLD, IDENTITY_TRANSFORM), IDENTITY_TRANSFORM)
+
+    def add(self, record: JointRecord) -> None:
+        parent = self.where[record.parent]
+        placed = parent.offset @ record.placement
+        link = self.tree.links[record.child]
+        if record.kind == "fixed":
+            self._lay(link, parent.body, placed @ record.after)
+        else:
+            self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
+
+    def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
+        link = Link(record.name, body, Transform(offset.rotation.snapped(), offset.translation), record.frame)
+        self.links.append(link)
+        self.where[record.name] = link
+        if body != WORLD and record.inertial:
+            own = RigidInertia.from_com(record.mass, record.com, record.inertia)
+            self.inertias[body] = self.inertias[body] + (own if offset == IDENTITY_TRANSFORM else offset.inertia(own))
+
+    def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
+        kind = KINDS[record.kind]
+        zeros = (0.0,) * kind.nv
+        joint = Joint(
+            name=record.name,
+            kind=kind,
+            child=record.child,
+            parent=parent,
+            placement=Transform(placement.rotation.snapped(), placement.translation),
+            after=None if record.after == IDENTITY_TRANSFORM else record.after,
+            hinge=_hinge(record),
+            q_start=self.nq,
+            v_start=self.nv,
+            armature=record.armature or zeros,
+            damping=record.damping or zeros,
+            friction=record.friction or zeros,
+            limits=record.limits,
+            effort=record.effort,
+            velocity=record.velocity,
+            mimic=record.mimic,
+            tie=None,
+        )
+        self.joints.append(joint)
+        self.inertias.append(RigidInertia.zero())
+        if not (self.mimic == "tie" and record.mimic is not None):
+            self.nq += kind.nq
+            self.nv += kind.nv
+        return len(self.joints) - 1
+
+    def finish(self) -> tuple[Joint, ...]:
+        """The joints, ties resolved."""
+        if self.mimic == "free" or not any(joint.mimic for joint in self.joints):
+            return tuple(self.joints)
+        return tuple(_tied(joint, self.joints, self.tree.description.source) for joint in self.joints)
+
+
+def _hinge(record: JointRecord) -> Hinge:
+    axis = unit_axis(record.axis)
+    plane = Rotation.z_to(axis).snapped() if record.kind == "planar" else IDENTITY
+    return Hinge(axis, record.pitch, plane)
+
+
+def unit_axis(axis: Vec3) -> Vec3:
+    """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
+    largest = max(abs(c) for c in axis)
+    if largest == 0.0:
+        return Vec3(1.0, 0.0, 0.0)
+    scaled = axis * (1.0 / largest) if math.isfinite(largest) else axis  # no overflow in the squares
+    length = math.sqrt(scaled.dot(scaled))
+    return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
+
+
+def _tied(joint: Joint, joints: Sequence[Joint], source: str | None) -> Joint:
+    """The joint with its chain of ties followed to an independent joint."""
+    if joint.mimic is None:
+        return joint
+    by_name = {other.name: number for number, other in enumerate(joints)}
+    multiplier, offset = 1.0, 0.0
+    mimic: Mimic | None = joint.mimic
+    seen = [joint.name]
+    while mimic is not None:
+        if mimic.joint not in by_name:
+            hint = did_you_mean(mimic.joint, by_name)
+            raise ModelError(
+                f"joint '{seen[-1]}' mimics '{mimic.joint}', which is not a moving joint of the robot. {hint}",
+                source=source,
+            )
+        if mimic.joint in seen:
+            raise ModelError(f"joint '{joint.name}' mimics itself, through {' -> '.join(seen)}", source=source)
+        offset = offset + multiplier * mimic.offset
+        multiplier = multiplier * mimic.multiplier
+        seen.append(mimic.joint)
+        mimic = joints[by_name[mimic.joint]].mimic
+    origin = joints[by_name[seen[-1]]]
+    if joint.kind.nv != 1 or origin.kind.nv != 1:
+        raise ModelError(
+            f"joint '{joint.name}' ({joint.kind}) mimics '{origin.name}' ({origin.kind}): only joints with one "
+            "freedom can be tied",
+            source=source,
+        )
+    tie = Tie(by_name[origin.name], multiplier, offset)
+    values = {name: getattr(joint, name) for name in Joint.__slots__}
+    return Joint(**{**values, "q_start": origin.q_start, "v_start": origin.v_start, "tie": tie})

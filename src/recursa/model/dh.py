@@ -1,0 +1,105 @@
+"""Denavit-Hartenberg tables, standard and modified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from recursa.errors import ModelError, did_you_mean
+from recursa.model.description import Description, JointRecord, LinkRecord
+from recursa.model.values import finite, floats, limits_of, per_freedom, symmetric
+from recursa.spatial.transform import IDENTITY_TRANSFORM, dh_transform
+from recursa.spatial.vec3 import Vec3
+
+Convention = Literal["standard", "modified"]
+CONVENTIONS = ("standard", "modified")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DHLink:
+    """One row of a Denavit-Hartenberg table: a joint and the link it moves.
+
+    The joint's variable is added to ``theta`` (revolute) or ``d`` (prismatic), whose values here are offsets. ``com``
+    is in link frame i, ``inertia`` about the centre of mass in the axes of frame i: 3x3, or (xx, yy, zz), or
+    (xx, yy, zz, xy, xz, yz) as matrix entries. Metres, radians, kilograms.
+
+    >>> DHLink(joint="revolute", a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03)).a
+    0.4
+    """
+
+    joint: Literal["revolute", "prismatic"] = "revolute"
+    a: float = 0.0
+    alpha: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+    mass: float = 0.0
+    com: Sequence[float] = (0.0, 0.0, 0.0)
+    inertia: Sequence[float] | Sequence[Sequence[float]] = (0.0, 0.0, 0.0)
+    armature: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    limits: tuple[float, float] | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+
+def describe_dh(
+    table: Iterable[DHLink], *, convention: Convention, name: str = "arm", provenance: str = ""
+) -> Description:
+    """The description of a serial arm from its table; joints "joint1".., links "link1".., base "base"."""
+    if convention not in CONVENTIONS:
+        raise ModelError(
+            f"convention must be 'standard' (Rz Tz Tx Rx, distal frames) or 'modified' (Rx Tx Rz Tz, proximal frames), "
+            f"not {convention!r}. {did_you_mean(str(convention), CONVENTIONS)}"
+        )
+    rows = list(table)
+    if not rows:
+        raise ModelError("the Denavit-Hartenberg table has no rows")
+    links, joints = [LinkRecord("base")], []
+    for number, row in enumerate(rows, start=1):
+        link, joint = _row(number, row, convention)
+        links.append(link)
+        joints.append(joint)
+    return Description(name, tuple(links), tuple(joints), provenance=provenance)
+
+
+def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, JointRecord]:
+    where = f"row {number} of the Denavit-Hartenberg table"
+    if not isinstance(row, DHLink):
+        raise ModelError(f"{where} must be a DHLink, not {type(row).__name__}")
+    if row.joint not in ("revolute", "prismatic"):
+        hint = did_you_mean(str(row.joint), ("revolute", "prismatic"))
+        raise ModelError(f"{where}: joint must be 'revolute' or 'prismatic', not {row.joint!r}. {hint}")
+    step = dh_transform(
+        convention,
+        finite(row.a, f"{where}: a"),
+        finite(row.alpha, f"{where}: alpha"),
+        finite(row.d, f"{where}: d"),
+        finite(row.theta, f"{where}: theta"),
+    )
+    link = LinkRecord(
+        f"link{number}",
+        mass=floats(row.mass, 1, f"{where}: mass")[0],
+        com=Vec3(*floats(row.com, 3, f"{where}: com")),
+        inertia=symmetric(row.inertia, f"{where}: inertia"),
+        inertial=True,
+    )
+    # the variable turns about (slides along) the z axis of the frame before (standard) or after (modified) the step
+    before, after = (step, IDENTITY_TRANSFORM) if convention == "modified" else (IDENTITY_TRANSFORM, step)
+    joint = JointRecord(
+        f"joint{number}",
+        row.joint,
+        parent="base" if number == 1 else f"link{number - 1}",
+        child=f"link{number}",
+        placement=before,
+        after=after,
+        axis=Vec3(0.0, 0.0, 1.0),
+        armature=per_freedom(row.armature, 1, f"{where}: armature"),
+        damping=per_freedom(row.damping, 1, f"{where}: damping"),
+        friction=per_freedom(row.friction, 1, f"{where}: friction"),
+        limits=limits_of(row.limits, f"{where}: limits"),
+        effort=None if row.effort is None else float(row.effort),
+        velocity=None if row.velocity is None else float(row.velocity),
+    )
+    return link, joint

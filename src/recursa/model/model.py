@@ -1,0 +1,172 @@
+"""The Model: a robot as checked, frozen, plain data. Hashable by content, picklable, safe to share between threads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from recursa.errors import unknown_name
+from recursa.model.description import Description, Mimic
+from recursa.model.joints import Hinge, JointKind
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vectors6 import Force, Motion
+
+WORLD = -1
+"""Index of the world where a body index is expected."""
+
+MimicMode = Literal["free", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """The joint follows joint number ``source``: ``q = multiplier * q_source + offset``."""
+
+    source: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A moving joint with its constants, ready for the sweeps. Joint k carries body k.
+
+    ``parent`` is the body it hangs on (or WORLD); the child link's frame stands at ``placement J(q) after`` in that
+    body's frame, ``after`` being ``None`` where it is the identity. ``q_start`` and ``v_start`` say where its
+    coordinates are; a tied joint points at its source's.
+    """
+
+    name: str
+    kind: JointKind
+    child: str
+    parent: int
+    placement: Transform
+    after: Transform | None
+    hinge: Hinge
+    q_start: int
+    v_start: int
+    armature: tuple[float, ...]
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+    limits: tuple[float, float] | None
+    effort: float | None
+    velocity: float | None
+    mimic: Mimic | None
+    tie: Tie | None
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Pose of this body in its parent body."""
+        moved = self.placement @ self.kind.transform(self.hinge, q)
+        return moved if self.after is None else moved @ self.after
+
+    def motion(self, v: Sequence[Scalar]) -> Motion:
+        """``H* v``: motion across the joint, at this body's origin in its axes."""
+        across = self.kind.motion(self.hinge, v)
+        return across if self.after is None else self.after.inverse_motion(across)
+
+    def columns(self) -> tuple[Motion, ...]:
+        """H*, one motion per freedom, at this body's origin in its axes."""
+        columns = self.kind.columns(self.hinge)
+        return columns if self.after is None else tuple(self.after.inverse_motion(c) for c in columns)
+
+    def project(self, force: Force) -> tuple[Scalar, ...]:
+        """``H f`` of a force at this body's origin in its axes."""
+        return self.kind.project(self.hinge, force if self.after is None else self.after.force(force))
+
+    def coordinates(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """This joint's own coordinates from the robot's."""
+        own = tuple(q[self.q_start : self.q_start + self.kind.nq])
+        return own if self.tie is None else (own[0] * self.tie.multiplier + self.tie.offset,)
+
+    def rates(self, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """This joint's own speeds (or accelerations) from the robot's."""
+        own = tuple(v[self.v_start : self.v_start + self.kind.nv])
+        return own if self.tie is None else (own[0] * self.tie.multiplier,)
+
+    @property
+    def independent(self) -> bool:
+        """Whether it has coordinates of its own."""
+        return self.tie is None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link or named frame: the body it is part of (or WORLD) and its pose in that body."""
+
+    name: str
+    body: int
+    offset: Transform
+    frame: bool
+
+
+@dataclass(frozen=True)
+class Model:
+    """A robot, assembled. Two models are equal when their description and options are equal."""
+
+    description: Description
+    gravity: tuple[float, float, float]
+    floating: bool
+    mimic: MimicMode
+    joints: tuple[Joint, ...] = field(compare=False)
+    inertias: tuple[RigidInertia, ...] = field(compare=False)
+    links: tuple[Link, ...] = field(compare=False)
+    nq: int = field(compare=False)
+    nv: int = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self.description.name
+
+    @property
+    def nbodies(self) -> int:
+        """Number of moving bodies after fixed joints are merged."""
+        return len(self.joints)
+
+    @cached_property
+    def total_mass(self) -> float:
+        """Mass of all moving bodies."""
+        return sum((inertia.mass for inertia in self.inertias), 0.0)
+
+    @cached_property
+    def digest(self) -> str:
+        """A stable fingerprint of the content, the same in every process."""
+        content = repr((self.description, self.gravity, self.floating, self.mimic))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @cached_property
+    def _link_numbers(self) -> Mapping[str, int]:
+        return {link.name: k for k, link in enumerate(self.links)}
+
+    @cached_property
+    def _joint_numbers(self) -> Mapping[str, int]:
+        return {joint.name: k for k, joint in enumerate(self.joints)}
+
+    def link_index(self, name: str) -> int:
+        """Number of a link or frame; an unknown name is an error with a proposal."""
+        return self._index("link", name, self._link_numbers)
+
+    def joint_index(self, name: str) -> int:
+        """Number of a moving joint; an unknown name is an error with a proposal."""
+        return self._index("joint", name, self._joint_numbers)
+
+    def _index(self, kind: str, name: str, numbers: Mapping[str, int]) -> int:
+        try:
+            return numbers[name]
+        except (KeyError, TypeError):
+            raise unknown_name(kind, name, numbers, owner=f"robot '{self.name}'") from None
+
+    def support(self, body: int) -> tuple[int, ...]:
+        """The bodies from the base out to ``body``: those whose joints move it."""
+        path = []
+        while body != WORLD:
+            path.append(body)
+            body = self.joints[body].parent
+        return tuple(reversed(path))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values

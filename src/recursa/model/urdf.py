@@ -1,0 +1,334 @@
+"""URDF: from XML text to the records of a :class:`~recursa.model.description.Description`.
+
+Read as the format says, with four additions: joint types ``spherical`` and ``helical`` (``pitch`` in metres per radian
+on ``<axis>``), the attribute ``armature`` on ``<dynamics>``, and damping, friction and armature with one number per
+freedom. Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing
+about dynamics are passed over, mesh files are never opened, and of an element that stands twice the first counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from recursa.errors import ModelError, did_you_mean
+from recursa.model.description import Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.joints import KINDS
+from recursa.model.xml import Element, clipped, parse
+from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+
+URDF_TYPES: dict[str, JointType] = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "free",
+    "planar": "planar",
+    "spherical": "spherical",
+    "helical": "helical",
+}
+LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
+"""Kinds whose coordinate can have limits."""
+
+DEFAULT_AXIS = Vec3(1.0, 0.0, 0.0)
+
+_OTHER_FORMATS = {
+    "sdf": "SDF is not supported; convert it to URDF",
+    "mujoco": "this is MJCF (MuJoCo), which is not read here; convert it to URDF",
+    "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
+    "collada": "this is a COLLADA mesh; load the URDF that refers to it",
+}
+_SIZES = {"box": ["size"], "sphere": ["radius"], "cylinder": ["radius", "length"], "capsule": ["radius", "length"]}
+_RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+
+
+def read_urdf(text: str | bytes, source: str | None = None) -> Description:
+    """The description in a URDF text; ``source`` names the file in errors.
+
+    Anything malformed raises :class:`~recursa.errors.ModelError` with the line. Whether the links and joints form a
+    tree is not asked here.
+
+    >>> arm = read_urdf('''<robot name="arm">
+    ...   <link name="base"/>
+    ...   <link name="rod"><inertial><mass value="2"/><origin xyz="0 0 0.5"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+    ... </robot>''')
+    >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
+    ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
+    """
+    root = parse(text, source)
+    _check_root(root)
+    links = _by_name(root, "link")
+    joints = _by_name(root, "joint")
+    if not links:
+        hint = "is it a xacro file that was never given its macros, or only a fragment?"
+        raise root.error(f"the robot has no links; {hint}")
+    return Description(
+        name=root.attributes.get("name", "") or "robot",
+        links=tuple(_link(name, element) for name, element in links.items()),
+        joints=tuple(_joint(name, element) for name, element in joints.items()),
+        source=source,
+    )
+
+
+def _check_root(root: Element) -> None:
+    if root.tag != "robot":
+        if root.tag.startswith("xacro:"):
+            hint = _RUN_XACRO
+        else:
+            hint = _OTHER_FORMATS.get(root.tag.lower(), "is this a robot description?")
+        raise root.error(f"expected the root element <robot> of a URDF, found <{clipped(root.tag)}>; {hint}")
+    _refuse_xacro(root)
+
+
+def _refuse_xacro(element: Element) -> None:
+    for child in element.children:
+        if child.tag.startswith("xacro:"):
+            raise child.error(f"found <{clipped(child.tag)}>; {_RUN_XACRO}")
+
+
+def _by_name(root: Element, tag: str) -> dict[str, Element]:
+    """The children with a tag by their names, which must differ."""
+    found: dict[str, Element] = {}
+    for element in root.children:
+        if element.tag != tag:
+            continue
+        name = _text(element, "name", f"a {tag}")
+        if name in found:
+            lines = f"on line {found[name].line} and again on line {element.line}"
+            raise element.error(f"two {tag}s are called '{clipped(name)}', {lines}; rename one of them")
+        _refuse_xacro(element)
+        found[name] = element
+    return found
+
+
+# ---- links -------------------------------------------------------------------------------------------------------
+
+
+def _link(name: str, element: Element) -> LinkRecord:
+    owner = f"link '{clipped(name)}'"
+    geometry = tuple(
+        shape for part in element.children if part.tag in ("visual", "collision") for shape in _geometry(part, owner)
+    )
+    inertial = element.child("inertial")
+    if inertial is None:
+        return LinkRecord(name, geometry=geometry, line=element.line)
+    placement = _placement(inertial.child("origin"), owner)
+    return LinkRecord(
+        name,
+        mass=_number(inertial.child("mass"), "value", owner, 0.0),
+        com=placement.translation,
+        inertia=_inertia(inertial.child("inertia"), placement.rotation, owner),
+        inertial=True,
+        geometry=geometry,
+        line=element.line,
+    )
+
+
+def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3:
+    """The tensor about the centre of mass, turned into link axes; entries not given are zero."""
+    if element is None:
+        return SYM_ZERO
+    tensor = SymMat3(*(_number(element, "i" + entry, owner, 0.0) for entry in SymMat3._fields))
+    return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
+
+
+def _geometry(part: Element, owner: str) -> list[Geometry]:
+    """The shape of a visual or collision element; a list, because its geometry may be missing."""
+    holder = part.child("geometry")
+    if holder is None:
+        return []
+    origin = _vector(part.child("origin"), "xyz", owner, ZERO)
+    return [Geometry(shape.tag, origin, _reach(shape, owner)) for shape in holder.children[:1]]
+
+
+def _reach(shape: Element, owner: str) -> float | None:
+    """The distance from a shape's origin to its farthest point; None where that is not told."""
+    names = _SIZES.get(shape.tag, ())
+    if not names or any(name not in shape.attributes for name in names):
+        return None
+    if shape.tag == "box":
+        return 0.5 * math.hypot(*_vector(shape, "size", owner, ZERO))
+    radius, half = _number(shape, "radius", owner, 0.0), 0.5 * _number(shape, "length", owner, 0.0)
+    return math.hypot(radius, half) if shape.tag == "cylinder" else radius + half
+
+
+# ---- joints ------------------------------------------------------------------------------------------------------
+
+
+def _joint(name: str, element: Element) -> JointRecord:
+    owner = f"joint '{clipped(name)}'"
+    kind = _kind(element, owner)
+    nv = KINDS[kind].nv if kind in KINDS else 0
+    axis, dynamics = element.child("axis"), element.child("dynamics")
+    limits, effort, velocity = _limits(element.child("limit"), kind, owner)
+    armature, damping, friction = (_per_freedom(dynamics, a, nv, owner) for a in ("armature", "damping", "friction"))
+    return JointRecord(
+        name,
+        kind,
+        parent=_end(element, "parent", owner),
+        child=_end(element, "child", owner),
+        placement=_placement(element.child("origin"), owner),
+        axis=_vector(axis, "xyz", owner, DEFAULT_AXIS),
+        pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
+        armature=armature,
+        damping=damping,
+        friction=friction,
+        limits=limits,
+        effort=effort,
+        velocity=velocity,
+        mimic=_mimic(element.child("mimic"), owner),
+        line=element.line,
+    )
+
+
+def _kind(element: Element, owner: str) -> JointType:
+    name = _text(element, "type", owner)
+    kind = URDF_TYPES.get(name)
+    if kind is None:
+        raise element.error(f"{owner}: unknown joint type '{clipped(name)}'. {did_you_mean(clipped(name), URDF_TYPES)}")
+    return kind
+
+
+def _end(element: Element, tag: str, owner: str) -> str:
+    """The link at one end of a joint."""
+    end = element.child(tag)
+    if end is None:
+        raise element.error(f'{owner} has no <{tag} link="..."/>; every joint needs a parent and a child link')
+    return _text(end, "link", owner)
+
+
+def _pitch(axis: Element | None, joint: Element, owner: str) -> float:
+    if axis is None or "pitch" not in axis.attributes:
+        where = axis or joint
+        example = '<axis xyz="0 0 1" pitch="0.01"/>'
+        raise where.error(f"{owner} is helical and needs its pitch in metres per radian, as in {example}")
+    return _number(axis, "pitch", owner, 0.0)
+
+
+_Limits = tuple[tuple[float, float] | None, float | None, float | None]
+
+
+def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
+    """((lower, upper), effort, velocity); from minus to plus infinity is no limit."""
+    if limit is None or (kind not in LIMITED and kind != "continuous"):
+        return None, None, None
+    effort, velocity = _optional(limit, "effort", owner), _optional(limit, "velocity", owner)
+    if kind == "continuous":
+        return None, effort, velocity
+    span = _number(limit, "lower", owner, 0.0), _number(limit, "upper", owner, 0.0)
+    return (None if span == (-math.inf, math.inf) else span), effort, velocity
+
+
+def _mimic(element: Element | None, owner: str) -> Mimic | None:
+    if element is None:
+        return None
+    return Mimic(
+        _text(element, "joint", owner),
+        _number(element, "multiplier", owner, 1.0),
+        _number(element, "offset", owner, 0.0),
+    )
+
+
+def _per_freedom(element: Element | None, attribute: str, nv: int, owner: str) -> tuple[float, ...]:
+    """One number for all freedoms of a joint, or one for each; zero where nothing is given."""
+    if nv == 0 or element is None or attribute not in element.attributes:
+        return (0.0,) * nv
+    values = _numbers(element, attribute, owner)
+    if len(values) == 1:
+        return tuple(values) * nv
+    if len(values) != nv:
+        raise _wrong_count(element, attribute, owner, "1 number" if nv == 1 else f"1 or {nv} numbers", len(values))
+    return tuple(values)
+
+
+# ---- attributes --------------------------------------------------------------------------------------------------
+
+
+def _placement(origin: Element | None, owner: str) -> Transform:
+    """The pose that an origin element gives; the identity if it is missing."""
+    if origin is None:
+        return IDENTITY_TRANSFORM
+    xyz = _vector(origin, "xyz", owner, ZERO)
+    if "quat_xyzw" in origin.attributes:
+        return Transform(_quaternion(origin, owner), xyz)
+    rpy = _vector(origin, "rpy", owner, ZERO)
+    if rpy == ZERO:
+        return Transform(IDENTITY, xyz)
+    # the cosine of infinity is nan as well, but with a warning from NumPy
+    return Transform.from_xyz_rpy(xyz, [angle if math.isfinite(angle) else math.nan for angle in rpy])
+
+
+def _quaternion(origin: Element, owner: str) -> Rotation:
+    """The rotation in ``quat_xyzw``, which URDF 1.2 allows in place of ``rpy``."""
+    if "rpy" in origin.attributes:
+        raise origin.error(f"{owner}: <origin> has both rpy and quat_xyzw; keep one of them")
+    values = _numbers(origin, "quat_xyzw", owner)
+    if len(values) != 4:
+        raise _wrong_count(origin, "quat_xyzw", owner, "4 numbers", len(values))
+    quaternion = Quaternion(*values)
+    if quaternion.norm_squared() == 0.0:
+        raise origin.error(f"{owner}: quat_xyzw is zero and gives no rotation; no rotation is '0 0 0 1'")
+    return Rotation.from_quaternion(quaternion).snapped()
+
+
+def _text(element: Element, attribute: str, owner: str) -> str:
+    """A name that must be there."""
+    value = element.attributes.get(attribute, "")
+    if not value:
+        problem = "is empty" if attribute in element.attributes else "is missing"
+        raise element.error(f"{owner}: the attribute '{attribute}' of <{element.tag}> {problem}")
+    if "${" in value or "$(" in value:
+        raise element.error(f'{owner}: <{element.tag} {attribute}="{clipped(value)}">; {_RUN_XACRO}')
+    return value
+
+
+def _vector(element: Element | None, attribute: str, owner: str, default: Vec3) -> Vec3:
+    """Three numbers; the default if the element or the attribute is missing."""
+    if element is None or attribute not in element.attributes:
+        return default
+    values = _numbers(element, attribute, owner)
+    if len(values) != 3:
+        raise _wrong_count(element, attribute, owner, "3 numbers", len(values))
+    return Vec3(*values)
+
+
+def _optional(element: Element | None, attribute: str, owner: str) -> float | None:
+    """One number; None if the element or the attribute is missing."""
+    if element is None or attribute not in element.attributes:
+        return None
+    values = _numbers(element, attribute, owner)
+    if len(values) != 1:
+        raise _wrong_count(element, attribute, owner, "1 number", len(values))
+    return values[0]
+
+
+def _number(element: Element | None, attribute: str, owner: str, default: float) -> float:
+    """One number; the default if the element or the attribute is missing."""
+    value = _optional(element, attribute, owner)
+    return default if value is None else value
+
+
+def _numbers(element: Element, attribute: str, owner: str) -> Sequence[float]:
+    """The numbers of an attribute, as C would read decimal text; Python alone would allow more."""
+    text = element.attributes[attribute]
+    try:
+        if text.isascii() and "_" not in text:
+            return [float(word) for word in text.split()]
+    except ValueError:
+        pass
+    if "${" in text or "$(" in text:
+        hint = _RUN_XACRO
+    elif "," in text:
+        hint = "write decimals with a point and put blanks between numbers"
+    else:
+        hint = "write plain decimal numbers with blanks between them"
+    shown = f'<{element.tag} {attribute}="{clipped(text)}">'
+    raise element.error(f"{owner}: {shown} is not numeric; {hint}")
+
+
+def _wrong_count(element: Element, attribute: str, owner: str, needed: str, got: int) -> ModelError:
+    shown = f'<{element.tag} {attribute}="{clipped(element.attributes[attribute])}">'
+    return element.error(f"{owner}: {shown} needs {needed}, got {got or 'none'}")

@@ -1,0 +1,77 @@
+"""Numbers that users hand in, turned into plain floats, with errors that name them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from recursa.errors import ModelError
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import SymMat3
+
+
+def floats(value: Any, count: int, what: str) -> tuple[float, ...]:
+    """``count`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
+    try:
+        items = [float(value)] if count == 1 and not isinstance(value, Sequence) else [float(x) for x in value]
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be {_numbers(count)}, not {value!r}") from None
+    if len(items) != count:
+        raise ModelError(f"{what} must be {_numbers(count)}, not {len(items)}: {value!r}")
+    return tuple(items)
+
+
+def finite(value: Any, what: str) -> float:
+    """One finite float."""
+    number = floats(value, 1, what)[0]
+    if not math.isfinite(number):
+        raise ModelError(f"{what} must be finite, not {value!r}")
+    return number
+
+
+def per_freedom(value: Any, nv: int, what: str) -> tuple[float, ...]:
+    """One number for all freedoms of a joint, or one for each."""
+    if nv != 1 and isinstance(value, int | float):
+        return (float(value),) * nv
+    return floats(value, nv, what) if nv else ()
+
+
+def limits_of(value: Any, what: str) -> tuple[float, float] | None:
+    """(lower, upper), or None."""
+    if value is None:
+        return None
+    lower, upper = floats(value, 2, what)
+    return lower, upper
+
+
+def symmetric(value: Any, what: str) -> SymMat3:
+    """A symmetric matrix from 3x3 rows, from its diagonal, or from (xx, yy, zz, xy, xz, yz)."""
+    try:
+        items = [[float(x) for x in row] if hasattr(row, "__len__") else float(row) for row in value]
+    except (TypeError, ValueError):
+        items = []
+    flat = [x for x in items if isinstance(x, float)]
+    if len(flat) == len(items) == 3:
+        return SymMat3.diagonal(*flat)
+    if len(flat) == len(items) == 6:
+        return SymMat3(*flat)
+    rows = [x for x in items if isinstance(x, list)]
+    if len(rows) == len(items) == 3 and all(len(row) == 3 for row in rows):
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows
+        scale = max(abs(x) for row in rows for x in row)
+        if max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) > 1e-9 * scale:
+            raise ModelError(f"{what} must be symmetric; off-diagonal entries differ: {value!r}")
+        return SymMat3(xx, yy, zz, 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
+    raise ModelError(f"{what} must be 3x3, or (xx, yy, zz), or (xx, yy, zz, xy, xz, yz), not {value!r}")
+
+
+def placement(xyz: Any, rpy: Any, where: str) -> Transform:
+    """A placement from position and roll-pitch-yaw, all finite."""
+    position = [finite(x, f"{where}: xyz") for x in floats(xyz, 3, f"{where}: xyz")]
+    angles = [finite(x, f"{where}: rpy") for x in floats(rpy, 3, f"{where}: rpy")]
+    return Transform.from_xyz_rpy(position, angles)
+
+
+def _numbers(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers"

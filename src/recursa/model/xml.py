@@ -1,0 +1,240 @@
+"""A small, safe XML reader: elements with attributes and line numbers, built on the standard library's expat.
+
+Only what robot descriptions need: text between tags, comments and processing instructions are dropped, namespaces are
+not resolved. A document type (and with it every entity but the five built-in ones) is refused, sizes are bounded, and
+whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with the line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from xml.parsers import expat
+
+from recursa.errors import ModelError
+
+MAX_SIZE = 32 * 1024 * 1024
+MAX_DEPTH = 100
+MAX_TAGS = 1_000_000  # start and end tags together
+MAX_ATTRIBUTES = 100
+MAX_ATTRIBUTE_LENGTH = 65_536
+
+_CHUNK = 1024 * 1024  # expat reads on to the end of a chunk after a handler has raised
+
+_BOMS = (  # UTF-32 first: its little-endian mark begins like that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+_DECLARED_ENCODING = re.compile(rb"""<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([^"'<>]{1,40})["']""")
+_READABLE_ENCODING = re.compile(r"utf-?8|(us-)?ascii|iso[-_]8859-\d{1,2}|latin-?1|(windows-|cp)125\d|koi8-[ru]", re.I)
+_NEWLINE = re.compile(r"\r\n?|\n")
+_PROLOG_PIECE = re.compile(r"[ \t\r\n]+|<\?.*?\?>|<!--.*?-->", re.S)
+
+_codes, _errors = expat.errors.codes, expat.errors
+_UNFINISHED = {
+    _codes[_errors.XML_ERROR_NO_ELEMENTS],
+    _codes[_errors.XML_ERROR_UNCLOSED_TOKEN],
+    _codes[_errors.XML_ERROR_PARTIAL_CHAR],
+    _codes[_errors.XML_ERROR_UNCLOSED_CDATA_SECTION],
+}
+_MISMATCH = _codes[_errors.XML_ERROR_TAG_MISMATCH]
+_HINTS = {
+    _codes[_errors.XML_ERROR_INVALID_TOKEN]: "look for a stray '<' or '&' or a missing quote at or before this line",
+    _codes[_errors.XML_ERROR_UNDEFINED_ENTITY]: "write the character itself; only &lt; &gt; &amp; &quot; &apos; exist",
+    _codes[_errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]: "the root element ended earlier; put everything inside it",
+    _codes[_errors.XML_ERROR_MISPLACED_XML_PI]: "remove whatever stands before '<?xml', blank lines too",
+    _codes[_errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "keep one of the two",
+}
+
+
+class Element:
+    """An XML element: tag, attributes, child elements, and where it was opened."""
+
+    __slots__ = ("attributes", "children", "line", "source", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self.line = line
+        self.source = source
+
+    def child(self, tag: str) -> Element | None:
+        """The first child with this tag, or None."""
+        for element in self.children:
+            if element.tag == tag:
+                return element
+        return None
+
+    def error(self, message: str) -> ModelError:
+        """An error that points at this element's line."""
+        return ModelError(message, line=self.line, source=self.source)
+
+    def __repr__(self) -> str:
+        return f"<{self.tag}> with {len(self.attributes)} attributes, {len(self.children)} children, line {self.line}"
+
+
+def parse(text: str | bytes, source: str | None = None) -> Element:
+    """The root element of an XML document; ``source`` names the file in errors.
+
+    Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
+    the XML declaration names. In a string the declared encoding means nothing and is not looked at.
+
+    >>> robot = parse('<robot name="arm"><link name="base"/></robot>')
+    >>> robot.attributes["name"], robot.children
+    ('arm', [<link> with 1 attributes, 0 children, line 1])
+    >>> parse("<robot><link></robot>")
+    Traceback (most recent call last):
+    recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
+    """
+    return _Reading(source).run(_checked_utf8(text, source))
+
+
+class _Reading:
+    """One run of expat over one document, gathering elements on an explicit stack."""
+
+    def __init__(self, source: str | None) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.parser = parser = expat.ParserCreate("utf-8")
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
+
+    def run(self, document: bytes) -> Element:
+        try:
+            for begin in range(0, len(document), _CHUNK):
+                self.parser.Parse(document[begin : begin + _CHUNK], False)
+            self.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise self.explained(error) from None
+        finally:  # no reference cycle through the handlers is left behind
+            self.parser.StartElementHandler = self.parser.EndElementHandler = None
+            self.parser.StartDoctypeDeclHandler = None
+        assert self.root is not None  # expat refuses a document without an element
+        return self.root
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source)
+        unclosed = self.open
+        if unclosed:
+            unclosed[-1].children.append(element)
+        else:
+            self.root = element
+        unclosed.append(element)
+        if len(unclosed) > MAX_DEPTH:
+            raise element.error(f"elements are nested deeper than {MAX_DEPTH}; is an end tag missing further up?")
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise element.error(f"<{clipped(tag)}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
+        for value in attributes.values():
+            if len(value) > MAX_ATTRIBUTE_LENGTH:
+                what = f"an attribute of <{clipped(tag)}> has {len(value)} characters"
+                raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
+
+    def end(self, tag: str) -> None:
+        self.open.pop()
+
+    def doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
+        raise _doctype_refused(self.parser.CurrentLineNumber, self.source)
+
+    def explained(self, error: expat.ExpatError) -> ModelError:
+        """Expat's error in words that say where to look."""
+        unclosed = f"<{clipped(self.open[-1].tag)}>, opened on line {self.open[-1].line}," if self.open else ""
+        if error.code in _UNFINISHED:
+            missing = f"{unclosed} is never closed" if unclosed else "no element is complete"
+            message = f"the file seems cut off: it ends here and {missing}"
+        elif error.code == _MISMATCH:
+            message = f"an end tag does not match: {unclosed} is still open"
+        else:
+            hint = _HINTS.get(error.code)
+            message = f"XML syntax error: {expat.ErrorString(error.code)}" + (f"; {hint}" if hint else "")
+        return ModelError(message, line=error.lineno, source=self.source)
+
+
+def _checked_utf8(text: str | bytes, source: str | None) -> bytes:
+    """The document as UTF-8, after the checks that need no parser."""
+    if len(text) > MAX_SIZE:
+        raise ModelError(f"{len(text)} characters are too many; at most {MAX_SIZE} are read", source=source)
+    content = (text if isinstance(text, str) else _decoded(text, source)).removeprefix("\ufeff")
+    beginning = content.lstrip(" \t\r\n")
+    if not beginning:
+        raise ModelError("the text is empty; expected an XML document", line=1, source=source)
+    if content.count("<") > MAX_TAGS:
+        raise ModelError(f"more than {MAX_TAGS} tags are too many for a robot description", source=source)
+    nul = content.find("\0")
+    if nul >= 0:
+        line = _line_at(content, nul)
+        raise ModelError("there is a NUL character; is this a binary file?", line=line, source=source)
+    if not beginning.startswith("<"):
+        line = _line_at(content, len(content) - len(beginning))
+        what = f"this is not XML: it begins with {clipped(beginning, 30)!r}, not '<'"
+        raise ModelError(what, line=line, source=source)
+    _refuse_doctype(content, source)
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        what = f"U+{ord(content[error.start]):04X} is half of a surrogate pair and no character"
+        raise ModelError(what, line=_line_at(content, error.start), source=source) from None
+
+
+def _decoded(data: bytes, source: str | None) -> str:
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), None) or _declared(data, source)
+    try:
+        return data.decode(encoding)
+    except LookupError:
+        raise _unreadable(encoding, source) from None
+    except UnicodeDecodeError as error:
+        line = _line_at(data[: error.start].decode(encoding, "replace"), None)
+        what = f"the bytes {data[error.start : error.start + 4].hex(' ')} are not {encoding.removesuffix('-sig')}"
+        hint = "save the file as UTF-8, or name its encoding in the XML declaration"
+        raise ModelError(f"{what}; {hint}", line=line, source=source) from None
+
+
+def _declared(data: bytes, source: str | None) -> str:
+    """The encoding that an XML declaration in ASCII names; UTF-8 if there is none."""
+    found = _DECLARED_ENCODING.match(data)
+    if not found:
+        return "utf-8"
+    encoding = found[1].decode("latin-1")
+    if not _READABLE_ENCODING.fullmatch(encoding):
+        raise _unreadable(encoding, source)
+    return encoding
+
+
+def _unreadable(encoding: str, source: str | None) -> ModelError:
+    what = f"the XML declaration names the encoding {encoding!r}, which is not that of the bytes or cannot be read"
+    return ModelError(f"{what}; save the file as UTF-8", line=1, source=source)
+
+
+def _refuse_doctype(content: str, source: str | None) -> None:
+    """Refuse a document type before expat sees it: its entities could grow without bound."""
+    at = 0
+    while piece := _PROLOG_PIECE.match(content, at):
+        at = piece.end()
+    if content.startswith("<!DOCTYPE", at):
+        raise _doctype_refused(_line_at(content, at), source)
+
+
+def _doctype_refused(line: int, source: str | None) -> ModelError:
+    what = "a document type (<!DOCTYPE ...>) is not accepted, because entities can be used for attacks"
+    return ModelError(f"{what}; remove it, robot descriptions need none", line=line, source=source)
+
+
+def _line_at(content: str, position: int | None) -> int:
+    """The line, from 1, of a position in the text; None is its end."""
+    return 1 + len(_NEWLINE.findall(content[:position]))
+
+
+def clipped(text: str, limit: int = 60) -> str:
+    """Text from a file, short enough for a message.
+
+    >>> clipped("0123456789", 4)
+    '0123...'
+    """
+    return text if len(text) <= limit else text[:limit] + "..."

@@ -1,0 +1,208 @@
+"""Arrays in, arrays out: checks the arguments, runs a plan over any batch, puts the results together.
+
+One state runs on Python floats, a batch on NumPy columns, block by block; the results are the same to the bit, so a
+row never depends on its place in the batch or on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.model.model import Model
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.engine import Values, run
+from recursa.sweeps.plan import COORDINATES, Plan
+
+Array = NDArray[Any]
+Gather = Callable[[Values], Iterable[Scalar]]
+
+_BLOCK = 2048  # rows per run: columns of this length stay in the cache
+_FLOAT_ROWS = 4  # up to here plain floats beat array columns
+_UNIT_TOLERANCE = {"float32": 1e-3}
+_DEFAULT_UNIT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Checked arguments: rows (B, n) by name, the batch shape they came with and the type of the result."""
+
+    rows: dict[str, Array]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return int(np.prod(self.shape, dtype=int))
+
+
+def evaluate(
+    model: Model,
+    plan: Plan,
+    arguments: Mapping[str, Any],
+    gather: Gather,
+    shape: tuple[int, ...],
+    *,
+    out: Array | None = None,
+    threads: int | None = None,
+) -> Array:
+    """Run a plan for every state and return an array of the batch shape followed by ``shape``.
+
+    ``gather`` lists the result's components, in C order, from the values of a run.
+    """
+    batch = prepare(model, arguments)
+    result = _result(batch, shape, out)
+    flat = np.empty((batch.size, int(np.prod(shape, dtype=int))), batch.dtype)
+
+    def work(rows: slice) -> None:
+        with np.errstate(all="ignore"):  # nan and inf pass through, in their row only
+            _fill(model, plan, batch, gather, flat, rows)
+
+    blocks = [slice(start, start + _BLOCK) for start in range(0, batch.size, _BLOCK)]
+    workers = _workers(threads)
+    if workers > 1 and len(blocks) > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(work, blocks))
+    else:
+        for block in blocks:
+            work(block)
+    result[...] = flat.reshape(batch.shape + shape)
+    return result
+
+
+def _fill(model: Model, plan: Plan, batch: Batch, gather: Gather, flat: Array, rows: slice) -> None:
+    """Compute some rows of the flat result."""
+    count = len(flat[rows])
+    if batch.dtype == np.float64 and count <= _FLOAT_ROWS:
+        for row in range(count):
+            inputs = {name: values[rows][row].tolist() for name, values in batch.rows.items()}
+            flat[rows][row] = list(gather(run(plan, model, inputs)))
+        return
+    columns = {name: list(np.ascontiguousarray(values[rows].T)) for name, values in batch.rows.items()}
+    transposed = np.empty((flat.shape[1], count), flat.dtype)  # whole rows are written here, then turned once
+    for number, component in enumerate(gather(run(plan, model, columns))):
+        transposed[number] = component
+    flat[rows] = transposed.T
+
+
+def _workers(threads: int | None) -> int:
+    if threads is None:
+        return 1
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        raise ShapeError(f"threads must be a positive whole number or None, not {threads!r}")
+    return int(threads)
+
+
+def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
+    wanted = batch.shape + shape
+    if out is None:
+        return np.empty(wanted, batch.dtype)
+    if not isinstance(out, np.ndarray):
+        raise ShapeError(f"out must be a NumPy array, not {type(out).__name__}")
+    if out.shape != wanted:
+        raise ShapeError(f"out has shape {out.shape}, the result has {wanted}")
+    if not np.can_cast(batch.dtype, out.dtype, "same_kind") or not out.flags.writeable:
+        raise ShapeError(f"out must be a writeable array that can hold {batch.dtype}, not {out.dtype}")
+    return out
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+
+
+def prepare(model: Model, arguments: Mapping[str, Any]) -> Batch:
+    """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
+    arrays: dict[str, Array] = {}
+    for name, value in arguments.items():
+        coordinates = name.rstrip("0") in COORDINATES
+        arrays[name] = as_array(model, name, value, coordinates=coordinates)
+    shapes = {name: array.shape[:-1] for name, array in arrays.items()}
+    try:
+        shape = np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
+    dtype = np.result_type(*arrays.values()) if arrays else np.dtype(np.float64)
+    rows = {
+        name: np.broadcast_to(array, (*shape, array.shape[-1])).reshape(-1, array.shape[-1]).astype(dtype, copy=False)
+        for name, array in arrays.items()
+    }
+    for name in rows:
+        if name.rstrip("0") in COORDINATES:
+            _require_unit_quaternions(model, name, rows[name], shape)
+    return Batch(rows, shape, dtype)
+
+
+def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array:
+    """One argument as a native floating-point array with the right last axis. Mappings by joint name are accepted."""
+    size = model.nq if coordinates else model.nv
+    if isinstance(value, Mapping):
+        value = _from_mapping(model, name, value, coordinates)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ShapeError(f"{name} must have shape (..., {size}), but its rows differ in length") from None
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fc":
+        raise StateError(f"{name} must be numbers, not {array.dtype} ({_excerpt(value)})")
+    if array.dtype.kind == "f" and array.dtype.newbyteorder("=") != np.float32:
+        array = array.astype(np.float64, copy=False)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim == 0 or array.shape[-1] != size:
+        what = "nq" if coordinates else "nv"
+        names = f"robot '{model.name}' has {what} = {size}"
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}")
+    return array
+
+
+def _excerpt(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates: bool) -> Array:
+    """``{"elbow": 0.3}`` as an array; joints that are not named stay at neutral (q) or zero (v, a)."""
+    joints = {joint.name: joint for joint in model.joints if joint.independent}
+    parts: dict[str, Array] = {}
+    for key, item in value.items():
+        if key not in joints:
+            raise unknown_name("independent joint", key, joints, owner=f"robot '{model.name}'")
+        size = joints[key].kind.nq if coordinates else joints[key].kind.nv
+        part = np.asarray(item, dtype=np.float64)
+        part = part[..., None] if size == 1 and (part.ndim == 0 or part.shape[-1] != 1) else part
+        if part.shape[-1:] != (size,):
+            raise ShapeError(f"{name}['{key}'] has shape {np.shape(item)}, expected (..., {size})")
+        parts[key] = part
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    columns: Sequence[Any] = [
+        parts.get(joint.name, np.array(joint.kind.neutral() if coordinates else [0.0] * joint.kind.nv))
+        for joint in joints.values()
+    ]
+    spread = [np.broadcast_to(column, (*batch, np.shape(column)[-1])) for column in columns]
+    return np.concatenate(spread, axis=-1) if spread else np.empty((*batch, 0))
+
+
+def _require_unit_quaternions(model: Model, name: str, rows: Array, shape: tuple[int, ...]) -> None:
+    if rows.dtype.kind == "c":  # complex-step differentiation perturbs on purpose
+        return
+    tolerance = _UNIT_TOLERANCE.get(rows.dtype.name, _DEFAULT_UNIT_TOLERANCE)
+    for joint in model.joints:
+        if joint.kind.quaternion is None:
+            continue
+        start = joint.q_start + joint.kind.quaternion
+        norm = np.linalg.norm(rows[:, start : start + 4], axis=1)
+        wrong = np.abs(norm - 1.0) > tolerance  # false for nan, which passes through
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            where = f" in row {tuple(int(i) for i in np.unravel_index(row, shape))}" if shape else ""
+            raise StateError(
+                f"{name}{where}: the quaternion of joint '{joint.name}', entries {start}..{start + 3} (x, y, z, w), has "
+                f"norm {norm[row]:.9g} instead of 1. Normalise it, or check the order of its components"
+            )

@@ -1,0 +1,149 @@
+"""The one place that visits the tree: runs any plan of any model on any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from recursa.model.model import WORLD, Model
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vec3 import Vec3
+from recursa.sweeps.plan import CONSTANTS, COORDINATES, Direction, Plan, Step, Sweep, split
+
+
+class Values:
+    """What a run computed: ``values["V"]`` is a list per body (or link), ``values.robot["h"]`` one for the robot."""
+
+    __slots__ = ("base", "lists", "robot")
+
+    def __init__(self, plan: Plan) -> None:
+        self.base: dict[str, Any] = {buffer.name: buffer.base for buffer in plan.buffers}
+        self.lists: dict[str, list[Any]] = {}
+        self.robot: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.lists[name]
+
+
+def run(plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Values:
+    """Carry out a plan. ``inputs`` holds q (nq scalars), v and a (nv scalars), as far as the plan needs them."""
+    values = Values(plan)
+    joint_inputs = _joint_inputs(plan, model, inputs)
+    for sweep in plan.sweeps:
+        _Run(plan, sweep, model, values, joint_inputs).go()
+    return values
+
+
+def _joint_inputs(
+    plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]
+) -> dict[str, list[tuple[Scalar, ...]]]:
+    """q, v, a cut into one tuple per joint; tied joints get theirs from their source."""
+    cut: dict[str, list[tuple[Scalar, ...]]] = {}
+    for name in plan.inputs:
+        flat = inputs[name]
+        if name in COORDINATES:
+            cut[name] = [joint.coordinates(flat) for joint in model.joints]
+        else:
+            cut[name] = [joint.rates(flat) for joint in model.joints]
+    return cut
+
+
+class _Run:
+    """One sweep under way."""
+
+    def __init__(
+        self, plan: Plan, sweep: Sweep, model: Model, values: Values, joint_inputs: dict[str, list[Any]]
+    ) -> None:
+        self.plan = plan
+        self.sweep = sweep
+        self.model = model
+        self.values = values
+        self.joint_inputs = joint_inputs
+        self.over_links = sweep.direction is Direction.EACH_LINK
+        self.size = len(model.links) if self.over_links else model.nbodies
+        self.steps = [(step.fn, *self._accessors(step)) for step in sweep.steps]
+
+    def go(self) -> None:
+        for k in self._order():
+            for fn, getters, setters in self.steps:
+                result = fn(*[get(k) for get in getters])
+                if len(setters) == 1:
+                    setters[0](k, result)
+                else:
+                    for put, value in zip(setters, result, strict=True):
+                        put(k, value)
+
+    def _order(self) -> Sequence[int]:
+        numbers: Sequence[int] = range(self.size) if self.sweep.only is None else self.sweep.only
+        return numbers[::-1] if self.sweep.direction is Direction.TIP_TO_BASE else numbers
+
+    def _accessors(self, step: Step) -> tuple[list[Callable[[int], Any]], list[Callable[[int, Any], None]]]:
+        return [self._getter(name) for name in step.reads], [self._setter(name) for name in step.writes]
+
+    def _getter(self, name: str) -> Callable[[int], Any]:
+        if name in CONSTANTS:
+            return self._constant(name)
+        if name in self.joint_inputs:
+            return self.joint_inputs[name].__getitem__
+        buffer, place = split(name)
+        if place == "robot":
+            return lambda _: self.values.robot[buffer]
+        over_links = place == "target" or (self.over_links and place != "body")
+        items, base = self._items(buffer, over_links=over_links), self.values.base[buffer]
+        if place == "":
+            return items.__getitem__
+        if place == "target":
+            return lambda _: items[self.plan.target]  # type: ignore[index]
+        neighbour = self._neighbour(place)
+
+        def get(k: int) -> Any:
+            n = neighbour(k)
+            return base if n == WORLD else items[n]
+
+        return get
+
+    def _neighbour(self, place: str) -> Callable[[int], int]:
+        model = self.model
+        if place == "parent":
+            return lambda k: model.joints[k].parent
+        if place == "body":
+            return lambda k: model.links[k].body
+        path = self.sweep.only or ()
+        outward = dict(zip(path, (*path[1:], WORLD), strict=True))  # along a path every body has one next body
+        return outward.__getitem__
+
+    def _constant(self, name: str) -> Callable[[int], Any]:
+        model = self.model
+        if name == "joint":
+            return model.joints.__getitem__
+        if name == "inertia":
+            return model.inertias.__getitem__
+        if name == "offset":
+            return lambda k: model.links[k].offset
+        gravity = Vec3(*model.gravity)
+        return lambda _: gravity
+
+    def _setter(self, name: str) -> Callable[[int, Any], None]:
+        buffer, place = split(name)
+        if place == "robot":
+            totals = self.values.robot
+            totals.setdefault(buffer, self.values.base[buffer])
+
+            def add_total(_: int, value: Any) -> None:
+                totals[buffer] = totals[buffer] + value
+
+            return add_total
+        items = self._items(buffer, over_links=self.over_links)
+        if place == "":
+            return items.__setitem__
+        parents = [joint.parent for joint in self.model.joints]
+
+        def add_parent(k: int, value: Any) -> None:
+            if parents[k] != WORLD:
+                items[parents[k]] = items[parents[k]] + value
+
+        return add_parent
+
+    def _items(self, buffer: str, *, over_links: bool) -> list[Any]:
+        size = len(self.model.links) if over_links else self.model.nbodies
+        return self.values.lists.setdefault(buffer, [self.values.base[buffer]] * size)

@@ -1,0 +1,170 @@
+"""A Plan says how something is computed: a few sweeps over the bodies, each a list of small steps. It is data.
+
+A step is ``Step(fn, reads, writes)``: ``fn`` is a function over the spatial types, for any scalar; it gets one value
+per entry of ``reads`` and returns one per entry of ``writes``. It never sees the tree. What the names mean, at body k:
+
+=================  =================================================================================================
+``"V"``            the value of buffer V at this body (at this link, in a sweep over links)
+``"V@parent"``     read: at the parent body, or the buffer's ``base`` value at a root; write: added to the parent's
+``"V@child"``      read, in a sweep along a path: at the next body outward, or ``base`` at the end of the path
+``"V@body"``       read, in a sweep over links: at the body the link is part of, or ``base`` for links of the world
+``"V@target"``     read: at the plan's target link
+``"V@robot"``      one value for the whole robot: read as it is, written by adding
+``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
+``"joint"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
+=================  =================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+COORDINATES = ("q", "q1")  # inputs with nq entries
+RATES = ("v", "a")  # inputs with nv entries
+INPUTS = (*COORDINATES, *RATES)
+CONSTANTS = ("joint", "inertia", "offset", "gravity")
+PLACES = ("", "parent", "child", "body", "target", "robot")
+
+
+class Direction(Enum):
+    """Which way a sweep runs."""
+
+    BASE_TO_TIP = "base to tip"
+    TIP_TO_BASE = "tip to base"
+    EACH_LINK = "each link"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A named value per body, per link or for the robot. ``base`` is its value at the world, and where sums start."""
+
+    name: str
+    base: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One small computation at one body. ``equation`` is what it means, for people."""
+
+    fn: Callable[..., Any]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    equation: str = ""
+
+    def __str__(self) -> str:
+        meaning = f"    {self.equation}" if self.equation else ""
+        return f"{', '.join(self.writes)} <- {self.fn.__name__}({', '.join(self.reads)}){meaning}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Steps done at every body in one direction; ``only`` restricts it to some bodies (a path) or links."""
+
+    direction: Direction
+    steps: tuple[Step, ...]
+    only: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        limit = "" if self.only is None else f" (only {', '.join(map(str, self.only))})"
+        return f"{self.direction.value}{limit}:\n" + "\n".join(f"    {step}" for step in self.steps)
+
+
+def base_to_tip(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
+    """A sweep from the base outward."""
+    return Sweep(Direction.BASE_TO_TIP, steps, only)
+
+
+def tip_to_base(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
+    """A sweep from the tips inward."""
+    return Sweep(Direction.TIP_TO_BASE, steps, only)
+
+
+def each_link(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
+    """Steps at every link and frame, in no particular order."""
+    return Sweep(Direction.EACH_LINK, steps, only)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Buffers and sweeps. Making one checks that every step reads only what has been written.
+
+    ``target`` is the link it is about, if it is about one. ``print(plan)`` shows the computation.
+    """
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    sweeps: tuple[Sweep, ...]
+    target: int | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Which of the inputs it needs."""
+        used = {name for _, _, name in _reads(self)}
+        return tuple(name for name in INPUTS if name in used)
+
+    def __str__(self) -> str:
+        return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
+
+
+class PlanError(Exception):
+    """A plan that is not well formed: a mistake in Recursa, not in its use."""
+
+
+def split(name: str) -> tuple[str, str]:
+    """Buffer and place of a name such as ``"V@parent"``.
+
+    >>> split("V@parent"), split("V")
+    (('V', 'parent'), ('V', ''))
+    """
+    buffer, _, place = name.partition("@")
+    return buffer, place
+
+
+def _reads(plan: Plan) -> Iterator[tuple[Sweep, Step, str]]:
+    for sweep in plan.sweeps:
+        for step in sweep.steps:
+            for name in step.reads:
+                yield sweep, step, name
+
+
+def check(plan: Plan) -> None:
+    """Raise :class:`PlanError` unless every name is known, fits its sweep and is written before it is read."""
+    declared = {buffer.name for buffer in plan.buffers}
+    written: set[str] = set()
+    for sweep in plan.sweeps:
+        outward = sweep.direction is Direction.BASE_TO_TIP
+        links = sweep.direction is Direction.EACH_LINK
+        here = {split(name)[0] for step in sweep.steps for name in step.writes}
+        for step in sweep.steps:
+            for name in step.reads:
+                buffer, place = split(name)
+                if name in INPUTS or name in CONSTANTS:
+                    continue
+                _require(buffer in declared and place in PLACES, plan, step, f"unknown name {name!r}")
+                _require(place != "parent" or outward, plan, step, f"{name!r} is only known going base to tip")
+                _require(place != "child" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out")
+                _require(place != "target" or plan.target is not None, plan, step, f"{name!r} without a target link")
+                _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
+                ahead = buffer in here and (place in ("parent", "child") or _summed(sweep, buffer))
+                _require(buffer in written or ahead, plan, step, f"{name!r} is read before it is written")
+            for name in step.writes:
+                buffer, place = split(name)
+                _require(buffer in declared and place in ("", "parent", "robot"), plan, step, f"cannot write {name!r}")
+                _require(place != "parent" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out")
+            written |= {split(name)[0] for name in step.writes}
+
+
+def _summed(sweep: Sweep, buffer: str) -> bool:
+    """Whether children add to this buffer, so that a body may read its own value before writing any."""
+    return any(name == f"{buffer}@parent" for step in sweep.steps for name in step.writes)
+
+
+def _require(holds: bool, plan: Plan, step: Step, complaint: str) -> None:
+    if not holds:
+        raise PlanError(f"plan {plan.name!r}, step {step}: {complaint}")
