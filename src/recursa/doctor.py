@@ -24,6 +24,7 @@ from recursa.spatial.vec3 import SymMat3
 from recursa.sweeps import run
 
 _ROUNDING = 1e-9  # relative: equality in the inequalities is valid to this
+_POINT = 1e-12  # of mass times size squared: a smaller moment is a point mass's zero with rounding noise
 _UNIT_AXIS = 1e-6
 _FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
 _WIDE = 3.0  # so is a radius of gyration
@@ -102,6 +103,10 @@ class _Patient:
         self.singular = _singular(model) if self.finite else []
         self.sizes = _link_sizes(self.links, self.joints)
         self.scale = max(self.sizes.values(), default=0.0) or 0.1
+
+    def noise(self, link: LinkRecord) -> float:
+        """Moments of inertia up to this are zero: those of a point mass, after somebody's rounding."""
+        return _POINT * link.mass * max(self.sizes[link.name], self.scale) ** 2
 
     def moving(self) -> Iterator[LinkRecord]:
         """Links with mass data that the robot moves."""
@@ -230,7 +235,7 @@ def definite(patient: _Patient) -> Iterator[Finding]:
     """Inertia tensors that no body can have."""
     for link in patient.sound():
         low, mid, high = _eigenvalues(link.inertia)
-        tolerance = _ROUNDING * max(abs(low), abs(high))
+        tolerance = max(_ROUNDING * max(abs(low), abs(high)), patient.noise(link))
         subject = f"link '{link.name}'"
         moments = f"({low:.6g}, {mid:.6g}, {high:.6g}) kg m^2"
         if low < -tolerance:
@@ -256,7 +261,7 @@ def pseudo_inertia(patient: _Patient) -> Iterator[Finding]:
         if not inertia.mass > 0.0 or not all(math.isfinite(x) for x in inertia.components()):
             continue
         least, largest = _pseudo_inertia_range(inertia)
-        if least < -_ROUNDING * largest:
+        if least < -max(_ROUNDING * largest, _POINT * inertia.mass * patient.scale**2):
             yield Finding(
                 "warning", "pseudo-inertia", f"link '{joint.child}'", least,
                 f"the body that joint '{joint.name}' moves (with what is fixed to it) has second moments of mass "
@@ -289,7 +294,7 @@ def units(patient: _Patient) -> Iterator[Finding]:
     """Radii of gyration that do not fit the size of the link: usually inertia in wrong units."""
     for link in patient.sound():
         largest = max(_eigenvalues(link.inertia))
-        if largest <= 0.0:
+        if largest <= patient.noise(link):
             continue
         radius = math.sqrt(largest / link.mass)
         own, size = patient.sizes[link.name], max(patient.sizes[link.name], patient.scale)
@@ -355,7 +360,13 @@ def limits(patient: _Patient) -> Iterator[Finding]:
         for name, value in (("effort", joint.effort), ("velocity", joint.velocity)):
             if value is not None and value < 0.0:
                 yield Finding(
-                    "warning", "limits", subject, value, f"its {name} limit is {value:g}.", "Make it positive.", joint.line
+                    "warning",
+                    "limits",
+                    subject,
+                    value,
+                    f"its {name} limit is {value:g}.",
+                    "Make it positive.",
+                    joint.line,
                 )
 
 

@@ -56,6 +56,10 @@ class SingularHingeError(RecursaError, ArithmeticError):
     """A joint's hinge inertia D is not positive: the bodies outward of it have no inertia along its freedom."""
 
 
+class TensorSymmetryError(RecursaError, ValueError):
+    """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
+
+
 class ModelWarning(UserWarning):
     """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
 

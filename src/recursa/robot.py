@@ -226,7 +226,12 @@ class Robot:
         """
         plan = self._plan("velocities", partial(kinematics.velocities_plan, frame), frame)
         return self._evaluate(
-            plan, {"q": q, "v": v}, lambda values: kinematics.motion_entries(values["VF"]), (self.nlinks, 6), out, threads
+            plan,
+            {"q": q, "v": v},
+            lambda values: kinematics.motion_entries(values["VF"]),
+            (self.nlinks, 6),
+            out,
+            threads,
         )
 
     def accelerations(
@@ -338,7 +343,12 @@ class Robot:
     ) -> Array:
         """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A."""
         return self._evaluate(
-            mass_properties.KINETIC_ENERGY, {"q": q, "v": v}, lambda values: [values.robot.get("T", 0.0)], (), out, threads
+            mass_properties.KINETIC_ENERGY,
+            {"q": q, "v": v},
+            lambda values: [values.robot.get("T", 0.0)],
+            (),
+            out,
+            threads,
         )
 
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:

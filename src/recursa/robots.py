@@ -171,19 +171,22 @@ def panda_like() -> Robot:
         (1.6, (0.05, -0.01, -0.01), (0.18, 0.10, 0.11), (-0.05, 0.08, 0.10)),
         (0.8, (0.01, 0.01, 0.07), (0.08, 0.08, 0.10), (0.04, 0.06, 0.30)),
     ]
-    bounds = [2.8973, 1.7628, 2.8973, (-3.0718, -0.0698), 2.8973, (-0.0175, 3.7525), 2.8973]
+    turn, bend = (-2.8973, 2.8973), (-1.7628, 1.7628)
+    bounds = [turn, bend, turn, (-3.0718, -0.0698), turn, (-0.0175, 3.7525), turn]
     efforts = [87.0] * 4 + [12.0] * 3
     speeds = [2.175] * 4 + [2.61] * 3
     rows = [
         DHLink(
             joint="revolute", a=a, alpha=alpha, d=d, mass=mass, com=com, inertia=_box(mass, box, tilt),
-            limits=bound if isinstance(bound, tuple) else (-bound, bound), effort=effort, velocity=speed,
+            limits=bound, effort=effort, velocity=speed,
         )
         for (a, alpha, d), (mass, com, box, tilt), bound, effort, speed in zip(
             geometry, bodies, bounds, efforts, speeds, strict=True
         )
     ]  # fmt: skip
-    provenance = "Geometry and limits as published for the Franka Panda; masses and inertias invented, of realistic size."
+    provenance = (
+        "Geometry and limits as published for the Franka Panda; masses and inertias invented, of realistic size."
+    )
     return _arm(rows, "modified", "panda_like", provenance, tool=("flange", 0.107))
 
 
@@ -238,7 +241,9 @@ def free_flyer(n: int = 3) -> Robot:
 
 
 def _random(name: str, parents: Sequence[int], seed: int, joints: str) -> Robot:
-    return trusted(random_description(name, parents, seed, ["revolute", "prismatic"] if joints == "mixed" else ["revolute"]))
+    return trusted(
+        random_description(name, parents, seed, ["revolute", "prismatic"] if joints == "mixed" else ["revolute"])
+    )
 
 
 def random_description(name: str, parents: Sequence[int], seed: int, kinds: Sequence[str]) -> Description:

@@ -1,8 +1,9 @@
 """Every relation of chapter 4 of Balafoutis & Patel, against clouds of point masses in a known motion.
 
-The motion is R(t) = exp(A1 p1(t)) exp(A2 p2(t)) exp(A3 p3(t)) with polynomials p, and a polynomial s(t). Its derivatives
-come from the product rule, and those of derived quantities from a complex step, so nothing is differenced. Forces and
-moments of the oracle are sums over the particles; they know no angular velocity. Test names carry equation numbers.
+The motion is R(t) = exp(A1 p1(t)) exp(A2 p2(t)) exp(A3 p3(t)) with polynomials p, and a polynomial s(t). Its
+derivatives come from the product rule, and those of derived quantities from a complex step, so nothing is differenced.
+Forces and moments of the oracle are sums over the particles; they know no angular velocity. Test names carry equation
+numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ STEP = 1e-30
 TIME = 0.7
 
 
-# ---- the oracle: particles ---------------------------------------------------------------------------------------------
+# ---- the oracle: particles -------------------------------------------------------------------------------------------
 
 
 class Motion:
@@ -208,7 +209,7 @@ def body(request) -> Body:
     return make_body(request.param)
 
 
-# ---- between arrays and types ------------------------------------------------------------------------------------------
+# ---- between arrays and types ----------------------------------------------------------------------------------------
 
 
 def vec(a: np.ndarray) -> Vec3:
@@ -255,7 +256,7 @@ def rates(body: Body) -> tuple[Vec3, Vec3, Mat3]:
     return w, wd, angular_acceleration_tensor(w, wd)
 
 
-# ---- 4.2 kinematics ----------------------------------------------------------------------------------------------------
+# ---- 4.2 kinematics --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -354,7 +355,7 @@ def test_4_2_21_and_22_derivatives_of_vectors_constant_in_the_body(body):
     same(omega @ r, body.com(2), 1e-11)
 
 
-# ---- 4.3.1 mass distribution -------------------------------------------------------------------------------------------
+# ---- 4.3.1 mass distribution -----------------------------------------------------------------------------------------
 
 
 def test_4_3_3_to_5_inertia_tensor_by_skew_tensors(body):
@@ -471,7 +472,7 @@ def test_pseudo_inertia_under_a_displacement(body):
     same(PseudoInertia.from_rigid(moved).array(), pushed)
 
 
-# ---- 4.3.2 angular momentum --------------------------------------------------------------------------------------------
+# ---- 4.3.2 angular momentum ------------------------------------------------------------------------------------------
 
 
 def test_4_3_20_general_angular_momentum(body):
@@ -523,7 +524,7 @@ def test_4_3_27_to_32_tensor_forms(body, about):
     same(Mat3.of(j) @ dual(w) + dual(w) @ j, truth)
 
 
-# ---- 4.3.3 torque ------------------------------------------------------------------------------------------------------
+# ---- 4.3.3 torque ----------------------------------------------------------------------------------------------------
 
 
 def all_torques(inertia: SymMat3, euler: SymMat3, w: Vec3, wd: Vec3, omega: Mat3) -> dict[str, Vec3]:
@@ -624,7 +625,7 @@ def test_newton_euler_in_both_forms_matches_the_particles(body):
         same(n, torque, 1e-11)
 
 
-# ---- for all bodies at once, by symbols --------------------------------------------------------------------------------
+# ---- for all bodies at once, by symbols ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 import sympy
 
-from recursa.errors import ShapeError
+from recursa.errors import ShapeError, TensorSymmetryError
 from recursa.spatial import Counter, Rotation, SymMat3, Vec3
 from recursa.spatial.tensors import (
     Mat3,
-    TensorSymmetryError,
     axial,
     change_basis,
     component,
@@ -566,9 +565,7 @@ def test_3_4_20_commutator_of_squares(draw):
 def test_3_4_21_lie_bracket(draw):
     a, b, c = draw.tensor(), draw.tensor(), draw.tensor()
     same(lie_bracket(a, b), numbers(a) @ numbers(b) - numbers(b) @ numbers(a))
-    jacobi = (
-        lie_bracket(a, lie_bracket(b, c)) + lie_bracket(b, lie_bracket(c, a)) + lie_bracket(c, lie_bracket(a, b))
-    )
+    jacobi = lie_bracket(a, lie_bracket(b, c)) + lie_bracket(b, lie_bracket(c, a)) + lie_bracket(c, lie_bracket(a, b))
     same(jacobi, Mat3.zero())
 
 

@@ -6,11 +6,11 @@ pivots of D. A pivot of zero means that the bodies outward have no inertia along
 
 from __future__ import annotations
 
+from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, where
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.dynamics.kinematics import RELATIVE
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, run, tip_to_base
 
 _RELATIVE_ZERO = 1e-12

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.errors import ModelError, unknown_name
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -14,7 +15,6 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 
 

@@ -13,9 +13,7 @@ from recursa.model.values import finite, floats, placement, symmetric
 from recursa.spatial.vec3 import Vec3
 
 
-def frame_records(
-    name: str, parent: str, xyz: Sequence[float], rpy: Sequence[float]
-) -> tuple[LinkRecord, JointRecord]:
+def frame_records(name: str, parent: str, xyz: Sequence[float], rpy: Sequence[float]) -> tuple[LinkRecord, JointRecord]:
     """A named frame as a massless link on a fixed joint."""
     joint = JointRecord(f"{name}_frame", "fixed", parent, name, placement=placement(xyz, rpy, f"frame '{name}'"))
     return LinkRecord(name, frame=True), joint
@@ -55,6 +53,6 @@ def with_free_base(model: Model) -> Description:
 
 def _unused(description: Description, base: str) -> str:
     """``base``, or ``base2``, ``base3``, ...: the first that no link has and no weld of that name."""
-    taken = {record.name for record in (*description.links, *description.joints)}
+    taken = {link.name for link in description.links} | {joint.name for joint in description.joints}
     candidates = chain([base], (f"{base}{number}" for number in count(2)))
     return next(name for name in candidates if name not in taken and f"{name}_weld" not in taken)

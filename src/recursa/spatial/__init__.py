@@ -5,7 +5,8 @@ counted number or a symbol. See ``docs/conventions.md`` for the sense of every m
 """
 
 from recursa.spatial.counting import Counted, Counter, Counts
-from recursa.spatial.inertia import ArticulatedInertia, Mat3, RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Screw, ScrewPair, Transform, dh_transform, log_of

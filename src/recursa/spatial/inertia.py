@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
 
+@one_operand
 class RigidInertia(NamedTuple):
     """Spatial inertia of a rigid body about a frame's origin, in that frame's axes.
 
@@ -26,8 +27,6 @@ class RigidInertia(NamedTuple):
     mass: Scalar
     first: Vec3
     moment: SymMat3
-
-    __array_ufunc__ = None
 
     @staticmethod
     def zero() -> RigidInertia:
@@ -96,6 +95,7 @@ def _steiner(com: Vec3, first: Vec3) -> SymMat3:
     return SymMat3(y + z, x + z, x + y, -(com.x * first.y), -(com.x * first.z), -(com.y * first.z))
 
 
+@one_operand
 class ArticulatedInertia(NamedTuple):
     """Articulated-body inertia: the symmetric 6x6 matrix ``[[I, C], [C^T, Q]]`` by its 21 numbers.
 
@@ -106,8 +106,6 @@ class ArticulatedInertia(NamedTuple):
     moment: SymMat3
     coupling: Mat3
     mass: SymMat3
-
-    __array_ufunc__ = None
 
     @staticmethod
     def zero() -> ArticulatedInertia:
@@ -121,9 +119,7 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(rigid.moment, Mat3.skew(rigid.first), SymMat3.diagonal(m, m, m))
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
-        return ArticulatedInertia(
-            self.moment + other.moment, self.coupling + other.coupling, self.mass + other.mass
-        )
+        return ArticulatedInertia(self.moment + other.moment, self.coupling + other.coupling, self.mass + other.mass)
 
     def __matmul__(self, motion: Motion) -> Force:
         """``P m``: 36 mul 30 add."""

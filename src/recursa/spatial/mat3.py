@@ -9,10 +9,11 @@ import numpy as np
 
 from recursa.errors import ShapeError
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 
 
+@one_operand
 class Mat3(NamedTuple):
     """A general 3x3 matrix by rows of vectors; its ``x.y`` is the entry in row x, column y.
 
@@ -28,8 +29,6 @@ class Mat3(NamedTuple):
     x: Vec3
     y: Vec3
     z: Vec3
-
-    __array_ufunc__ = None
 
     # ---- making one ------------------------------------------------------------------------------------------------
 
@@ -90,7 +89,8 @@ class Mat3(NamedTuple):
             raise TypeError(f"Mat3 * {type(factor).__name__}: use @ for products; * scales by a number")
         return Mat3(self.x * factor, self.y * factor, self.z * factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Scalar) -> Mat3:
+        return self * factor
 
     @overload
     def __matmul__(self, other: Vec3) -> Vec3: ...

@@ -1,8 +1,8 @@
 """One rigid body in the language of tensors: rates, mass distribution, angular momentum, torque.
 
 Chapter 4 of Balafoutis & Patel (1991); numbers such as (4.3.44) are that book's. ``_vector`` or ``_tensor`` in a name
-says which formulation it follows, ``_inertia`` or ``_euler`` which of the two tensors below it takes. Vectors and tensors
-of one call are all in the same axes, inertial or body: the relations hold in either.
+says which formulation it follows, ``_inertia`` or ``_euler`` which of the two tensors below it takes. Everything in one
+call is in the same axes, inertial or body: the relations hold in either.
 
 Two symmetric tensors describe the mass distribution about a point, both as a ``SymMat3`` of matrix entries:
 
@@ -24,7 +24,7 @@ import numpy as np
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3, array_of
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.tensors import dual, skew_part, wedge
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -185,6 +185,7 @@ def body_tensor_rate(tensor: SymMat3, w: Vec3) -> SymMat3:
     return SymMat3(2.0 * a.x.x, 2.0 * a.y.y, 2.0 * a.z.z, a.x.y + a.y.x, a.x.z + a.z.x, a.y.z + a.z.y)
 
 
+@one_operand
 class PseudoInertia(NamedTuple):
     """The 4x4 matrix ``[[J_o, m r], [m r^T, m]]`` of homogeneous coordinates, by its ten numbers (5.2.3).
 
@@ -201,8 +202,6 @@ class PseudoInertia(NamedTuple):
     euler: SymMat3
     first: Vec3
     mass: Scalar
-
-    __array_ufunc__ = None
 
     @staticmethod
     def from_rigid(rigid: RigidInertia) -> PseudoInertia:

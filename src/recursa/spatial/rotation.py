@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-from recursa.spatial.scalars import Scalar, atan2, cos, cosc, sin, sinc, sqrt, where
+from recursa.spatial.scalars import Scalar, atan2, cos, cosc, one_operand, sin, sinc, sqrt, where
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 
+@one_operand
 class Rotation(NamedTuple):
     """A 3x3 rotation matrix by its nine entries, row by row.
 
@@ -30,8 +31,6 @@ class Rotation(NamedTuple):
     zx: Scalar
     zy: Scalar
     zz: Scalar
-
-    __array_ufunc__ = None
 
     # ---- making one ------------------------------------------------------------------------------------------------
 
@@ -229,6 +228,7 @@ def _snap(entry: float, tolerance: float) -> float:
 IDENTITY = Rotation(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
+@one_operand
 class Quaternion(NamedTuple):
     """A quaternion (x, y, z, w); unit length where it stands for a rotation.
 
@@ -240,8 +240,6 @@ class Quaternion(NamedTuple):
     y: Scalar
     z: Scalar
     w: Scalar
-
-    __array_ufunc__ = None
 
     @staticmethod
     def identity() -> Quaternion:
@@ -290,8 +288,6 @@ class Quaternion(NamedTuple):
     def normalized(self) -> Quaternion:
         """The quaternion of unit length in the same direction."""
         return self.scaled(1.0 / sqrt(self.norm_squared()))
-
-
 
 
 def rotation_about(index: int, angle: float) -> Rotation:

@@ -11,12 +11,21 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 Scalar: TypeAlias = Any
 """A float, an array of floats, a counted, traced or symbolic number."""
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def one_operand(cls: _Class) -> _Class:
+    """Class decorator: NumPy treats an instance as one operand, so ``array * vector`` scales the vector."""
+    cls.__array_ufunc__ = None  # type: ignore[attr-defined]
+    return cls
 
 
 def _apply(name: str, ufunc: np.ufunc, x: Scalar) -> Scalar:
@@ -102,9 +111,16 @@ _SINC = _alternating_factorials(1, 5)
 _SINC3 = _alternating_factorials(3, 9)
 # |B_2n|/(2n)! with the Bernoulli numbers, n = 1, 2, ...: the series of (1 - (x/2) cot(x/2))/x^2 in x^2
 _HALF_COTANGENT = (
-    0.08333333333333333, 0.001388888888888889, 3.306878306878307e-05, 8.267195767195768e-07,
-    2.08767569878681e-08, 5.284190138687493e-10, 1.3382536530684679e-11, 3.3896802963225827e-13,
-    8.586062056277845e-15, 2.174868698558062e-16,
+    0.08333333333333333,
+    0.001388888888888889,
+    3.306878306878307e-05,
+    8.267195767195768e-07,
+    2.08767569878681e-08,
+    5.284190138687493e-10,
+    1.3382536530684679e-11,
+    3.3896802963225827e-13,
+    8.586062056277845e-15,
+    2.174868698558062e-16,
 )
 
 

@@ -13,23 +13,19 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from recursa.errors import RecursaError
+from recursa.errors import TensorSymmetryError
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, sqrt
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 __all__ = [
-    "Invariants", "Mat3", "PowerTraces", "Spectrum", "TensorSymmetryError", "axial", "change_basis", "component",
+    "Invariants", "Mat3", "PowerTraces", "Spectrum", "axial", "change_basis", "component",
     "contraction", "cosine", "double_dot", "dual", "dyad", "inner", "invariants", "kronecker_delta", "left_dot",
     "levi_civita", "lie_bracket", "norm", "opposite_dual", "power_traces", "projection_across", "projection_along",
     "right_dot", "skew_part", "spectral", "split", "symmetric_part", "tensor_dot", "tensor_product", "vect",
     "wedge",
 ]  # fmt: skip
-
-
-class TensorSymmetryError(RecursaError, ValueError):
-    """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
@@ -387,7 +383,7 @@ def opposite_dual(x: Vec3 | Mat3) -> Mat3 | Vec3:
 
 
 def _refuse_part(sign: int, t: Mat3, complaint: str, advice: str, tolerance: float = 1e-9) -> None:
-    """Raise if the symmetric (+1) or skew (-1) part of a tensor of plain numbers is more than rounding; nan fails too."""
+    """Raise if the symmetric (+1) or skew (-1) part of a tensor of plain numbers exceeds rounding; nan fails too."""
     entries = t.array()
     if entries.dtype.kind not in "iufc":
         return  # counted, traced or symbolic: no value to test, and no operation to be charged

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol, overload
 
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation, rotation_about
-from recursa.spatial.scalars import Scalar, cos, cosc, half_cotangent, sin, sinc, sinc3
+from recursa.spatial.scalars import Scalar, cos, cosc, half_cotangent, one_operand, sin, sinc3
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
@@ -25,6 +25,7 @@ class Displacement(Protocol):
     def inertia(self, i: RigidInertia, /) -> RigidInertia: ...
 
 
+@one_operand
 class Transform(NamedTuple):
     """A general displacement: rotation, then translation (Balafoutis & Patel 2.2.4).
 
@@ -35,8 +36,6 @@ class Transform(NamedTuple):
 
     rotation: Rotation
     translation: Vec3
-
-    __array_ufunc__ = None
 
     @staticmethod
     def identity() -> Transform:
@@ -140,6 +139,7 @@ def log_of(rotation_vector: Vec3, translation: Vec3) -> Motion:
     return Motion(w, t - wt * 0.5 + w.cross(wt) * half_cotangent(w.norm_squared()))
 
 
+@one_operand
 class Screw(NamedTuple):
     """Rotation about one coordinate axis and translation along it: half of a Denavit-Hartenberg step.
 
@@ -154,8 +154,6 @@ class Screw(NamedTuple):
     c: Scalar
     s: Scalar
     d: Scalar
-
-    __array_ufunc__ = None
 
     @staticmethod
     def turning(axis: Literal[0, 1, 2], angle: Scalar, d: Scalar) -> Screw:
@@ -233,6 +231,7 @@ class Screw(NamedTuple):
         )
 
 
+@one_operand
 class ScrewPair(NamedTuple):
     """Two screws one after the other, ``first @ second``: one Denavit-Hartenberg step, at 20 mul 12 add a force.
 
@@ -241,8 +240,6 @@ class ScrewPair(NamedTuple):
 
     first: Screw
     second: Screw
-
-    __array_ufunc__ = None
 
     def general(self) -> Transform:
         """The same as a general transform."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from recursa.spatial.scalars import Scalar, sqrt
+from recursa.spatial.scalars import Scalar, one_operand, sqrt
 
 
+@one_operand
 class Vec3(NamedTuple):
     """A vector with three components, each a scalar of any kind.
 
@@ -18,17 +20,15 @@ class Vec3(NamedTuple):
     y: Scalar
     z: Scalar
 
-    __array_ufunc__ = None  # so that ``array * vec`` comes here with the array as one scalar
-
     @staticmethod
     def zero() -> Vec3:
         """The zero vector."""
         return ZERO
 
     @staticmethod
-    def of(values: object) -> Vec3:
+    def of(values: Iterable[float]) -> Vec3:
         """A vector of plain floats from any three numbers."""
-        x, y, z = values  # type: ignore[misc, attr-defined]
+        x, y, z = values
         return Vec3(float(x), float(y), float(z))
 
     def __add__(self, other: Vec3) -> Vec3:  # type: ignore[override]
@@ -43,7 +43,8 @@ class Vec3(NamedTuple):
     def __mul__(self, factor: Scalar) -> Vec3:
         return Vec3(self.x * factor, self.y * factor, self.z * factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Scalar) -> Vec3:
+        return self * factor
 
     def dot(self, other: Vec3) -> Scalar:
         """Scalar product, 3 mul 2 add."""
@@ -69,6 +70,7 @@ class Vec3(NamedTuple):
 ZERO = Vec3(0.0, 0.0, 0.0)
 
 
+@one_operand
 class SymMat3(NamedTuple):
     """A symmetric 3x3 matrix by its six numbers, named as matrix entries (``xy`` is the entry, not an integral).
 
@@ -82,8 +84,6 @@ class SymMat3(NamedTuple):
     xy: Scalar
     xz: Scalar
     yz: Scalar
-
-    __array_ufunc__ = None
 
     @staticmethod
     def zero() -> SymMat3:
@@ -125,7 +125,8 @@ class SymMat3(NamedTuple):
     def __mul__(self, factor: Scalar) -> SymMat3:
         return SymMat3(*(a * factor for a in self))
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Scalar) -> SymMat3:
+        return self * factor
 
     def __matmul__(self, u: Vec3) -> Vec3:
         """Matrix times vector, 9 mul 6 add."""

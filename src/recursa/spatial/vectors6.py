@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.vec3 import ZERO, Vec3
 
 
+@one_operand
 class Motion(NamedTuple):
     """A spatial velocity or acceleration: ``(angular, linear)``, linear of the frame's origin.
 
@@ -18,17 +20,15 @@ class Motion(NamedTuple):
     angular: Vec3
     linear: Vec3
 
-    __array_ufunc__ = None
-
     @staticmethod
     def zero() -> Motion:
         """No motion."""
         return Motion(ZERO, ZERO)
 
     @staticmethod
-    def of(values: object) -> Motion:
+    def of(values: Iterable[Scalar]) -> Motion:
         """From six numbers, angular first."""
-        a, b, c, x, y, z = values  # type: ignore[misc, attr-defined]
+        a, b, c, x, y, z = values
         return Motion(Vec3(a, b, c), Vec3(x, y, z))
 
     def __add__(self, other: Motion) -> Motion:  # type: ignore[override]
@@ -43,7 +43,8 @@ class Motion(NamedTuple):
     def __mul__(self, factor: Scalar) -> Motion:
         return Motion(self.angular * factor, self.linear * factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Scalar) -> Motion:
+        return self * factor
 
     def dot(self, force: Force) -> Scalar:
         """Power of a force along this motion, ``w . n + v . f``."""
@@ -68,13 +69,12 @@ class Motion(NamedTuple):
         return (*self.angular, *self.linear)
 
 
+@one_operand
 class Force(NamedTuple):
     """A spatial force or momentum: ``(moment, force)``, moment about the frame's origin."""
 
     moment: Vec3
     force: Vec3
-
-    __array_ufunc__ = None
 
     @staticmethod
     def zero() -> Force:
@@ -82,9 +82,9 @@ class Force(NamedTuple):
         return Force(ZERO, ZERO)
 
     @staticmethod
-    def of(values: object) -> Force:
+    def of(values: Iterable[Scalar]) -> Force:
         """From six numbers, moment first."""
-        a, b, c, x, y, z = values  # type: ignore[misc, attr-defined]
+        a, b, c, x, y, z = values
         return Force(Vec3(a, b, c), Vec3(x, y, z))
 
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
@@ -99,7 +99,8 @@ class Force(NamedTuple):
     def __mul__(self, factor: Scalar) -> Force:
         return Force(self.moment * factor, self.force * factor)
 
-    __rmul__ = __mul__
+    def __rmul__(self, factor: Scalar) -> Force:
+        return self * factor
 
     def components(self) -> tuple[Scalar, ...]:
         """The six numbers, moment first."""

@@ -129,8 +129,9 @@ def prepare(model: Model, arguments: Mapping[str, Any]) -> Batch:
         listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
     dtype = np.result_type(*arrays.values()) if arrays else np.dtype(np.float64)
+    size = int(np.prod(shape, dtype=int))
     rows = {
-        name: np.broadcast_to(array, (*shape, array.shape[-1])).reshape(-1, array.shape[-1]).astype(dtype, copy=False)
+        name: np.broadcast_to(array, (*shape, array.shape[-1])).reshape(size, array.shape[-1]).astype(dtype, copy=False)
         for name, array in arrays.items()
     }
     for name in rows:

@@ -109,7 +109,7 @@ class _Run:
         if place == "body":
             return lambda k: model.links[k].body
         path = self.sweep.only or ()
-        outward = dict(zip(path, (*path[1:], WORLD), strict=True))  # along a path every body has one next body
+        outward = dict(zip(path, (*path[1:], WORLD), strict=False))  # along a path every body has one next body
         return outward.__getitem__
 
     def _constant(self, name: str) -> Callable[[int], Any]:

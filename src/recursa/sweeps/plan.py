@@ -148,7 +148,9 @@ def check(plan: Plan) -> None:
                     continue
                 _require(buffer in declared and place in PLACES, plan, step, f"unknown name {name!r}")
                 _require(place != "parent" or outward, plan, step, f"{name!r} is only known going base to tip")
-                _require(place != "child" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out")
+                _require(
+                    place != "child" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out"
+                )
                 _require(place != "target" or plan.target is not None, plan, step, f"{name!r} without a target link")
                 _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
                 ahead = buffer in here and (place in ("parent", "child") or _summed(sweep, buffer))
@@ -156,7 +158,9 @@ def check(plan: Plan) -> None:
             for name in step.writes:
                 buffer, place = split(name)
                 _require(buffer in declared and place in ("", "parent", "robot"), plan, step, f"cannot write {name!r}")
-                _require(place != "parent" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out")
+                _require(
+                    place != "parent" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out"
+                )
             written |= {split(name)[0] for name in step.writes}
 
 

@@ -1,0 +1,185 @@
+"""To and from Pinocchio (the PyPI package ``pin``): configurations, velocities, six-vectors, whole models.
+
+What differs, joint by joint (ours on the left):
+
+===========  ======================================  =====================================================
+joint        q, v in Recursa                         q, v in Pinocchio
+===========  ======================================  =====================================================
+continuous   (theta,), (omega,)                      (cos, sin), (omega,)
+planar       (x, y, theta), (omega, vx, vy)          (x, y, cos, sin), (vx, vy, omega)
+spherical    (x, y, z, w), omega                     the same
+free         (position, quaternion), (omega, v)      the same q; (v, omega)
+others       one number                              one number
+===========  ======================================  =====================================================
+
+Six-vectors are angular first here and linear first there (:func:`swap_halves`); siblings come in the order of
+declaration here and alphabetically there. Joints are matched by name, so a robot and a Pinocchio model of the same
+file fit whatever their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recursa.errors import ModelError, unknown_name
+from recursa.model.joints import JointKind
+from recursa.model.model import WORLD, Joint
+from recursa.robot import Robot
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import ZERO
+from recursa.sweeps.batching import as_array
+
+Array = NDArray[Any]
+
+_SPEED_ORDER = {"planar": (1, 2, 0), "free": (3, 4, 5, 0, 1, 2)}  # Pinocchio's entry i is our entry _SPEED_ORDER[i]
+
+
+def swap_halves(vectors: ArrayLike, axis: int = -1) -> Array:
+    """Exchange the angular and linear halves of six-vectors along an axis; its own inverse.
+
+    >>> swap_halves([1, 2, 3, 4, 5, 6]).tolist()
+    [4, 5, 6, 1, 2, 3]
+    """
+    return np.roll(np.asarray(vectors), 3, axis=axis)
+
+
+def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
+    """A configuration (..., nq) as Pinocchio's (..., model.nq)."""
+    ours = as_array(robot.model, "q", q, coordinates=True)
+    theirs = np.empty((*ours.shape[:-1], pin_model.nq))
+    for joint, there in _pairs(robot, pin_model):
+        own = ours[..., joint.q_start : joint.q_start + joint.kind.nq]
+        theirs[..., there.idx_q : there.idx_q + there.nq] = _q_there(joint.kind, own, there.nq)
+    return theirs
+
+
+def configuration_from(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
+    """A Pinocchio configuration (..., model.nq) as ours (..., nq). Angles come back in (-pi, pi]."""
+    theirs = np.asarray(q, dtype=float)
+    ours = np.empty((*theirs.shape[:-1], robot.nq))
+    for joint, there in _pairs(robot, pin_model):
+        part = theirs[..., there.idx_q : there.idx_q + there.nq]
+        ours[..., joint.q_start : joint.q_start + joint.kind.nq] = _q_here(joint.kind, part)
+    return ours
+
+
+def velocity(robot: Robot, pin_model: Any, v: ArrayLike) -> Array:
+    """Speeds, accelerations or generalised forces (..., nv) in Pinocchio's order."""
+    ours = as_array(robot.model, "v", v, coordinates=False)
+    return ours[..., velocity_order(robot, pin_model)]
+
+
+def velocity_from(robot: Robot, pin_model: Any, v: ArrayLike) -> Array:
+    """Speeds, accelerations or generalised forces in our order from Pinocchio's."""
+    return np.asarray(v)[..., np.argsort(velocity_order(robot, pin_model))]
+
+
+def velocity_order(robot: Robot, pin_model: Any) -> NDArray[np.intp]:
+    """Where Pinocchio's speed number i is in ours; also orders the columns of a Jacobian."""
+    order = np.empty(pin_model.nv, dtype=np.intp)
+    for joint, there in _pairs(robot, pin_model):
+        inside = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
+        order[there.idx_v : there.idx_v + there.nv] = [joint.v_start + i for i in inside]
+    return order
+
+
+def _pairs(robot: Robot, pin_model: Any) -> list[tuple[Joint, Any]]:
+    """Our joints with Pinocchio's of the same name. A single free base may be called otherwise there."""
+    names = list(pin_model.names)
+    pairs = []
+    for joint in robot.model.joints:
+        if not joint.independent:
+            raise ModelError(f"joint '{joint.name}' is tied to another; load the robot with mimic='free' to compare")
+        name = joint.name
+        if name not in names and joint is robot.model.joints[0] and "root_joint" in names:
+            name = "root_joint"  # what Pinocchio calls the joint that its URDF reader is given
+        if name not in names:
+            raise unknown_name("joint", name, names, owner="the Pinocchio model")
+        pairs.append((joint, pin_model.joints[names.index(name)]))
+    if sum(there.nv for _, there in pairs) != pin_model.nv:
+        raise ModelError(f"the Pinocchio model has {pin_model.nv} speeds, robot '{robot.name}' {robot.nv}")
+    return pairs
+
+
+def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
+    if nq == 2:
+        return np.concatenate([np.cos(own), np.sin(own)], axis=-1)
+    if kind.name == "planar":
+        return np.concatenate([own[..., :2], np.cos(own[..., 2:]), np.sin(own[..., 2:])], axis=-1)
+    return own
+
+
+def _q_here(kind: JointKind, part: Array) -> Array:
+    if kind.name == "planar":
+        return np.concatenate([part[..., :2], np.arctan2(part[..., 3:], part[..., 2:3])], axis=-1)
+    if kind.nq == 1 and part.shape[-1] == 2:
+        return np.arctan2(part[..., 1:], part[..., :1])
+    return part
+
+
+# ---- whole models --------------------------------------------------------------------------------------------------
+
+
+def build(robot: Robot) -> Any:
+    """The robot as a ``pinocchio.Model``: joints, inertias, armature, gravity, and a body frame per link.
+
+    Useful where there is no URDF (tables, builder, bundled robots, ball joints). Robots with tied joints are refused.
+    """
+    import pinocchio as pin
+
+    model = pin.Model()
+    model.name = robot.name
+    model.gravity = pin.Motion(np.array(robot.gravity), np.zeros(3))
+    numbers: list[int] = []
+    posts: list[Transform] = []  # pose of our body in Pinocchio's joint frame
+    for joint, inertia in zip(robot.model.joints, robot.model.inertias, strict=True):
+        if not joint.independent:
+            raise ModelError(f"joint '{joint.name}' is tied to another; load the robot with mimic='free'")
+        turn = Transform(joint.hinge.plane, ZERO)
+        post = turn.inverse @ (joint.after or IDENTITY_TRANSFORM)
+        parent = 0 if joint.parent == WORLD else numbers[joint.parent]
+        before = IDENTITY_TRANSFORM if joint.parent == WORLD else posts[joint.parent]
+        number = model.addJoint(
+            parent, _joint_model(pin, joint), _se3(pin, before @ joint.placement @ turn), joint.name
+        )
+        here = post.inertia(inertia)
+        if here.mass != 0.0 or any(here.moment):
+            model.appendBodyToJoint(number, _inertia(pin, here), pin.SE3.Identity())
+        numbers.append(number)
+        posts.append(post)
+    for joint, number in zip(robot.model.joints, numbers, strict=True):
+        order = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
+        start = model.joints[number].idx_v
+        model.armature[start : start + joint.kind.nv] = [joint.armature[i] for i in order]
+    for link in robot.model.links:
+        number = 0 if link.body == WORLD else numbers[link.body]
+        offset = link.offset if link.body == WORLD else posts[link.body] @ link.offset
+        model.addFrame(pin.Frame(link.name, number, 0, _se3(pin, offset), pin.FrameType.BODY))
+    return model
+
+
+def _joint_model(pin: Any, joint: Joint) -> Any:
+    axis = np.array(joint.hinge.axis)
+    makers = {
+        "revolute": lambda: pin.JointModelRevoluteUnaligned(axis),
+        "continuous": lambda: pin.JointModelRevoluteUnaligned(axis),  # its unbounded one takes no axis from Python
+        "prismatic": lambda: pin.JointModelPrismaticUnaligned(axis),
+        "helical": lambda: pin.JointModelHelicalUnaligned(axis, joint.hinge.pitch),
+        "spherical": lambda: pin.JointModelSpherical(),
+        "planar": lambda: pin.JointModelPlanar(),
+        "free": lambda: pin.JointModelFreeFlyer(),
+    }
+    return makers[joint.kind.name]()
+
+
+def _se3(pin: Any, transform: Transform) -> Any:
+    return pin.SE3(np.array(transform.rotation).reshape(3, 3), np.array(transform.translation))
+
+
+def _inertia(pin: Any, inertia: Any) -> Any:
+    about_com = np.array([list(row) for row in inertia.moment_about_com().rows()])
+    com = np.array(inertia.com()) if inertia.mass != 0.0 else np.zeros(3)
+    return pin.Inertia(inertia.mass, com, about_com)
