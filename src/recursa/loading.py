@@ -144,7 +144,7 @@ def _near(path: Path) -> str:
     if str(path) in robots.names():
         return f"The bundled robot of that name is rc.robots.{path}()."
     try:
-        neighbours = [item.name for item in path.parent.iterdir()]
+        neighbours = [item.name for item in path.parent.iterdir() if item.suffix in (".urdf", ".xml")]
     except OSError:
         return f"Nor is there a folder '{path.parent}'."
-    return did_you_mean(path.name, [name for name in neighbours if name.endswith((".urdf", ".xml"))])
+    return did_you_mean(path.name, [*neighbours, *robots.names()])

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.robot_data import ALL_KINDS, small_urdf_files
 
 import recursa
 from recursa.errors import ModelError
 from recursa.model.description import Description
 from recursa.model.urdf import read_urdf
 from recursa.model.urdf_write import write_urdf
+from robot_data import ALL_KINDS, small_urdf_files
 
 TWO_LINKS = """<robot name="pendulum">
   <link name="base"/>
@@ -162,7 +162,7 @@ def damaged_bytes(draw: Draw, texts: list[str]) -> bytes:
 
 
 @st.composite
-def damaged_text(draw: Draw, texts: list[str], ways: list[Callable[[Draw, str], str]]) -> str:
+def damaged_text(draw: Draw, texts: list[str], ways: Sequence[Callable[[Draw, str], str]]) -> str:
     text = texts[_position(draw, len(texts))]
     for _ in range(draw(st.integers(1, 3))):
         text = ways[_position(draw, len(ways))](draw, text)

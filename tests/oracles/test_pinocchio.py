@@ -72,12 +72,16 @@ def compare(robot: rc.Robot, model: object, frame_of: dict[str, int]) -> None:
                 found = pin.getFrameAcceleration(model, data, frame_id, there).vector
                 close(spatial[frame][s, k], interop.swap_halves(found), f"acceleration of {name} in {frame}")
                 found = pin.getFrameClassicalAcceleration(model, data, frame_id, there).vector
-                close(classical[frame][s, k], interop.swap_halves(found), f"classical acceleration of {name} in {frame}")
+                close(
+                    classical[frame][s, k], interop.swap_halves(found), f"classical acceleration of {name} in {frame}"
+                )
                 if k in chosen:
                     found = interop.swap_halves(pin.getFrameJacobian(model, data, frame_id, there), axis=0)
                     close(jacobians[k, frame][s][:, order], found, f"jacobian of {name} in {frame}")
                     found = pin.getFrameJacobianTimeVariation(model, data, frame_id, there)
-                    close(rates[k, frame][s][:, order], interop.swap_halves(found, axis=0), f"dJ/dt of {name} in {frame}")
+                    close(
+                        rates[k, frame][s][:, order], interop.swap_halves(found, axis=0), f"dJ/dt of {name} in {frame}"
+                    )
     compare_mass_properties(robot, model, data, (q, v), (pq, pv))
 
 

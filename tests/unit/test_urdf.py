@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.robot_data import ALL_KINDS
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
@@ -14,6 +13,7 @@ from recursa.model.urdf import read_urdf
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from robot_data import ALL_KINDS
 
 
 def robot(*elements: str) -> str:

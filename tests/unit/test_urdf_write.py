@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.robot_data import ALL_KINDS, urdf_files
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord
@@ -16,6 +15,7 @@ from recursa.model.urdf_write import write_urdf
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
+from robot_data import ALL_KINDS, urdf_files
 
 
 def written_and_read(description: Description) -> Description:
@@ -23,7 +23,7 @@ def written_and_read(description: Description) -> Description:
 
 
 def apart(one: Rotation, other: Rotation) -> float:
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+    return float(max(abs(a - b) for a, b in zip(one, other, strict=True)))
 
 
 def same_but_for_rotations(one: Description, other: Description) -> None:

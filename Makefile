@@ -1,0 +1,53 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`. Everything goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+NO_SLOW := -m "not slow"
+
+.PHONY: demo test test-all quick lint format bench docs clean
+
+demo: $(VENV)/.base            ## the bundled arms: summary, pictures, results file in demo-output/
+	$(BIN)/recursa demo --out demo-output
+
+test: $(VENV)/.test            ## all tests, under 10 minutes on 2 cores
+	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW)
+
+test-all: $(VENV)/.test        ## and the long soaks
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+quick: $(VENV)/.test           ## under a minute: what to run while working
+	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors tests/physics src --deselect tests/errors/test_urdf_fuzz.py
+
+lint: $(VENV)/.lint            ## ruff and mypy, as pre-commit runs them
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+format: $(VENV)/.lint          ## put the code into its form
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+bench: $(VENV)/.bench          ## speed, as ratios against installed peers
+	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
+
+docs: $(VENV)/.docs            ## HTML in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) demo-output docs/_build build .pytest_cache .mypy_cache .ruff_cache
+
+# one stamp per set of dependencies; pyproject.toml renews them
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Recursa needs Python 3.11 or later; set PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[$*]'
+	@touch $@

@@ -1,0 +1,233 @@
+"""Robots and reports on the terminal, with rich."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+import recursa as rc
+from recursa.model.description import JointRecord, LinkRecord
+from recursa.model.model import WORLD, Joint
+
+CONVENTIONS = (
+    "six-vectors angular first; quaternions (x, y, z, w); v and forces of free joints in link axes; "
+    "bodies numbered base first, depth first; SI units, radians"
+)
+
+
+def console() -> Console:
+    """A console that fits the terminal, and is wide where there is none."""
+    found = Console(highlight=False, soft_wrap=False)
+    return found if found.is_terminal else Console(highlight=False, width=120)
+
+
+def robot_list(as_json: bool) -> None:
+    """The bundled robots."""
+    robots = {name: rc.robots.by_name(name) for name in rc.robots.names()}
+    if as_json:
+        print(
+            json.dumps(
+                [{"name": n, "nv": r.nv, "provenance": r.model.description.provenance} for n, r in robots.items()]
+            )
+        )
+        return
+    table = Table("name", "nv", "mass, kg", "provenance", title="bundled robots", title_justify="left")
+    for name, robot in robots.items():
+        table.add_row(name, str(robot.nv), f"{robot.mass:.4g}", robot.model.description.provenance)
+    console().print(table)
+
+
+def info(robot: rc.Robot) -> None:
+    """Everything about a robot on one screen or two."""
+    out = console()
+    head = f"[bold]{escape(robot.name)}[/]: {robot.nbodies} moving bodies, {robot.nlinks} links, nq = {robot.nq}, nv = {robot.nv}"
+    out.print(head + (", floating base" if robot.is_floating else ", fixed base"))
+    out.print(tree(robot))
+    if robot.nbodies:
+        out.print(joint_table(robot))
+        out.print(mass_table(robot))
+    out.print(f"gravity     {robot.gravity} m/s^2, world axes")
+    out.print(f"conventions {CONVENTIONS}")
+    out.print(f"provenance  {escape(provenance(robot))}")
+    report_line(robot.doctor())
+
+
+def provenance(robot: rc.Robot) -> str:
+    """Where the data come from."""
+    description = robot.model.description
+    return description.provenance or (f"file {description.source}" if description.source else "not stated")
+
+
+def tree(robot: rc.Robot) -> Tree:
+    """Links and joints as a tree; links fixed to others in grey."""
+    children: dict[str, list[JointRecord]] = {}
+    links: dict[str, LinkRecord] = {link.name: link for link in robot.model.description.links}
+    for record in robot.model.description.joints:
+        children.setdefault(record.parent, []).append(record)
+    root_name = robot.link_names[0]
+    base = f"[bold]{escape(root_name)}[/]"
+    if robot.model.floating:
+        base = f"[yellow]{robot.joint_names[0]}[/] (free) → {base}"
+    top = Tree(base + _mass(links[root_name]))
+    pending = [(top, record) for record in reversed(children.get(root_name, []))]
+    while pending:  # siblings in order, any depth
+        branch, record = pending.pop()
+        branch = branch.add(_joint_line(record) + _mass(links[record.child]))
+        pending.extend((branch, below) for below in reversed(children.get(record.child, [])))
+    return top
+
+
+def _joint_line(record: JointRecord) -> str:
+    child = escape(record.child)
+    if record.kind == "fixed":
+        return f"[dim]{child} (fixed)[/]"
+    tie = f", mimics {escape(record.mimic.joint)}" if record.mimic else ""
+    return f"[yellow]{escape(record.name)}[/] ({record.kind}{tie}) → [bold]{child}[/]"
+
+
+def _mass(link: LinkRecord) -> str:
+    return f"  [cyan]{link.mass:.4g} kg[/]" if link.mass else ""
+
+
+def joint_table(robot: rc.Robot) -> Table:
+    """One row per moving joint."""
+    table = Table(title="joints", title_justify="left")
+    for name in (
+        "#",
+        "joint",
+        "kind",
+        "child",
+        "axis",
+        "q",
+        "v",
+        "limits",
+        "effort",
+        "armature",
+        "damping",
+        "friction",
+    ):
+        table.add_column(
+            name, justify="right" if name in ("#", "effort", "armature", "damping", "friction") else "left"
+        )
+    for number, joint in enumerate(robot.model.joints):
+        table.add_row(
+            str(number), escape(joint.name), joint.kind.name, escape(joint.child), _axis(joint),
+            _span(joint.q_start, joint.kind.nq, joint), _span(joint.v_start, joint.kind.nv, joint), _limits(joint),
+            "" if joint.effort is None else f"{joint.effort:g}",
+            _per_freedom(joint.armature), _per_freedom(joint.damping), _per_freedom(joint.friction),
+        )  # fmt: skip
+    return table
+
+
+def _axis(joint: Joint) -> str:
+    if joint.kind.name in ("free", "spherical"):
+        return ""
+    return " ".join(f"{x:.3g}" for x in joint.hinge.axis)
+
+
+def _span(start: int, count: int, joint: Joint) -> str:
+    if joint.tie is not None:
+        return f"{joint.tie.multiplier:g}·[{start}]{joint.tie.offset:+g}"
+    return str(start) if count == 1 else f"{start}..{start + count - 1}"
+
+
+def _limits(joint: Joint) -> str:
+    return "" if joint.limits is None else f"{joint.limits[0]:.4g} .. {joint.limits[1]:.4g}"
+
+
+def _per_freedom(values: tuple[float, ...]) -> str:
+    shown = [f"{x:.3g}" for x in values]
+    if not any(values):
+        return ""
+    return shown[0] if len(set(shown)) == 1 else " ".join(shown)
+
+
+def mass_table(robot: rc.Robot) -> Table:
+    """One row per moving body, what is fixed to it included."""
+    table = Table(title="moving bodies (with what is fixed to them), in link axes", title_justify="left")
+    for name in ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m²", "Ixy, Ixz, Iyz"):
+        table.add_column(name, justify="left" if name == "body" else "right")
+    for joint, inertia in zip(robot.model.joints, robot.model.inertias, strict=True):
+        com = _numbers(inertia.com()) if inertia.mass else "-"
+        moments = inertia.moment_about_com()
+        table.add_row(escape(joint.child), f"{inertia.mass:.5g}", com, _numbers(moments[:3]), _numbers(moments[3:]))
+    table.add_section()
+    table.add_row("[bold]total[/]", f"[bold]{robot.mass:.5g}[/]", "", "", "")
+    return table
+
+
+def _numbers(values: Any) -> str:
+    return ", ".join(f"{0.0 if abs(x) < 1e-12 else x:.4g}" for x in values)
+
+
+def report(found: rc.Report) -> None:
+    """The doctor's findings as a table."""
+    out = console()
+    if not found:
+        report_line(found)
+        return
+    table = Table(title=f"findings about '{escape(found.robot)}'", title_justify="left", show_lines=True)
+    for name in ("", "where", "what", "what to do"):
+        table.add_column(name)
+    for finding in found:
+        mark = "[red]error[/]" if finding.severity == "error" else "[yellow]warning[/]"
+        line = f"\nline {finding.line}" if finding.line is not None else ""
+        table.add_row(
+            f"{mark}\n{finding.code}", escape(finding.subject) + line, escape(finding.reason), escape(finding.fix)
+        )
+    out.print(table)
+    out.print(_counts(found))
+
+
+def report_line(found: rc.Report) -> None:
+    """One line: healthy or not."""
+    if not found:
+        console().print("doctor      [green]nothing to complain about[/]")
+        return
+    console().print(f"doctor      [yellow]{_counts(found)}[/]: see recursa doctor, or robot.doctor()")
+
+
+def _counts(found: rc.Report) -> str:
+    errors = len(found.errors)
+    warnings = len(found) - errors
+    return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+
+
+def as_data(robot: rc.Robot) -> dict[str, Any]:
+    """A robot as plain data, for JSON."""
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "floating": robot.is_floating,
+        "mass": robot.mass,
+        "gravity": list(robot.gravity),
+        "links": [
+            {"name": link.name, "body": None if link.body == WORLD else link.body, "frame": link.frame}
+            for link in robot.model.links
+        ],
+        "joints": [
+            {
+                "name": joint.name,
+                "kind": joint.kind.name,
+                "parent": None if joint.parent == WORLD else joint.parent,
+                "child": joint.child,
+                "q_start": joint.q_start,
+                "v_start": joint.v_start,
+                "axis": list(joint.hinge.axis),
+                "limits": joint.limits,
+                "armature": list(joint.armature),
+                "damping": list(joint.damping),
+                "friction": list(joint.friction),
+            }
+            for joint in robot.model.joints
+        ],
+        "inertias": [list(inertia.components()) for inertia in robot.model.inertias],
+        "provenance": provenance(robot),
+        "digest": robot.model.digest,
+    }
