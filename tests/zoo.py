@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import recursa as rc
-from recursa.model.joints import KINDS
 from recursa.loading import trusted
+from recursa.model.joints import KINDS
 from recursa.robots import random_description
 
 ALL_KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free")

@@ -45,8 +45,9 @@ def robot_list(as_json: bool) -> None:
 def info(robot: rc.Robot) -> None:
     """Everything about a robot on one screen or two."""
     out = console()
-    head = f"[bold]{escape(robot.name)}[/]: {robot.nbodies} moving bodies, {robot.nlinks} links, nq = {robot.nq}, nv = {robot.nv}"
-    out.print(head + (", floating base" if robot.is_floating else ", fixed base"))
+    base = "floating" if robot.is_floating else "fixed"
+    sizes = f"{robot.nbodies} moving bodies, {robot.nlinks} links, nq = {robot.nq}, nv = {robot.nv}"
+    out.print(f"[bold]{escape(robot.name)}[/]: {sizes}, {base} base")
     out.print(tree(robot))
     if robot.nbodies:
         out.print(joint_table(robot))

@@ -1,0 +1,1 @@
+"""Conversions to and from other libraries; each is imported only when asked for."""

@@ -13,7 +13,7 @@ from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vec3 import X_AXIS, Vec3
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -242,7 +242,7 @@ def unit_axis(axis: Vec3) -> Vec3:
     """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
     largest = max(abs(c) for c in axis)
     if largest == 0.0:
-        return Vec3(1.0, 0.0, 0.0)
+        return X_AXIS
     scaled = axis * (1.0 / largest) if math.isfinite(largest) else axis  # no overflow in the squares
     length = math.sqrt(scaled.dot(scaled))
     return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 
 JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free", "fixed"]
 JOINT_TYPES: tuple[str, ...] = get_args(JointType)
@@ -63,7 +63,7 @@ class JointRecord:
 
     The child link's frame stands at ``placement * motion(q) * after`` in the parent link's frame. ``after`` is the
     identity except in standard Denavit-Hartenberg tables, whose link frames sit at the far end of the link. ``axis``
-    is as given, unit or not, in the joint's frame. ``armature``, ``damping`` and ``friction`` have one entry per freedom.
+    is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom.
     """
 
     name: str
@@ -72,7 +72,7 @@ class JointRecord:
     child: str
     placement: Transform = IDENTITY_TRANSFORM
     after: Transform = IDENTITY_TRANSFORM
-    axis: Vec3 = Vec3(1.0, 0.0, 0.0)
+    axis: Vec3 = X_AXIS
     pitch: float = 0.0
     armature: tuple[float, ...] = ()
     damping: tuple[float, ...] = ()

@@ -10,7 +10,7 @@ from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.values import finite, floats, limits_of, per_freedom, symmetric
 from recursa.spatial.transform import IDENTITY_TRANSFORM, dh_transform
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vec3 import Z_AXIS, Vec3
 
 Convention = Literal["standard", "modified"]
 CONVENTIONS = ("standard", "modified")
@@ -94,7 +94,7 @@ def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, 
         child=f"link{number}",
         placement=before,
         after=after,
-        axis=Vec3(0.0, 0.0, 1.0),
+        axis=Z_AXIS,
         armature=per_freedom(row.armature, 1, f"{where}: armature"),
         damping=per_freedom(row.damping, 1, f"{where}: damping"),
         friction=per_freedom(row.friction, 1, f"{where}: friction"),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt
 from recursa.spatial.transform import Transform, log_of
-from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
 
@@ -129,7 +129,7 @@ class Helical(JointKind):
         return Motion(turn, turn * hinge.pitch)
 
 
-_UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+_UNIT = (X_AXIS, Y_AXIS, Z_AXIS)
 
 
 class Spherical(JointKind):

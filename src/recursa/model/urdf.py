@@ -9,6 +9,7 @@ about dynamics are passed over, mesh files are never opened, and of an element t
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from recursa.errors import ModelError, did_you_mean
@@ -17,7 +18,7 @@ from recursa.model.joints import KINDS
 from recursa.model.xml import Element, clipped, parse
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 
 URDF_TYPES: dict[str, JointType] = {
     "revolute": "revolute",
@@ -32,7 +33,8 @@ URDF_TYPES: dict[str, JointType] = {
 LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
 """Kinds whose coordinate can have limits."""
 
-DEFAULT_AXIS = Vec3(1.0, 0.0, 0.0)
+UNLIMITED = (-sys.float_info.max, sys.float_info.max)
+"""The limits of a joint that has none; every reader of the format can read these numbers."""
 
 _OTHER_FORMATS = {
     "sdf": "SDF is not supported; convert it to URDF",
@@ -171,7 +173,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         parent=_end(element, "parent", owner),
         child=_end(element, "child", owner),
         placement=_placement(element.child("origin"), owner),
-        axis=_vector(axis, "xyz", owner, DEFAULT_AXIS),
+        axis=_vector(axis, "xyz", owner, X_AXIS),
         pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
         armature=armature,
         damping=damping,
@@ -212,14 +214,17 @@ _Limits = tuple[tuple[float, float] | None, float | None, float | None]
 
 
 def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
-    """((lower, upper), effort, velocity); from minus to plus infinity is no limit."""
+    """((lower, upper), effort, velocity); the whole range of floats is no limit, and 0 an unknown strength.
+
+    The format demands effort and velocity, so files write 0 where nobody knows them.
+    """
     if limit is None or (kind not in LIMITED and kind != "continuous"):
         return None, None, None
-    effort, velocity = _optional(limit, "effort", owner), _optional(limit, "velocity", owner)
+    effort, velocity = _number(limit, "effort", owner, 0.0) or None, _number(limit, "velocity", owner, 0.0) or None
     if kind == "continuous":
         return None, effort, velocity
     span = _number(limit, "lower", owner, 0.0), _number(limit, "upper", owner, 0.0)
-    return (None if span == (-math.inf, math.inf) else span), effort, velocity
+    return (None if span[0] <= UNLIMITED[0] and span[1] >= UNLIMITED[1] else span), effort, velocity
 
 
 def _mimic(element: Element | None, owner: str) -> Mimic | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, JointType, LinkRecord
-from recursa.model.urdf import DEFAULT_AXIS, LIMITED, URDF_TYPES
-from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.model.urdf import LIMITED, UNLIMITED, URDF_TYPES
+from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vec3 import X_AXIS, ZERO
 
 _TYPE_OF_KIND: dict[JointType, str] = {kind: name for name, kind in URDF_TYPES.items()}
 _AXIAL = ("revolute", "continuous", "prismatic", "helical", "planar")
@@ -83,18 +82,16 @@ def _axis(joint: JointRecord) -> list[str]:
     attributes = {"xyz": _numbers(*joint.axis)}
     if joint.kind == "helical":
         attributes["pitch"] = _numbers(joint.pitch)
-    return [_tag("axis", attributes)] if joint.kind in _AXIAL or joint.axis != DEFAULT_AXIS else []
+    return [_tag("axis", attributes)] if joint.kind in _AXIAL or joint.axis != X_AXIS else []
 
 
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:
-    attributes = {}
-    strength = {"effort": joint.effort, "velocity": joint.velocity}
-    known = {name: _numbers(value) for name, value in strength.items() if value is not None}
-    if kind in LIMITED and (joint.limits is not None or known):  # lower and upper left out would mean zero
-        lower, upper = joint.limits or (-math.inf, math.inf)
-        attributes = {"lower": _numbers(lower), "upper": _numbers(upper)}
-    attributes |= known
-    return [_tag("limit", attributes)] if attributes else []
+    """All four attributes, as other readers insist: 0 for an unknown strength, the largest numbers for no limit."""
+    strength = {"effort": _numbers(joint.effort or 0.0), "velocity": _numbers(joint.velocity or 0.0)}
+    if kind in LIMITED:
+        lower, upper = joint.limits or UNLIMITED
+        return [_tag("limit", {"lower": _numbers(lower), "upper": _numbers(upper)} | strength)]
+    return [_tag("limit", strength)] if kind == "continuous" and (joint.effort or joint.velocity) else []
 
 
 def _dynamics(joint: JointRecord) -> list[str]:
@@ -118,19 +115,8 @@ def _origin(placement: Transform) -> list[str]:
     if placement.translation != ZERO:
         attributes["xyz"] = _numbers(*placement.translation)
     if placement.rotation != IDENTITY:
-        attributes["rpy"] = _numbers(*_roll_pitch_yaw(placement.rotation))
+        attributes["rpy"] = _numbers(*placement.rotation.rpy())
     return [_tag("origin", attributes)] if attributes else []
-
-
-def _roll_pitch_yaw(rotation: Rotation) -> Vec3:
-    """Angles that give the matrix back to rounding, near pitch = +-90 degrees too.
-
-    There yaw, taken from small entries, is ill determined; roll is therefore measured after yaw has been undone.
-    """
-    r = rotation
-    yaw = math.atan2(r.yx, r.xx)
-    c, s = math.cos(yaw), math.sin(yaw)
-    return Vec3(math.atan2(s * r.xz - c * r.yz, c * r.yy - s * r.xy), math.atan2(-r.zx, math.hypot(r.xx, r.yx)), yaw)
 
 
 # ---- text --------------------------------------------------------------------------------------------------------

@@ -107,9 +107,10 @@ class Rotation(NamedTuple):
         For ``axis = -z`` every half turn is as short; the one about x is taken.
         """
         x, y, z = (float(c) for c in axis)
-        if z < -1.0 + 1e-12:
+        sideways = x * x + y * y
+        if z < 0.0 and sideways < 1e-30:
             return Rotation(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
-        k = 1.0 / (1.0 + z)
+        k = 1.0 / (1.0 + z) if z > 0.0 else (1.0 - z) / sideways  # equal; near -z only the latter keeps its digits
         return Rotation(1.0 - k * x * x, -k * x * y, x, -k * x * y, 1.0 - k * y * y, y, -x, -y, z)
 
     # ---- taking it apart -------------------------------------------------------------------------------------------
@@ -137,17 +138,18 @@ class Rotation(NamedTuple):
             better = t > largest
             best = Quaternion(*(where(better, new, old) for new, old in zip(candidate, best, strict=True)))
             largest = where(better, t, largest)
-        sign = where(best.w < 0.0, -1.0, 1.0)
-        return best.scaled(sign / sqrt(best.norm_squared()))
+        return best.with_positive_w().normalized()
 
     def rpy(self) -> tuple[Scalar, Scalar, Scalar]:
-        """Roll, pitch, yaw; at pitch = +-90 degrees, where they are not unique, roll is 0."""
-        cp2 = self.xx * self.xx + self.yx * self.yx
-        locked = cp2 < 1e-24
-        pitch = atan2(-self.zx, sqrt(cp2))
-        roll = where(locked, 0.0, atan2(self.zy, self.zz))
-        yaw = where(locked, atan2(-self.xy, self.yy), atan2(self.yx, self.xx))
-        return roll, pitch, yaw
+        """Roll, pitch, yaw that give the matrix back to rounding everywhere.
+
+        Near pitch = +-90 degrees yaw comes from small entries and means little; roll is therefore measured after yaw
+        has been undone. At the lock itself yaw is 0.
+        """
+        yaw = atan2(self.yx, self.xx)
+        c, s = cos(yaw), sin(yaw)
+        pitch = atan2(-self.zx, sqrt(self.xx * self.xx + self.yx * self.yx))
+        return atan2(s * self.xz - c * self.yz, c * self.yy - s * self.xy), pitch, yaw
 
     # ---- using it --------------------------------------------------------------------------------------------------
 
@@ -255,12 +257,17 @@ class Quaternion(NamedTuple):
 
     def log(self) -> Vec3:
         """The rotation vector of length at most pi; the quaternion is taken as of unit length."""
-        sign = where(self.w < 0.0, -1.0, 1.0)
-        s2 = self.x * self.x + self.y * self.y + self.z * self.z
+        x, y, z, w = self.with_positive_w()
+        s2 = x * x + y * y + z * z
         small = s2 < 1e-30  # there atan2(s, w)/s is 1/w to rounding
         s = sqrt(where(small, 1.0, s2))
-        factor = where(small, 2.0 / (sign * self.w), 2.0 * atan2(s, sign * self.w) / s)
-        return Vec3(self.x, self.y, self.z) * (sign * factor)
+        factor = where(small, 2.0 / where(small, w, 1.0), 2.0 * atan2(s, w) / s)
+        return Vec3(x, y, z) * factor
+
+    def with_positive_w(self) -> Quaternion:
+        """The same rotation with w >= 0: of the two quaternions the one nearer to the identity."""
+        negative = self.w < 0.0
+        return Quaternion(*(where(negative, -c, c) for c in self))
 
     def __matmul__(self, other: Quaternion) -> Quaternion:
         """The rotation ``self`` after ``other``, as matrices multiply."""

@@ -68,6 +68,9 @@ class Vec3(NamedTuple):
 
 
 ZERO = Vec3(0.0, 0.0, 0.0)
+X_AXIS = Vec3(1.0, 0.0, 0.0)
+Y_AXIS = Vec3(0.0, 1.0, 0.0)
+Z_AXIS = Vec3(0.0, 0.0, 1.0)
 
 
 @one_operand

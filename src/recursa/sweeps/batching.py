@@ -145,6 +145,16 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
     size = model.nq if coordinates else model.nv
     if isinstance(value, Mapping):
         value = _from_mapping(model, name, value, coordinates)
+    array = _numbers(name, value, size)
+    if array.ndim == 0 or array.shape[-1] != size:
+        what = "nq" if coordinates else "nv"
+        names = f"robot '{model.name}' has {what} = {size}"
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}")
+    return array
+
+
+def _numbers(name: str, value: Any, size: int) -> Array:
+    """A native array of float32, float64 or complex numbers; anything else is an error."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -155,12 +165,7 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
         raise StateError(f"{name} must be numbers, not {array.dtype} ({_excerpt(value)})")
     if array.dtype.kind == "f" and array.dtype.newbyteorder("=") != np.float32:
         array = array.astype(np.float64, copy=False)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.ndim == 0 or array.shape[-1] != size:
-        what = "nq" if coordinates else "nv"
-        names = f"robot '{model.name}' has {what} = {size}"
-        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}")
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _excerpt(value: Any) -> str:
@@ -176,12 +181,16 @@ def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates
         if key not in joints:
             raise unknown_name("independent joint", key, joints, owner=f"robot '{model.name}'")
         size = joints[key].kind.nq if coordinates else joints[key].kind.nv
-        part = np.asarray(item, dtype=np.float64)
+        part = _numbers(f"{name}['{key}']", item, size)
         part = part[..., None] if size == 1 and (part.ndim == 0 or part.shape[-1] != 1) else part
         if part.shape[-1:] != (size,):
             raise ShapeError(f"{name}['{key}'] has shape {np.shape(item)}, expected (..., {size})")
         parts[key] = part
-    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    try:
+        batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    except ValueError:
+        listed = ", ".join(f"{name}['{key}'] {np.shape(item)}" for key, item in value.items())
+        raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
     columns: Sequence[Any] = [
         parts.get(joint.name, np.array(joint.kind.neutral() if coordinates else [0.0] * joint.kind.nv))
         for joint in joints.values()

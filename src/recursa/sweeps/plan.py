@@ -148,9 +148,8 @@ def check(plan: Plan) -> None:
                     continue
                 _require(buffer in declared and place in PLACES, plan, step, f"unknown name {name!r}")
                 _require(place != "parent" or outward, plan, step, f"{name!r} is only known going base to tip")
-                _require(
-                    place != "child" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out"
-                )
+                along_path = sweep.direction is Direction.TIP_TO_BASE and sweep.only is not None
+                _require(place != "child" or along_path, plan, step, f"{name!r} is only known going in along a path")
                 _require(place != "target" or plan.target is not None, plan, step, f"{name!r} without a target link")
                 _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
                 ahead = buffer in here and (place in ("parent", "child") or _summed(sweep, buffer))

@@ -1,0 +1,86 @@
+"""Checks of joints, and of numbers that are none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from recursa.doctor.patient import Patient, finite_link, length, non_finite_data
+from recursa.doctor.report import Finding, about
+from recursa.errors import did_you_mean
+
+_UNIT_AXIS = 1e-6
+
+
+def non_finite(patient: Patient) -> Iterator[Finding]:
+    """Numbers that are not numbers."""
+    fix = "Replace them by finite numbers."
+    for link in patient.links.values():
+        if not finite_link(link):
+            reason = (
+                f"its inertial data contain nan or infinity: mass {link.mass:g}, centre of mass {tuple(link.com)}, "
+                f"inertia {tuple(link.inertia)}."
+            )
+            yield about(link, "non-finite", None, reason, fix, error=True)
+    for joint in patient.joints:
+        for name in non_finite_data(joint):
+            yield about(joint, "non-finite", None, f"its {name} contains nan or infinity.", fix, error=True)
+
+
+def hinges(patient: Patient) -> Iterator[Finding]:
+    """Joints that have nothing to move."""
+    for number, freedom, pivot in patient.singular:
+        joint = patient.model.joints[number]
+        which = "" if joint.kind.nv == 1 else f" in freedom {freedom + 1} of {joint.kind.nv}"
+        reason = (
+            f"its hinge inertia D is {pivot:.3g}{which} (needs > 0): the bodies from '{joint.child}' outward have no "
+            "inertia along its motion."
+        )
+        fix = f"Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+        line = patient.links[joint.child].line
+        yield Finding("error", "hinge", f"joint '{joint.name}'", pivot, reason, fix, line)
+
+
+def axes(patient: Patient) -> Iterator[Finding]:
+    """Axes of zero or other than unit length."""
+    for joint in patient.joints:
+        if joint.kind in ("fixed", "free", "spherical") or not all(math.isfinite(x) for x in joint.axis):
+            continue
+        size = length(joint.axis)
+        if size == 0.0:
+            reason, fix = "its axis is (0, 0, 0), which has no direction.", "Say along which axis it turns or slides."
+            yield about(joint, "axis", 0.0, reason, fix, error=True)
+        elif abs(size - 1.0) > _UNIT_AXIS:
+            reason = f"its axis {tuple(joint.axis)} has length {size:.6g}; it was normalised."
+            yield about(joint, "axis", size, reason, "Give a unit vector.")
+
+
+def limits(patient: Patient) -> Iterator[Finding]:
+    """Limits the wrong way round, or negative."""
+    for joint in patient.joints:
+        if joint.limits is not None and joint.limits[0] > joint.limits[1]:
+            lower, upper = joint.limits
+            reason = f"its lower limit {lower:g} is above its upper limit {upper:g}."
+            yield about(joint, "limits", lower - upper, reason, "Exchange them.")
+        for name, value in (("effort", joint.effort), ("velocity", joint.velocity)):
+            if value is not None and value < 0.0:
+                yield about(joint, "limits", value, f"its {name} limit is {value:g}.", "Make it positive.")
+
+
+def losses(patient: Patient) -> Iterator[Finding]:
+    """Armature, damping or friction of the wrong sign."""
+    for joint in patient.joints:
+        for name, values in (("armature", joint.armature), ("damping", joint.damping), ("friction", joint.friction)):
+            least = min(values, default=0.0)
+            if least < 0.0:
+                reason = f"its {name} is {least:g}, which would add energy."
+                yield about(joint, name, least, reason, "Make it zero or positive.")
+
+
+def mimics(patient: Patient) -> Iterator[Finding]:
+    """Ties to joints that do not exist."""
+    names = {joint.name for joint in patient.joints}
+    for joint in patient.joints:
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            reason = f"it mimics '{joint.mimic.joint}', which does not exist."
+            yield about(joint, "mimic", None, reason, did_you_mean(joint.mimic.joint, names))

@@ -1,0 +1,121 @@
+"""Checks of masses and inertias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from recursa.doctor.patient import POINT, ROUNDING, Patient, eigenvalues, finite_link, length
+from recursa.doctor.report import Finding, about
+from recursa.model.model import WORLD
+from recursa.spatial.inertia import RigidInertia
+
+_FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
+_WIDE = 3.0  # so is a radius of gyration
+_NARROW = 1e-3  # or one below this fraction of the link's size
+
+
+def negative_mass(patient: Patient) -> Iterator[Finding]:
+    """Masses below zero; meaningless where the link moves."""
+    for link in patient.links.values():
+        if link.mass < 0.0:
+            reason, fix = f"its mass is {link.mass:g} kg.", "A mass cannot be negative; correct its sign."
+            yield about(link, "mass", link.mass, reason, fix, error=patient.body[link.name] != WORLD)
+
+
+def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
+    """Links that resist turning but not pushing."""
+    for link in patient.moving():
+        if link.mass == 0.0 and any(link.inertia) and finite_link(link):
+            yield about(link, "mass", 0.0, "it has inertia but no mass.", "Give it a mass, or remove the inertia.")
+
+
+def massless_body(patient: Patient) -> Iterator[Finding]:
+    """Moving bodies without any mass, unless another check says it better."""
+    said = {joint for joint, _, _ in patient.singular}
+    said |= {patient.body[link.name] for link in patient.moving() if link.mass != 0.0 or any(link.inertia)}
+    for number, (joint, inertia) in enumerate(zip(patient.model.joints, patient.model.inertias, strict=True)):
+        if inertia.mass == 0.0 and number not in said:
+            reason = f"joint '{joint.name}' moves it, but it has no mass, nor has anything fixed to it."
+            fix = "If it is a real part, give it mass and inertia; if it only joins two axes, this is fine."
+            yield about(patient.links[joint.child], "massless", 0.0, reason, fix)
+
+
+def principal_moments(patient: Patient) -> Iterator[Finding]:
+    """Inertia tensors that no body can have: a negative moment, or a broken triangle inequality."""
+    for link in patient.sound():
+        low, mid, high = eigenvalues(link.inertia)
+        tolerance = max(ROUNDING * max(abs(low), abs(high)), patient.noise(link))
+        moments = f"({low:.6g}, {mid:.6g}, {high:.6g}) kg m^2"
+        short = high - mid - low
+        if low < -tolerance:
+            reason = f"its inertia about the centre of mass has principal moments {moments}; none may be negative."
+            fix = "Check the signs of the products of inertia, and that the tensor is about the centre of mass."
+            yield about(link, "inertia", low, reason, fix)
+        elif short > tolerance:
+            reason = (
+                f"its principal moments {moments} break the triangle inequality by {short:.3g} kg m^2: "
+                "the largest may not exceed the sum of the other two."
+            )
+            fix = f"Compute the inertia from the shape, or raise the two smaller moments by {short / 2:.3g} each."
+            yield about(link, "triangle", short, reason, fix)
+
+
+def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
+    """Moving bodies, everything fixed to them included, that no distribution of mass can make."""
+    for joint, inertia in zip(patient.model.joints, patient.model.inertias, strict=True):
+        if not inertia.mass > 0.0 or not all(math.isfinite(x) for x in inertia.components()):
+            continue
+        least, largest = _euler_tensor_range(inertia)
+        if least < -max(ROUNDING * largest, POINT * inertia.mass * patient.scale * patient.scale):
+            reason = (
+                f"the body that joint '{joint.name}' moves (with what is fixed to it) has a second moment of mass of "
+                f"{least:.3g} kg m^2; no positive mass has that, and forward dynamics can blow up."
+            )
+            yield about(patient.links[joint.child], "pseudo-inertia", least, reason, "Mend the inertias of its links.")
+
+
+def _euler_tensor_range(inertia: RigidInertia) -> tuple[float, float]:
+    """Least and largest eigenvalue of J_c = tr(I_c)/2 - I_c (4.3.6); the pseudo-inertia is definite when J_c is."""
+    about_com = inertia.moment_about_com()
+    values = eigenvalues((-about_com).plus_diagonal(0.5 * about_com.trace()))
+    return values[0], max(abs(values[0]), abs(values[2]))
+
+
+def center_of_mass(patient: Patient) -> Iterator[Finding]:
+    """Centres of mass far outside the link."""
+    for link in patient.sound():
+        distance, size = length(link.com), max(patient.sizes[link.name], patient.scale)
+        if distance > _FAR * size:
+            reason = (
+                f"its centre of mass is {distance:.4g} m from the link origin, while the robot's links reach "
+                f"{size:.3g} m."
+            )
+            fix = "Check its units (millimetres?) and that it is given in link coordinates."
+            yield about(link, "com", distance, reason, fix)
+
+
+def units(patient: Patient) -> Iterator[Finding]:
+    """Radii of gyration that do not fit the size of the link: usually inertia in wrong units."""
+    for link in patient.sound():
+        largest = max(eigenvalues(link.inertia))
+        if not largest > patient.noise(link):
+            continue
+        radius = math.sqrt(largest / link.mass)
+        own, size = patient.sizes[link.name], max(patient.sizes[link.name], patient.scale)
+        data = f"mass {link.mass:g} kg and inertia {largest:.3g} kg m^2"
+        reason = f"{data} mean a radius of gyration of {radius:.3g} m, while "
+        if radius > _WIDE * size:
+            reason += f"the robot's links reach {size:.3g} m."
+            yield about(link, "units", radius, reason, "Check the units of the inertia: kg m^2, not kg mm^2 or g cm^2.")
+        elif own > 0.0 and radius < _NARROW * own:
+            reason += f"the link reaches {own:.3g} m."
+            yield about(link, "units", radius, reason, "Check the units of the inertia (kg m^2) and of the mass (kg).")
+
+
+def no_inertial(patient: Patient) -> Iterator[Finding]:
+    """Links that have a shape but no mass data."""
+    for link in patient.links.values():
+        if link.geometry and not link.inertial and patient.body[link.name] != WORLD:
+            fix = "Add mass, centre of mass and inertia, or remove the shape if it is not a part."
+            yield about(link, "no-inertial", None, "it has a shape but no inertial element.", fix)

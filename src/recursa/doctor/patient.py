@@ -1,0 +1,119 @@
+"""The model as the doctor sees it: what several checks need, worked out once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from recursa.dynamics.configuration import random_state
+from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.mass_properties import KINETIC_ENERGY
+from recursa.model.description import JointRecord, LinkRecord
+from recursa.model.model import WORLD, Model
+from recursa.spatial.vec3 import SymMat3
+from recursa.sweeps import run
+
+ROUNDING = 1e-9
+"""Relative: equality in the inequalities of an inertia is valid to this."""
+
+POINT = 1e-12
+"""Of mass times size squared: a smaller moment is a point mass's zero with somebody's rounding noise."""
+
+
+class Patient:
+    """The model with what several checks need."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.links: dict[str, LinkRecord] = {link.name: link for link in model.description.links}
+        self.joints: tuple[JointRecord, ...] = model.description.joints
+        self.body = {link.name: link.body for link in model.links}
+        self.finite = _is_finite(model)
+        self.singular = _singular(model) if self.finite else []
+        self.sizes = _link_sizes(self.links, self.joints)
+        self.scale = max(self.sizes.values(), default=0.0) or 0.1
+
+    def noise(self, link: LinkRecord) -> float:
+        """Moments of inertia up to this are zero: those of a point mass, after somebody's rounding."""
+        size = max(self.sizes[link.name], self.scale)
+        return POINT * link.mass * size * size
+
+    def moving(self) -> Iterator[LinkRecord]:
+        """Links with mass data that the robot moves."""
+        return (link for link in self.links.values() if link.inertial and self.body[link.name] != WORLD)
+
+    def sound(self) -> Iterator[LinkRecord]:
+        """Those with finite numbers and positive mass."""
+        return (link for link in self.moving() if link.mass > 0.0 and finite_link(link))
+
+
+def _is_finite(model: Model) -> bool:
+    links = all(finite_link(link) for link in model.description.links)
+    return links and all(_finite_joint(joint) for joint in model.description.joints)
+
+
+def finite_link(link: LinkRecord) -> bool:
+    """Whether all mass data of a link are finite."""
+    return all(math.isfinite(x) for x in (link.mass, *link.com, *link.inertia))
+
+
+def _finite_joint(joint: JointRecord) -> bool:
+    return not any(True for _ in non_finite_data(joint))
+
+
+def non_finite_data(joint: JointRecord) -> Iterator[str]:
+    """Which data of a joint are not finite (limits may be infinite)."""
+    groups: dict[str, Sequence[float]] = {
+        "origin": (*joint.placement.translation, *joint.placement.rotation),
+        "axis": joint.axis,
+        "pitch": (joint.pitch,),
+        "armature": joint.armature,
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "mimic": () if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset),
+    }
+    yield from (name for name, numbers in groups.items() if not all(math.isfinite(x) for x in numbers))
+    if joint.limits is not None and any(math.isnan(x) for x in joint.limits):
+        yield "limit"
+
+
+def _singular(model: Model) -> list[tuple[int, int, float]]:
+    """Joints without hinge inertia at a configuration that is not special: (joint, freedom, D)."""
+    q, _ = random_state(model, 0)
+    if model.mimic == "free":
+        return singular_hinges(model, q.tolist())
+    found = []  # tied joints share a freedom: judge the diagonal of the mass matrix, twice the energy at unit speed
+    for number, joint in enumerate(model.joints):
+        for freedom in range(joint.kind.nv if joint.independent else 0):
+            v = [0.0] * model.nv
+            v[joint.v_start + freedom] = 1.0
+            inertia = 2.0 * float(run(KINETIC_ENERGY, model, {"q": q.tolist(), "v": v}).robot["T"])
+            if not inertia > 0.0:
+                found.append((number, freedom, inertia))
+    return found
+
+
+def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -> dict[str, float]:
+    """How far each link reaches from its origin, as far as joints and simple shapes tell."""
+    sizes = dict.fromkeys(links, 0.0)
+    for joint in joints:
+        reach = length(joint.placement.translation)
+        sizes[joint.parent] = max(sizes[joint.parent], reach)
+        sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
+    for link in links.values():
+        for shape in link.geometry:
+            sizes[link.name] = max(sizes[link.name], length(shape.origin) + (shape.radius or 0.0))
+    return {name: size if math.isfinite(size) else 0.0 for name, size in sizes.items()}
+
+
+def length(vector: Sequence[float]) -> float:
+    """Length of a vector of floats."""
+    return math.hypot(*vector)
+
+
+def eigenvalues(matrix: SymMat3) -> list[float]:
+    """Principal values in rising order; nan where the numbers overflow."""
+    full = np.array([list(row) for row in matrix.rows()])
+    return np.linalg.eigvalsh(full).tolist() if np.isfinite(full).all() else [math.nan] * 3

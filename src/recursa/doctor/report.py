@@ -1,0 +1,70 @@
+"""Findings and the report that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, overload
+
+from recursa.model.description import JointRecord, LinkRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One doubtful datum."""
+
+    severity: Literal["error", "warning"]
+    code: str
+    subject: str
+    value: float | None
+    reason: str
+    fix: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f" (line {self.line})" if self.line is not None else ""
+        return f"{self.severity}: {self.subject}{where}: {self.reason} {self.fix} [{self.code}]"
+
+
+class Report(Sequence[Finding]):
+    """All findings about a robot; empty, and false, when it is healthy. ``print`` it."""
+
+    def __init__(self, robot: str, findings: Sequence[Finding]) -> None:
+        self.robot = robot
+        self.findings = tuple(findings)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.findings[index]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that ``strict=True`` refuses."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Plain data, for JSON."""
+        return [asdict(finding) for finding in self.findings]
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return f"robot '{self.robot}': nothing to complain about"
+        head = f"robot '{self.robot}': {len(self.findings)} finding{'s' if len(self.findings) > 1 else ''}"
+        return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+
+    def __repr__(self) -> str:
+        return f"<Report on '{self.robot}': {len(self.errors)} errors, {len(self) - len(self.errors)} warnings>"
+
+
+def about(
+    record: LinkRecord | JointRecord, code: str, value: float | None, reason: str, fix: str, *, error: bool = False
+) -> Finding:
+    """A finding about a link or a joint."""
+    kind = "link" if isinstance(record, LinkRecord) else "joint"
+    return Finding("error" if error else "warning", code, f"{kind} '{record.name}'", value, reason, fix, record.line)
