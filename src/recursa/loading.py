@@ -29,11 +29,11 @@ def load(
 ) -> Robot:
     """Load a robot from a URDF file, or from the XML text itself.
 
-    floating : put a free joint, named "root", under the root link; else the root link is welded to the world
-    gravity  : m/s^2 in world axes
-    strict   : refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move); doubtful data are
-               a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case
-    mimic    : "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv
+    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world.
+    - ``gravity``: m/s^2 in world axes.
+    - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move). Doubtful data
+      are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case.
+    - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv.
 
     Meshes are never opened. A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
 

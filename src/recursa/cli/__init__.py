@@ -18,3 +18,6 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(f"recursa: {error}", file=sys.stderr)
+        sys.exit(2)

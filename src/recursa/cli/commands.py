@@ -13,6 +13,7 @@ import click
 
 import recursa as rc
 from recursa.cli import show
+from recursa.model.assemble import assemble
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -44,9 +45,11 @@ def _robot_options(command: _Function) -> _Function:
 
 def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
     """A robot by file or bundled name."""
-    if name in rc.robots.names() and not Path(name).exists():
+    if name in rc.robots.names() and not Path(name).is_file():
         robot = rc.robots.by_name(name)
-        return rc.load(robot.to_urdf(), floating=True, strict=strict, mimic=mimic) if floating else robot
+        if not floating:
+            return robot
+        return rc.Robot(assemble(robot.model.description, gravity=robot.gravity, floating=True, mimic=mimic))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
         return rc.load(name, floating=floating, mimic=mimic, strict=strict)

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from recursa.model.description import JointRecord, LinkRecord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """One doubtful datum."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
@@ -68,7 +68,7 @@ def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
 # ---- structure ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass
 class _Tree:
     """A description known to be a tree."""
 
@@ -138,7 +138,7 @@ class _Tree:
         return self.children[link]
 
 
-@dataclass(slots=True)
+@dataclass
 class _Failure:
     """Makes the error for a record, with its line."""
 
@@ -152,7 +152,7 @@ class _Failure:
 # ---- bodies --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass
 class _Assembly:
     """Links and bodies laid down one by one, parents first."""
 
@@ -277,5 +277,4 @@ def _tied(joint: Joint, joints: Sequence[Joint], source: str | None) -> Joint:
             source=source,
         )
     tie = Tie(by_name[origin.name], multiplier, offset)
-    values = {name: getattr(joint, name) for name in Joint.__slots__}
-    return Joint(**{**values, "q_start": origin.q_start, "v_start": origin.v_start, "tie": tie})
+    return replace(joint, q_start=origin.q_start, v_start=origin.v_start, tie=tie)

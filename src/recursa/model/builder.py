@@ -96,7 +96,7 @@ class DescriptionBuilder:
         self, name: str, *, parent: str, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> Self:
         """Add a named frame fixed in a link; it counts as a link name."""
-        record, joint = frame_records(name, parent, xyz, rpy)
+        record, joint = frame_records(name, parent, xyz, rpy, self._joints)
         self._add_link(record)
         self._joints[joint.name] = joint
         return self

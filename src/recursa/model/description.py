@@ -17,7 +17,7 @@ JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical
 JOINT_TYPES: tuple[str, ...] = get_args(JointType)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mimic:
     """A tie ``q = multiplier * q[joint] + offset``."""
 
@@ -26,7 +26,7 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Geometry:
     """One visual or collision shape, as far as the doctor needs it. Mesh files are never opened.
 
@@ -39,7 +39,7 @@ class Geometry:
     radius: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkRecord:
     """A link or a named frame.
 
@@ -57,7 +57,7 @@ class LinkRecord:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JointRecord:
     """A joint from a parent link to a child link.
 
@@ -84,7 +84,7 @@ class JointRecord:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Description:
     """A robot as its source tells it: links and joints in the order of declaration."""
 

@@ -99,7 +99,7 @@ def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, 
         damping=per_freedom(row.damping, 1, f"{where}: damping"),
         friction=per_freedom(row.friction, 1, f"{where}: friction"),
         limits=limits_of(row.limits, f"{where}: limits"),
-        effort=None if row.effort is None else float(row.effort),
-        velocity=None if row.velocity is None else float(row.velocity),
+        effort=None if row.effort is None else floats(row.effort, 1, f"{where}: effort")[0],
+        velocity=None if row.velocity is None else floats(row.velocity, 1, f"{where}: velocity")[0],
     )
     return link, joint

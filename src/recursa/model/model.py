@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -22,7 +21,7 @@ WORLD = -1
 MimicMode = Literal["free", "tie"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tie:
     """The joint follows joint number ``source``: ``q = multiplier * q_source + offset``."""
 
@@ -31,7 +30,7 @@ class Tie:
     offset: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Joint:
     """A moving joint with its constants, ready for the sweeps. Joint k carries body k.
 
@@ -93,7 +92,7 @@ class Joint:
         return self.tie is None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Link:
     """A link or named frame: the body it is part of (or WORLD) and its pose in that body."""
 
@@ -135,8 +134,9 @@ class Model:
     @cached_property
     def digest(self) -> str:
         """A stable fingerprint of the content, the same in every process."""
-        content = repr((self.description, self.gravity, self.floating, self.mimic))
-        return hashlib.sha256(content.encode()).hexdigest()
+        import hashlib  # slow to import, seldom needed
+
+        return hashlib.sha256(repr(_content(self)).encode()).hexdigest()
 
     @cached_property
     def _link_numbers(self) -> Mapping[str, int]:
@@ -170,3 +170,12 @@ class Model:
 
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values
+
+
+def _content(value: object) -> object:
+    """What counts when two models are compared, as nested tuples; equal numbers (0.0 and -0.0) become the same."""
+    if is_dataclass(value):
+        return tuple(_content(getattr(value, item.name)) for item in fields(value) if item.compare)
+    if isinstance(value, tuple):
+        return tuple(_content(item) for item in value)
+    return float(value) + 0.0 if isinstance(value, int | float) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from recursa.errors import ModelError
@@ -14,7 +13,6 @@ from recursa.spatial.vec3 import X_AXIS, ZERO
 
 _TYPE_OF_KIND: dict[JointType, str] = {kind: name for name, kind in URDF_TYPES.items()}
 _AXIAL = ("revolute", "continuous", "prismatic", "helical", "planar")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 )
@@ -139,8 +137,11 @@ def _numbers(*values: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    if bad := _NOT_XML.search(text):
-        raise ModelError(f"the name {text!r} contains {bad[0]!r}, which XML cannot hold; rename the link or joint")
+    for character in text:
+        if not _xml_can_hold(ord(character)):
+            raise ModelError(
+                f"the name {text!r} contains {character!r}, which XML cannot hold; rename the link or joint"
+            )
     return text.translate(_ESCAPES)
 
 
@@ -150,3 +151,8 @@ def _unused(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
+
+
+def _xml_can_hold(code: int) -> bool:
+    """Whether a character may stand in an XML 1.0 text at all."""
+    return 0x20 <= code <= 0xD7FF or code in (0x9, 0xA, 0xD) or 0xE000 <= code <= 0xFFFD or code >= 0x10000

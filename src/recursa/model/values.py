@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError
@@ -13,8 +14,9 @@ from recursa.spatial.vec3 import SymMat3
 
 def floats(value: Any, count: int, what: str) -> tuple[float, ...]:
     """``count`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
+    alone = count == 1 and not isinstance(value, Sequence) and not getattr(value, "shape", ())
     try:
-        items = [float(value)] if count == 1 and not isinstance(value, Sequence) else [float(x) for x in value]
+        items = [float(x) for x in ([value] if alone or isinstance(value, str) else value)]  # "123" is not (1, 2, 3)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be {_numbers(count)}, not {value!r}") from None
     if len(items) != count:
@@ -32,7 +34,7 @@ def finite(value: Any, what: str) -> float:
 
 def per_freedom(value: Any, nv: int, what: str) -> tuple[float, ...]:
     """One number for all freedoms of a joint, or one for each."""
-    if nv != 1 and isinstance(value, int | float):
+    if nv != 1 and isinstance(value, Real):
         return (float(value),) * nv
     return floats(value, nv, what) if nv else ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -10,33 +10,35 @@ from typing import Any
 from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.model import Model
 from recursa.model.values import finite, floats, placement, symmetric
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 
-def frame_records(name: str, parent: str, xyz: Sequence[float], rpy: Sequence[float]) -> tuple[LinkRecord, JointRecord]:
-    """A named frame as a massless link on a fixed joint."""
-    joint = JointRecord(f"{name}_frame", "fixed", parent, name, placement=placement(xyz, rpy, f"frame '{name}'"))
-    return LinkRecord(name, frame=True), joint
+def frame_records(
+    name: str, parent: str, xyz: Sequence[float], rpy: Sequence[float], taken: Collection[str]
+) -> tuple[LinkRecord, JointRecord]:
+    """A named frame as a massless link on a fixed joint, which gets a name that is not ``taken``."""
+    placed = placement(xyz, rpy, f"frame '{name}'")
+    return LinkRecord(name, frame=True), JointRecord(_unused(f"{name}_frame", taken), "fixed", parent, name, placed)
 
 
 def with_frame(description: Description, name: str, parent: str, xyz: Any, rpy: Any) -> Description:
     """The description with one more named frame."""
-    link, joint = frame_records(name, parent, xyz, rpy)
+    link, joint = frame_records(name, parent, xyz, rpy, {joint.name for joint in description.joints})
     return replace(description, links=(*description.links, link), joints=(*description.joints, joint))
 
 
 def with_payload(description: Description, link: str, mass: Any, com: Any, inertia: Any) -> Description:
     """The description with a payload welded to a link: masses add, the centre of mass and inertia are combined."""
     where = f"payload on '{link}'"
+    name = _unused(f"{link}_payload", {other.name for other in description.links})
     extra = LinkRecord(
-        f"{link}_payload",
+        name,
         mass=finite(mass, f"{where}: mass"),
-        com=Vec3(*floats(com, 3, f"{where}: com")),
-        inertia=symmetric(inertia, f"{where}: inertia"),
+        com=Vec3(*(finite(x, f"{where}: com") for x in floats(com, 3, f"{where}: com"))),
+        inertia=SymMat3(*(finite(x, f"{where}: inertia") for x in symmetric(inertia, f"{where}: inertia"))),
         inertial=True,
     )
-    extra = replace(extra, name=_unused(description, extra.name))
-    weld = JointRecord(f"{extra.name}_weld", "fixed", link, extra.name)
+    weld = JointRecord(_unused(f"{name}_weld", {joint.name for joint in description.joints}), "fixed", link, name)
     return replace(description, links=(*description.links, extra), joints=(*description.joints, weld))
 
 
@@ -45,14 +47,13 @@ def with_free_base(model: Model) -> Description:
     description = model.description
     if not model.floating:
         return description
-    world = _unused(description, "world")
+    world = _unused("world", {link.name for link in description.links})
     root = model.joints[0]
     joint = JointRecord(root.name, "free", parent=world, child=root.child)
     return replace(description, links=(LinkRecord(world), *description.links), joints=(joint, *description.joints))
 
 
-def _unused(description: Description, base: str) -> str:
-    """``base``, or ``base2``, ``base3``, ...: the first that no link has and no weld of that name."""
-    taken = {link.name for link in description.links} | {joint.name for joint in description.joints}
+def _unused(base: str, taken: Collection[str]) -> str:
+    """``base``, or ``base2``, ``base3``, ...: the first that is not taken."""
     candidates = chain([base], (f"{base}{number}" for number in count(2)))
-    return next(name for name in candidates if name not in taken and f"{name}_weld" not in taken)
+    return next(name for name in candidates if name not in taken)

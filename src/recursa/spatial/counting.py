@@ -130,18 +130,22 @@ class Counted:
         return self._new(other / self.value)
 
     def sin(self) -> Counted:
+        """Sine, one trig."""
         self.counter.trig += 1
         return self._new(math.sin(self.value))
 
     def cos(self) -> Counted:
+        """Cosine, one trig."""
         self.counter.trig += 1
         return self._new(math.cos(self.value))
 
     def sqrt(self) -> Counted:
+        """Square root, one sqrt."""
         self.counter.sqrt += 1
         return self._new(math.sqrt(self.value))
 
     def atan2(self, y: Any, x: Any) -> Counted:
+        """Angle of (x, y), one trig."""
         self.counter.trig += 1
         return self._new(math.atan2(float(y), float(x)))
 

@@ -130,7 +130,7 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def minus_dyad(self, u: Force, weighted: Force) -> ArticulatedInertia:
-        """``P - u g^T`` where ``g`` is a multiple of ``u`` (so the result is symmetric): the step P+ = P - U D^-1 U^T."""
+        """``P - u g^T`` where ``g`` is a multiple of ``u``, so that it stays symmetric: P+ = P - U D^-1 U^T."""
         return ArticulatedInertia(
             self.moment - _symmetric_dyad(u.moment, weighted.moment),
             self.coupling - Mat3.dyad(u.moment, weighted.force),
@@ -144,7 +144,7 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def shifted(self, offset: Vec3) -> ArticulatedInertia:
-        """About an origin from which the present one lies at ``offset`` r: ``phi P phi^T`` with phi = [[1, ~r], [0, 1]].
+        """About an origin from which the present one lies at ``offset`` r: ``phi P phi^T``, phi = [[1, ~r], [0, 1]].
 
         ``C' = C + ~r Q`` and ``I' = I + ~r C^T + (~r C^T)^T + ~r Q ~r^T = I + ~r C^T + (~r C'^T)^T``.
         """

@@ -8,21 +8,13 @@ A to B is its transpose phi*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol, overload
+from typing import Literal, NamedTuple, overload
 
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation, rotation_about
 from recursa.spatial.scalars import Scalar, cos, cosc, half_cotangent, one_operand, sin, sinc3
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-
-
-class Displacement(Protocol):
-    """What every transform can do, whatever its structure."""
-
-    def force(self, f: Force, /) -> Force: ...
-    def inverse_motion(self, m: Motion, /) -> Motion: ...
-    def inertia(self, i: RigidInertia, /) -> RigidInertia: ...
 
 
 @one_operand

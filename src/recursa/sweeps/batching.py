@@ -7,7 +7,6 @@ row never depends on its place in the batch or on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ _UNIT_TOLERANCE = {"float32": 1e-3}
 _DEFAULT_UNIT_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """Checked arguments: rows (B, n) by name, the batch shape they came with and the type of the result."""
 
@@ -68,6 +67,8 @@ def evaluate(
     blocks = [slice(start, start + _BLOCK) for start in range(0, batch.size, _BLOCK)]
     workers = _workers(threads)
     if workers > 1 and len(blocks) > 1:
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, seldom needed
+
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work, blocks))
     else:
@@ -213,6 +214,6 @@ def _require_unit_quaternions(model: Model, name: str, rows: Array, shape: tuple
             row = int(np.argmax(wrong))
             where = f" in row {tuple(int(i) for i in np.unravel_index(row, shape))}" if shape else ""
             raise StateError(
-                f"{name}{where}: the quaternion of joint '{joint.name}', entries {start}..{start + 3} (x, y, z, w), has "
+                f"{name}{where}: the quaternion of joint '{joint.name}' (x, y, z, w; entries {start}..{start + 3}) has "
                 f"norm {norm[row]:.9g} instead of 1. Normalise it, or check the order of its components"
             )

@@ -37,7 +37,7 @@ class Direction(Enum):
     EACH_LINK = "each link"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Buffer:
     """A named value per body, per link or for the robot. ``base`` is its value at the world, and where sums start."""
 
@@ -45,7 +45,7 @@ class Buffer:
     base: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One small computation at one body. ``equation`` is what it means, for people."""
 
@@ -59,7 +59,7 @@ class Step:
         return f"{', '.join(self.writes)} <- {self.fn.__name__}({', '.join(self.reads)}){meaning}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sweep:
     """Steps done at every body in one direction; ``only`` restricts it to some bodies (a path) or links."""
 
@@ -87,7 +87,7 @@ def each_link(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
     return Sweep(Direction.EACH_LINK, steps, only)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """Buffers and sweeps. Making one checks that every step reads only what has been written.
 
