@@ -183,10 +183,10 @@ def articulated_matrix(p: ArticulatedInertia) -> np.ndarray:
 
 def expm(matrix: np.ndarray) -> np.ndarray:
     """Matrix exponential by scaling, Taylor series and squaring."""
-    halvings = max(0, int(np.ceil(np.log2(max(np.abs(matrix).sum(), 1e-9)))) + 2)
+    halvings = max(0, int(np.ceil(np.log2(max(np.linalg.norm(matrix, np.inf), 1e-9)))))
     scaled = matrix / 2.0**halvings
     total, term = np.eye(len(matrix)), np.eye(len(matrix))
-    for k in range(1, 20):
+    for k in range(1, 25):
         term = term @ scaled / k
         total = total + term
     for _ in range(halvings):
@@ -221,7 +221,7 @@ def same_bits(ours: Any, theirs: Any, what: str = "") -> None:
 def complex_step(fn: Callable[[Any], np.ndarray]) -> np.ndarray:
     """d fn(t)/dt at t = 0, exact to rounding, for functions that take complex numbers."""
     h = 1e-30
-    return fn(1j * h).imag / h
+    return fn(np.complex128(1j * h)).imag / h
 
 
 def central(fn: Callable[[float], np.ndarray], h: float = 2e-3) -> np.ndarray:

@@ -6,7 +6,6 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +38,18 @@ class Robot:
     (2, ('joint1', 'joint2'))
     """
 
-    __slots__ = ("_plans", "model")
+    __slots__ = ("_model", "_plans")
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self._model = model
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
     # ---- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The data behind it."""
+        return self._model
 
     @property
     def name(self) -> str:
@@ -134,10 +138,6 @@ class Robot:
         self.model.link_index(parent)
         return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
 
-    def renamed(self, name: str) -> Robot:
-        """The same robot under another name."""
-        return self._changed(description=replace(self.model.description, name=name))
-
     def to_urdf(self) -> str:
         """The robot as URDF text, which :func:`recursa.load` reads back to the same numbers.
 
@@ -179,16 +179,30 @@ class Robot:
 
         q (..., nq), dv (..., nv) -> (..., nq). Sums for revolute and prismatic joints; SE(3) for a free joint.
         """
-        return self._evaluate(
-            configuration.INTEGRATE, {"q": q, "v": dv}, configuration.next_entries, (self.nq,), out, threads
+        return evaluate(
+            self.model,
+            configuration.INTEGRATE,
+            {"q": q, "v": dv},
+            configuration.next_entries,
+            (self.nq,),
+            out=out,
+            threads=threads,
+            labels={"v": "dv"},
         )
 
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The dv (..., nv) with ``integrate(q0, dv) = q1``; rotations go the short way round."""
-        return self._evaluate(
-            configuration.DIFFERENCE, {"q": q0, "q1": q1}, configuration.step_entries, (self.nv,), out, threads
+        return evaluate(
+            self.model,
+            configuration.DIFFERENCE,
+            {"q": q0, "q1": q1},
+            configuration.step_entries,
+            (self.nv,),
+            out=out,
+            threads=threads,
+            labels={"q": "q0"},
         )
 
     # ---- kinematics ------------------------------------------------------------------------------------------------

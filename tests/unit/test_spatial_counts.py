@@ -1,6 +1,6 @@
 """What the spatial operations cost, by counting, against the numbers of the literature.
 
-A Denavit-Hartenberg step is a pair of screws; its costs are those of Rodriguez & Kreutz-Delgado and of Balafoutis & Patel.
+A Denavit-Hartenberg step is a pair of screws: 20 mul 12 add for a vector, 32 mul 33 add for a rigid inertia.
 """
 
 from __future__ import annotations

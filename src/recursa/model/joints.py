@@ -75,7 +75,7 @@ class JointKind:
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (KINDS.__getitem__, (self.name,))
+        return (_kind_named, (self.name,))
 
 
 class Revolute(JointKind):
@@ -265,3 +265,8 @@ KINDS: dict[str, JointKind] = {
         Revolute("revolute"), Revolute("continuous"), Prismatic(), Helical(), Spherical(), Planar(), Free(),
     )
 }  # fmt: skip
+
+
+def _kind_named(name: str) -> JointKind:
+    """What a pickled kind comes back as: the one object there is."""
+    return KINDS[name]

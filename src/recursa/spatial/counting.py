@@ -104,6 +104,8 @@ class Counted:
         return (-self) + other
 
     def __mul__(self, other: Any) -> Any:
+        if isinstance(other, tuple):  # a vector: it scales itself, component by component
+            return NotImplemented
         if isinstance(other, Counted):
             other = other.value
         elif other == 0:

@@ -51,12 +51,14 @@ def evaluate(
     *,
     out: Array | None = None,
     threads: int | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
-    ``gather`` lists the result's components, in C order, from the values of a run.
+    ``gather`` lists the result's components, in C order, from the values of a run. ``labels`` are the names by which
+    the caller knows the arguments, where they differ from the plan's.
     """
-    batch = prepare(model, arguments)
+    batch = prepare(model, arguments, labels or {})
     result = _result(batch, shape, out)
     flat = np.empty((batch.size, int(np.prod(shape, dtype=int))), batch.dtype)
 
@@ -117,17 +119,17 @@ def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
 # ---- arguments -----------------------------------------------------------------------------------------------------
 
 
-def prepare(model: Model, arguments: Mapping[str, Any]) -> Batch:
+def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str]) -> Batch:
     """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
-    arrays: dict[str, Array] = {}
-    for name, value in arguments.items():
-        coordinates = name.rstrip("0") in COORDINATES
-        arrays[name] = as_array(model, name, value, coordinates=coordinates)
+    arrays = {
+        name: as_array(model, labels.get(name, name), value, coordinates=name in COORDINATES)
+        for name, value in arguments.items()
+    }
     shapes = {name: array.shape[:-1] for name, array in arrays.items()}
     try:
         shape = np.broadcast_shapes(*shapes.values())
     except ValueError:
-        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        listed = ", ".join(f"{labels.get(name, name)} {array.shape}" for name, array in arrays.items())
         raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
     dtype = np.result_type(*arrays.values()) if arrays else np.dtype(np.float64)
     size = int(np.prod(shape, dtype=int))
@@ -136,8 +138,8 @@ def prepare(model: Model, arguments: Mapping[str, Any]) -> Batch:
         for name, array in arrays.items()
     }
     for name in rows:
-        if name.rstrip("0") in COORDINATES:
-            _require_unit_quaternions(model, name, rows[name], shape)
+        if name in COORDINATES:
+            _require_unit_quaternions(model, labels.get(name, name), rows[name], shape)
     return Batch(rows, shape, dtype)
 
 

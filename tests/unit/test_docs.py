@@ -1,0 +1,55 @@
+"""Every Python block in the README and the docs runs, in order, page by page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import recursa as rc
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if "```python" in page.read_text("utf-8")
+]
+HAND = """<robot name="hand"><link name="palm"/>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="j" type="continuous"><parent link="palm"/><child link="a"/></joint>
+  <joint name="k" type="continuous"><parent link="a"/><child link="b"/><mimic joint="j"/></joint></robot>"""
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+
+
+def free_tree() -> str:
+    builder = rc.Builder("go2")
+    builder.link("base", mass=5.0, inertia=(0.1, 0.2, 0.25)).joint("weld", "fixed", parent="world", child="base")
+    return builder.build().to_urdf().replace('"world"', '"trunk"')
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.urdf").write_text(rc.robots.panda_like().to_urdf())
+    (tmp_path / "go2.urdf").write_text(free_tree())
+    (tmp_path / "hand.urdf").write_text(HAND)
+    if "pinocchio" in page.read_text("utf-8") and page.name == "interop.md":
+        pytest.importorskip("pinocchio")
+    names: dict[str, object] = {}
+    for number, code in enumerate(blocks(page)):
+        if page.name == "architecture.md":  # an excerpt of a module, given its imports
+            exec("from recursa.sweeps import Step", names)
+        exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+
+
+def test_readme_starts_with_commands_code_and_picture():
+    first_screen = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:30])
+    assert "make demo" in first_screen
+    assert "make test" in first_screen
+    assert "```python" in first_screen
+    picture = re.search(r'src="([^"]+)"', first_screen)
+    assert picture is not None
+    assert (ROOT / picture[1]).stat().st_size > 10_000
