@@ -51,7 +51,7 @@ ZOO: dict[str, Callable[[], rc.Robot]] = {
     "stanford": rc.robots.stanford,
     "puma560": rc.robots.puma560,
     "panda_like": rc.robots.panda_like,
-    "planar": rc.robots.planar,
+    "planar_arm": rc.robots.planar,
     "free_flyer": rc.robots.free_flyer,
     "chain_mixed": lambda: rc.robots.chain(9, seed=2, joints="mixed"),
     "tree": lambda: rc.robots.tree(13, branching=3, seed=1),

@@ -127,14 +127,15 @@ def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | No
         raise ModelError(f"expected a path or XML text, not {type(source).__name__}")
     path = Path(source)
     try:
-        size = path.stat().st_size
-        if size > MAX_SIZE:
-            raise ModelError(f"the file has {size} bytes, more than the {MAX_SIZE} that are read", source=str(path))
-        return path.read_bytes(), str(path)
+        with path.open("rb") as file:
+            content = file.read(MAX_SIZE + 1)  # bounded, whatever the file says of its size
     except FileNotFoundError:
         raise ModelError(f"there is no file '{path}'. {_near(path)}") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read '{path}': {error}") from None
+    if len(content) > MAX_SIZE:
+        raise ModelError(f"it has more than the {MAX_SIZE} bytes that are read", source=str(path))
+    return content, str(path)
 
 
 def _near(path: Path) -> str:

@@ -251,6 +251,8 @@ def random_description(name: str, parents: Sequence[int], seed: int, kinds: Sequ
 
     Inertias are those of random clouds of mass points, hence valid.
     """
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ModelError(f"a seed is a whole number of at least 0, not {seed!r}")
     rng = np.random.default_rng(seed)
     builder = DescriptionBuilder(name, provenance=f"Random, seed {seed}.")
     for k, parent in enumerate(parents):

@@ -1,4 +1,4 @@
-"""Denavit-Hartenberg tables: both conventions of one arm agree, each agrees with its printed matrix, and mistakes are told."""
+"""Denavit-Hartenberg tables: both conventions of one arm agree, each matches its printed matrix, mistakes are told."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_joint_data_of_a_row_reach_the_joint(convention: str) -> None:
     assert (joint.limits, joint.effort, joint.velocity) == ((-0.6, 0.7), 8.0, 9.0)
 
 
-def test_the_three_spellings_of_an_inertia_close() -> None:
+def test_the_three_spellings_of_an_inertia_agree() -> None:
     def robot(inertia: object) -> rc.Robot:
         return rc.from_dh([rc.DHLink(mass=2.0, com=(0.1, 0.2, 0.3), inertia=inertia)], convention="modified")
 

@@ -11,7 +11,9 @@ import recursa as rc
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if "```python" in page.read_text("utf-8")
+    page
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if "```python" in page.read_text("utf-8")
 ]
 HAND = """<robot name="hand"><link name="palm"/>
   <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from rich.console import Console
@@ -221,7 +222,7 @@ def as_data(robot: rc.Robot) -> dict[str, Any]:
                 "q_start": joint.q_start,
                 "v_start": joint.v_start,
                 "axis": list(joint.hinge.axis),
-                "limits": joint.limits,
+                "limits": None if joint.limits is None else [x if math.isfinite(x) else None for x in joint.limits],
                 "armature": list(joint.armature),
                 "damping": list(joint.damping),
                 "friction": list(joint.friction),

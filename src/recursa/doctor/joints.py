@@ -78,9 +78,14 @@ def losses(patient: Patient) -> Iterator[Finding]:
 
 
 def mimics(patient: Patient) -> Iterator[Finding]:
-    """Ties to joints that do not exist."""
+    """Ties to joints that do not exist or do not move."""
     names = {joint.name for joint in patient.joints}
+    moving = {joint.name for joint in patient.model.joints}
     for joint in patient.joints:
-        if joint.mimic is not None and joint.mimic.joint not in names:
-            reason = f"it mimics '{joint.mimic.joint}', which does not exist."
-            yield about(joint, "mimic", None, reason, did_you_mean(joint.mimic.joint, names))
+        if joint.mimic is None or joint.kind == "fixed":
+            continue
+        source = joint.mimic.joint
+        if source == joint.name or source not in moving:
+            why = "is itself" if source == joint.name else "does not move" if source in names else "does not exist"
+            reason = f"it mimics '{source}', which {why}."
+            yield about(joint, "mimic", None, reason, did_you_mean(source, moving - {joint.name}))

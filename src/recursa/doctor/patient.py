@@ -75,7 +75,8 @@ def non_finite_data(joint: JointRecord) -> Iterator[str]:
         "mimic": () if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset),
     }
     yield from (name for name, numbers in groups.items() if not all(math.isfinite(x) for x in numbers))
-    if joint.limits is not None and any(math.isnan(x) for x in joint.limits):
+    bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
+    if any(math.isnan(x) for x in bounds):
         yield "limit"
 
 

@@ -38,10 +38,13 @@ def articulated(
     return own, tuple(pivots), step.articulated(rest)
 
 
-def undivided(joint: Joint, total: RigidInertia) -> tuple[Scalar, ...]:
-    """What D would be if everything outward were rigid: the scale that a pivot is judged by."""
-    columns = joint.columns()
-    return tuple(c.dot(total @ c) + rotor for c, rotor in zip(columns, joint.armature, strict=True))
+def hinge_scale(joint: Joint, total: RigidInertia) -> tuple[Scalar, ...]:
+    """How large D could be if the joint's axis lay otherwise: what a pivot is judged by."""
+    turning, sliding = total.moment.trace(), total.mass
+    return tuple(
+        c.angular.norm_squared() * turning + c.linear.norm_squared() * sliding + rotor
+        for c, rotor in zip(joint.columns(), joint.armature, strict=True)
+    )
 
 
 HINGES = Plan(
@@ -57,7 +60,7 @@ HINGES = Plan(
         base_to_tip(RELATIVE),
         tip_to_base(
             Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*        (29)"),
-            Step(undivided, ("joint", "R"), ("scale",), "scale = H R H* + A"),
+            Step(hinge_scale, ("joint", "R"), ("scale",), "scale = |w|^2 tr(I) + |v|^2 m + A, from R"),
             Step(
                 articulated,
                 ("joint", "P", "inertia", "X"),

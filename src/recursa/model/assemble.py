@@ -229,7 +229,8 @@ class _Assembly:
         """The joints, ties resolved."""
         if self.mimic == "free" or not any(joint.mimic for joint in self.joints):
             return tuple(self.joints)
-        return tuple(_tied(joint, self.joints, self.tree.description.source) for joint in self.joints)
+        numbers = {joint.name: number for number, joint in enumerate(self.joints)}
+        return tuple(_tied(joint, self.joints, numbers, self.tree.description.source) for joint in self.joints)
 
 
 def _hinge(record: JointRecord) -> Hinge:
@@ -248,11 +249,10 @@ def unit_axis(axis: Vec3) -> Vec3:
     return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
 
 
-def _tied(joint: Joint, joints: Sequence[Joint], source: str | None) -> Joint:
+def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], source: str | None) -> Joint:
     """The joint with its chain of ties followed to an independent joint."""
     if joint.mimic is None:
         return joint
-    by_name = {other.name: number for number, other in enumerate(joints)}
     multiplier, offset = 1.0, 0.0
     mimic: Mimic | None = joint.mimic
     seen = [joint.name]

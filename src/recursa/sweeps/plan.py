@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from recursa.errors import RecursaError
+
 COORDINATES = ("q", "q1")  # inputs with nq entries
 RATES = ("v", "a")  # inputs with nv entries
 INPUTS = (*COORDINATES, *RATES)
@@ -112,7 +114,7 @@ class Plan:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
 
 
-class PlanError(Exception):
+class PlanError(RecursaError):
     """A plan that is not well formed: a mistake in Recursa, not in its use."""
 
 

@@ -1,0 +1,327 @@
+"""The command line: what the verbs print, their exit codes, and one clear line for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import recursa as rc
+from recursa.cli import main
+from recursa.cli.commands import recursa
+
+Run = Callable[..., Result]
+Refused = Callable[..., str]
+
+DOUBTFUL = """<robot name="doubtful">
+  <link name="base"/>
+  <link name="arm"><inertial><mass value="2"/><origin xyz="0.1 0 0"/>
+    <inertia ixx="0.03" iyy="0.04" izz="0.08" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slew" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <origin xyz="0 0 0.5"/><limit lower="-1" upper="2" effort="50" velocity="1"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def run() -> Run:
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(recursa, list(arguments), catch_exceptions=False)
+
+    return invoke
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What stands on stderr when the entry point gives up with exit code 2."""
+
+    def invoke(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["recursa", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    return invoke
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> str:
+    path = tmp_path / "doubtful.urdf"
+    path.write_text(DOUBTFUL)
+    return str(path)
+
+
+def process(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "recursa", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUTF8": "1"}, **options,
+    )  # type: ignore[call-overload] # fmt: skip
+
+
+# ---- help ------------------------------------------------------------------------------------------------------------
+
+
+def test_help_shows_examples_and_every_verb(run: Run) -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert "recursa info puma560" in result.output
+    for name in recursa.commands:
+        assert f"\n  {name} " in result.output
+    assert run("-h").output == result.output
+
+
+@pytest.mark.parametrize("name", sorted(recursa.commands))
+def test_every_verb_has_an_example_that_names_it(name: str, run: Run) -> None:
+    output = run(name, "--help").output
+    examples = output.split("Example", 1)[1]
+    assert f"recursa {name}" in examples
+
+
+def test_examples_in_the_help_use_options_that_exist() -> None:
+    """Each word that starts with a dash in an example is an option of that verb."""
+    for name, command in recursa.commands.items():
+        known = {spelling for item in command.params for spelling in item.opts if isinstance(item, click.Option)}
+        lines = [line.strip() for line in (command.help or "").splitlines() if line.strip().startswith("recursa ")]
+        assert lines, name
+        used = {word for line in lines for word in line.split() if word.startswith("-")}
+        assert used <= known, name
+
+
+def test_version_matches_the_package(run: Run) -> None:
+    assert rc.__version__ in run("--version").output
+
+
+# ---- info ------------------------------------------------------------------------------------------------------------
+
+
+def test_info_shows_tree_joints_masses_and_conventions(run: Run) -> None:
+    output = run("info", "puma560").output
+    assert "6 moving bodies, 7 links, nq = 6, nv = 6, fixed base" in output
+    for word in (
+        "joint6",
+        "(revolute)",
+        "17.4 kg",
+        "total",
+        "36.45",
+        "angular first",
+        "(0.0, 0.0, -9.81)",
+        "ICRA 1994",
+    ):
+        assert word in output
+    assert "0 errors, 2 warnings" in output
+
+
+def test_info_as_json_matches_the_robot(run: Run) -> None:
+    robot = rc.robots.free_flyer()
+    data = json.loads(run("info", "free_flyer", "--json").output)
+    assert (data["name"], data["nq"], data["nv"], data["floating"]) == (robot.name, robot.nq, robot.nv, True)
+    assert data["mass"] == robot.mass
+    assert data["gravity"] == [0.0, 0.0, 0.0]
+    assert [link["name"] for link in data["links"]] == list(robot.link_names)
+    assert data["links"][0]["body"] is None
+    assert [joint["name"] for joint in data["joints"]] == list(robot.joint_names)
+    assert data["inertias"][0][0] == 500.0
+    assert data["digest"] == robot.model.digest
+
+
+def test_list_shows_every_bundled_robot(run: Run) -> None:
+    text, data = run("info", "--list").output, json.loads(run("info", "--list", "--json").output)
+    assert [item["name"] for item in data] == list(rc.robots.names())
+    for item in data:
+        assert item["name"] in text
+        assert item["nv"] == rc.robots.by_name(item["name"]).nv
+        assert item["provenance"]
+
+
+def test_info_of_a_file_matches_loading_it(run: Run, doubtful: str) -> None:
+    data = json.loads(run("info", doubtful, "--json").output)
+    assert data["digest"] == rc.load(doubtful).model.digest
+    assert data["joints"][0]["limits"] == [-1.0, 2.0]
+    text = run("info", doubtful).output
+    assert "slew (revolute) → arm  2 kg" in text
+    assert "fixed base" in text
+    assert "provenance  file" in text
+
+
+@pytest.mark.parametrize("robot", ["planar", "stanford"])
+def test_floating_bundled_robot_keeps_gravity_and_provenance(robot: str, run: Run) -> None:
+    fixed, floating = (json.loads(run("info", robot, "--json", *more).output) for more in ([], ["--floating"]))
+    assert floating["nv"] == fixed["nv"] + 6
+    assert floating["floating"]
+    assert floating["joints"][0]["name"] == "root"
+    for same in ("gravity", "provenance", "mass"):
+        assert floating[same] == fixed[same]
+    assert floating["inertias"][1:] == fixed["inertias"]
+    assert [link["name"] for link in floating["links"]] == [link["name"] for link in fixed["links"]]
+
+
+def test_floating_file_has_a_free_base(run: Run, doubtful: str) -> None:
+    assert "nq = 8, nv = 7, floating base" in run("info", doubtful, "--floating").output
+    assert "root (free) → base" in run("info", doubtful, "--floating").output
+
+
+def test_mimic_option_ties(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pair.urdf"
+    extra = (
+        '<link name="b"/><joint name="k" type="prismatic"><parent link="arm"/><child link="b"/>'
+        '<mimic joint="slew" multiplier="-2" offset="0.5"/></joint></robot>'
+    )
+    path.write_text(DOUBTFUL.replace("</robot>", extra))
+    assert json.loads(run("info", str(path), "--json").output)["nv"] == 2
+    assert json.loads(run("info", str(path), "--json", "--mimic", "tie").output)["nv"] == 1
+    assert "-2·[0]+0.5" in run("info", str(path), "--mimic", "tie").output
+    assert "mimics slew" in run("info", str(path)).output
+
+
+def test_brackets_in_names_are_printed_as_they_are(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.urdf"
+    path.write_text(DOUBTFUL.replace("slew", "[red]slew[/red]").replace('"arm"', '"[/]arm"'))
+    for verb in ("info", "doctor"):
+        output = run(verb, str(path)).output
+        assert "[/]arm" in output
+    assert "[red]slew[/red] (revolute) → [/]arm" in run("info", str(path)).output
+
+
+def test_info_of_a_robot_that_cannot_move(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rock.urdf"
+    path.write_text('<robot name="rock"><link name="base"/></robot>')
+    assert "0 moving bodies, 1 links, nq = 0, nv = 0" in run("info", str(path)).output
+    assert run("doctor", str(path)).exit_code == 0
+
+
+# ---- doctor ----------------------------------------------------------------------------------------------------------
+
+
+def test_doctor_exit_code_tells_health(run: Run, doubtful: str) -> None:
+    healthy, sick = run("doctor", "stanford"), run("doctor", doubtful)
+    assert (healthy.exit_code, sick.exit_code) == (0, 1)
+    assert "nothing to complain about" in healthy.output
+    for word in ("triangle", "link 'arm'", "line 3", "0.01 kg m^2", "0 errors, 2 warnings"):
+        assert word in sick.output
+
+
+def test_doctor_as_json_matches_the_report(run: Run, doubtful: str) -> None:
+    result = run("doctor", doubtful, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output) == rc.load(doubtful).doctor().as_dicts()
+    assert json.loads(run("doctor", "planar", "--json").output) == []
+
+
+def test_doctor_reads_what_strict_loading_refuses(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "sick.urdf"
+    path.write_text(DOUBTFUL.replace('value="2"', 'value="-2"').replace("0 0 1", "0 0 0"))
+    result = run("doctor", str(path))
+    assert result.exit_code == 1
+    assert "its mass is -2 kg" in result.output
+    assert "which has no direction" in result.output
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["info", "doctor"])
+def test_bad_input_is_one_line_that_says_what_to_do(verb: str, refused: Refused, tmp_path: Path) -> None:
+    broken, xacro, twice = (tmp_path / name for name in ("broken.urdf", "macro.urdf", "twice.urdf"))
+    broken.write_text(DOUBTFUL.replace("</joint>", ""))
+    xacro.write_text('<robot name="r">\n<xacro:macro/>\n</robot>')
+    twice.write_text(DOUBTFUL.replace('child link="arm"', 'child link="amr"'))
+    cases = {
+        "puma": "recursa: there is no file 'puma'. Did you mean 'puma560'",
+        str(tmp_path / "broke.urdf"): "Did you mean 'broken.urdf'",
+        str(tmp_path / "nowhere" / "arm.urdf"): "Nor is there a folder",
+        str(tmp_path): "cannot read",
+        str(broken): "broken.urdf, line 7: an end tag does not match: <joint>, opened on line 5",
+        str(xacro): "macro.urdf, line 2: found <xacro:macro>; this is xacro source",
+        str(twice): "twice.urdf, line 5: joint 'slew': its child link 'amr' does not exist. Did you mean 'arm'?",
+    }
+    for robot, message in cases.items():
+        complaint = refused(verb, robot)
+        assert complaint.startswith("recursa: ")
+        assert message in complaint
+        assert complaint.count("\n") == 1
+
+
+def test_clash_with_the_free_joint_is_one_line(refused: Refused) -> None:
+    assert "has a joint of that name" in refused("info", "free_flyer", "--floating")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Usage"),
+        (("fly",), "No such command 'fly'"),
+        (("info",), "which robot?"),
+        (("doctor",), "Missing argument 'ROBOT'"),
+        (("info", "planar", "--mimic", "loose"), "'loose' is not one of"),
+        (("info", "planar", "--wrong"), "--wrong"),
+    ],
+)
+def test_wrong_usage_is_exit_code_two(arguments: tuple[str, ...], message: str, run: Run) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+# ---- demo ------------------------------------------------------------------------------------------------------------
+
+
+def test_demo_writes_pictures_and_a_summary(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "demo"
+    result = run("demo", "--out", str(folder))
+    assert result.exit_code == 0
+    results = json.loads((folder / "summary.json").read_text())
+    assert set(results) == {"planar", "stanford", "puma560"}
+    for name, numbers in results.items():
+        picture = (folder / numbers["picture"]).read_bytes()
+        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+        assert len(picture) > 10_000
+        width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
+        assert min(width, height) > 500
+        robot = rc.robots.by_name(name)
+        assert numbers["mass_kg"] == robot.mass
+        assert numbers["position_m"] == robot.pose(numbers["q"], numbers["frame"])[:3, 3].tolist()
+        assert numbers["potential_energy_J"] == robot.potential_energy(numbers["q"])
+        assert name in result.output
+    assert len({(folder / numbers["picture"]).read_bytes() for numbers in results.values()}) == 3
+    assert len(results["puma560"]["findings"]) == 2
+
+
+def test_demo_into_a_place_that_is_taken_is_refused(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "is a file" in refused("demo", "-o", str(tmp_path / "file"))
+    complaint = refused("demo", "-o", str(tmp_path / "file" / "below"))
+    assert complaint.startswith("recursa: ")
+    assert complaint.count("\n") == 1
+
+
+# ---- as a process ----------------------------------------------------------------------------------------------------
+
+
+def test_module_runs_as_a_program() -> None:
+    with process("info", "planar", "--json") as child:
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (0, "")
+    assert json.loads(out)["name"] == "planar3"
+    with process("doctor", "pumma560") as child:
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (2, "")
+    assert err == "recursa: there is no file 'pumma560'. Did you mean 'puma560'?\n"
+
+
+@pytest.mark.parametrize("arguments", [("info", "puma560"), ("info", "puma560", "--json"), ("info", "--list")])
+def test_closed_pipe_leaves_no_traceback(arguments: tuple[str, ...]) -> None:
+    with process(*arguments) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == ""

@@ -1,0 +1,169 @@
+"""The package as a whole: which folder may import which, what an import costs, public names, the family of errors."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import recursa as rc
+from recursa import errors
+
+SOURCE = Path(rc.__file__).parent
+
+# A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
+LAYERS = (
+    ("errors", "symbols"),
+    ("spatial",),
+    ("model",),
+    ("operators",),
+    ("sweeps",),
+    ("kernels",),
+    ("dynamics",),
+    ("doctor", "robot", "loading", "robots"),
+    ("plotting", "interop", "cli", "__init__", "__main__"),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def modules() -> dict[str, Path]:
+    return {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def imports(path: Path) -> set[str]:
+    """First names below the package that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [node.module] if node.module != "recursa" else [f"recursa.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {
+            name.split(".")[1] if "." in name else "__init__" for name in names if name.split(".")[0] == "recursa"
+        }
+    return found
+
+
+def test_rule_sees_imports_of_every_form(tmp_path: Path) -> None:
+    file = tmp_path / "m.py"
+    file.write_text("import recursa as rc\nimport recursa.cli\nfrom recursa import robots\nimport numpy\n"
+                    "def f():\n    from recursa.model.dh import DHLink\n")  # fmt: skip
+    assert imports(file) == {"__init__", "cli", "robots", "model"}
+
+
+@pytest.mark.parametrize("name", modules())
+def test_imports_match_the_order_of_the_folders(name: str) -> None:
+    own = name.split(".")[0]
+    assert own in RANK, f"{own} is new: enter it in LAYERS"
+    for other in imports(modules()[name]):
+        assert RANK[other] <= RANK[own], f"{name} imports {other}, which stands above it"
+
+
+def test_import_loads_nothing_heavy() -> None:
+    """Neither the command line's nor the plots' nor any optional library; and no thread is started."""
+    loaded = "{m.split('.')[0] for m in sys.modules}"
+    code = f"import recursa, sys, threading; print(*sorted({loaded}), threading.active_count())"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "numpy" in out
+    heavy = {"matplotlib", "rich", "click", "scipy", "sympy", "pinocchio", "llvmlite", "h5py", "pandas", "mpl_toolkits"}
+    assert not heavy & set(out)
+    assert out[-1] == "1"
+
+
+def test_import_changes_no_global_setting() -> None:
+    code = (
+        "import numpy as np, warnings, sys\n"
+        "def state():\n"
+        "    return str(np.geterr()), str(np.get_printoptions()), len(warnings.filters), sys.getrecursionlimit()\n"
+        "before = state(); import recursa, recursa.plotting, recursa.cli; print(before == state())"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
+        "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError", "__version__",
+    ],
+)  # fmt: skip
+def test_public_name_exists(name: str) -> None:
+    assert hasattr(rc, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "name", "nq", "nv", "nbodies", "nlinks", "joint_names", "link_names", "gravity", "is_floating", "neutral",
+        "random_state", "integrate", "difference", "with_gravity", "with_payload", "with_frame", "doctor", "to_urdf",
+        "kinetic_energy", "potential_energy", "momentum", "center_of_mass", "poses", "pose", "velocities",
+        "accelerations", "jacobian", "jacobian_derivative",
+    ],
+)  # fmt: skip
+def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:
+    member = inspect.getattr_static(rc.Robot, name)
+    assert inspect.getdoc(member)
+
+
+def test_argument_order_matches_the_interface() -> None:
+    def names(function: object) -> list[str]:
+        return [name for name in inspect.signature(function).parameters if name not in ("self", "out", "threads")]  # type: ignore[arg-type]
+
+    expected = {
+        rc.load: ["source", "floating", "gravity", "strict", "mimic"],
+        rc.Robot.with_payload: ["link", "mass", "com", "inertia"],
+        rc.Robot.with_frame: ["name", "parent", "xyz", "rpy"],
+        rc.Robot.momentum: ["q", "v", "about"],
+        rc.Robot.velocities: ["q", "v", "frame"],
+        rc.Robot.accelerations: ["q", "v", "a", "frame", "kind"],
+        rc.Robot.jacobian: ["q", "link", "frame"],
+        rc.Robot.jacobian_derivative: ["q", "v", "link", "frame"],
+        rc.Robot.difference: ["q0", "q1"],
+        rc.Robot.integrate: ["q", "dv"],
+    }
+    for function, arguments in expected.items():
+        assert names(function) == arguments, function.__name__
+
+
+INTERNAL = {"PlanError"}  # mistakes in the library itself, which no use of it can raise
+
+
+def test_all_exceptions_are_of_one_family() -> None:
+    for info in pkgutil.walk_packages(rc.__path__, "recursa."):
+        if info.name.endswith("__main__"):
+            continue
+        for name, item in vars(importlib.import_module(info.name)).items():
+            if not (inspect.isclass(item) and issubclass(item, Exception) and item.__module__.startswith("recursa")):
+                continue
+            if issubclass(item, Warning):
+                assert issubclass(item, UserWarning)
+            elif name not in INTERNAL:
+                assert issubclass(item, rc.RecursaError), item
+                assert item.__module__ == "recursa.errors", f"{item} belongs in errors.py"
+
+
+def test_exceptions_are_also_what_python_would_raise() -> None:
+    """So that ``except ValueError`` and ``except KeyError`` work as people expect."""
+    for error in (rc.ModelError, rc.ShapeError, rc.StateError, errors.TensorSymmetryError):
+        assert issubclass(error, ValueError)
+    assert issubclass(rc.UnknownNameError, KeyError)
+    assert issubclass(rc.SingularHingeError, ArithmeticError)
+
+
+def test_types_are_published() -> None:
+    assert files("recursa").joinpath("py.typed").is_file()
+
+
+def test_version_is_a_version() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+|\.dev\d+)?", rc.__version__)

@@ -1,0 +1,114 @@
+"""The bundled robots: names, health, provenance, and random ones that a seed reproduces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import close
+
+NAMES = ("stanford", "planar", "puma560", "panda_like", "ur5_like", "chain", "tree", "free_flyer")
+
+
+def test_names_match_the_functions() -> None:
+    assert rc.robots.names() == NAMES
+    for name in NAMES:
+        assert rc.robots.by_name(name) == getattr(rc.robots, name)()
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"puma560"}))
+def test_bundled_robot_is_healthy(name: str) -> None:
+    assert not rc.robots.by_name(name).doctor()
+
+
+def test_puma_has_only_the_known_findings() -> None:
+    """The published inertia of link 3: 0.086 exceeds 0.066 + 0.0125 by 0.0075."""
+    findings = [(f.code, f.subject, f.severity) for f in rc.robots.puma560().doctor()]
+    assert findings == [("triangle", "link 'link3'", "warning"), ("pseudo-inertia", "link 'link3'", "warning")]
+    assert rc.robots.puma560().doctor()[0].value == pytest.approx(0.0075, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bundled_robot_tells_where_its_data_come_from(name: str) -> None:
+    provenance = rc.robots.by_name(name).model.description.provenance
+    assert len(provenance) > 10
+    assert provenance.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("robot", "nv", "bodies", "mass"),
+    [
+        (rc.robots.stanford(), 6, 6, 21.1),
+        (rc.robots.planar(), 3, 3, 1.2),
+        (rc.robots.planar(5), 5, 5, 1.7),
+        (rc.robots.puma560(), 6, 6, 36.45),
+        (rc.robots.panda_like(), 7, 7, 17.5),
+        (rc.robots.ur5_like(), 6, 6, 16.9939),
+        (rc.robots.free_flyer(), 9, 4, 530.0),
+        (rc.robots.free_flyer(5), 11, 6, 550.0),
+    ],
+)
+def test_mass_matches_the_sum_of_the_table(robot: rc.Robot, nv: int, bodies: int, mass: float) -> None:
+    assert (robot.nv, robot.nbodies) == (nv, bodies)
+    assert robot.mass == pytest.approx(mass, rel=1e-14)
+
+
+def test_frames_sit_at_the_ends() -> None:
+    planar, flyer, panda = rc.robots.planar(), rc.robots.free_flyer(2), rc.robots.panda_like()
+    close(planar.pose([0, 0, 0], "tip")[:3, 3], [0.77, 0, 0])
+    close(flyer.pose(flyer.neutral(), "gripper")[:3, 3], [2.5, 0.2, 0])
+    close(panda.pose(np.zeros(7), "flange")[:3, 3], [0.088, 0.0, 0.333 + 0.316 + 0.384 - 0.107])
+    assert flyer.is_floating
+    assert flyer.gravity == (0.0, 0.0, 0.0)
+
+
+def test_seed_reproduces_a_random_robot() -> None:
+    for make in (rc.robots.chain, rc.robots.tree):
+        assert make(8, seed=3) == make(8, seed=3)
+        assert make(8, seed=3).model.digest == make(8, seed=3).model.digest
+        different = {make(8, seed=seed).model.digest for seed in range(5)}
+        assert len(different) == 5
+
+
+def test_random_chain_is_general() -> None:
+    """Nothing is special: no zero offset, no axis along a coordinate, every product of inertia there."""
+    robot = rc.robots.chain(12, seed=5, joints="mixed")
+    kinds = [joint.kind.name for joint in robot.model.joints]
+    assert set(kinds) == {"revolute", "prismatic"}
+    assert {joint.kind.name for joint in rc.robots.chain(12, seed=5).model.joints} == {"revolute"}
+    for k, (joint, inertia) in enumerate(zip(robot.model.joints, robot.model.inertias, strict=True)):
+        assert joint.parent == k - 1
+        numbers = [*joint.hinge.axis, *joint.placement.translation, *joint.placement.rotation, *inertia.components()]
+        assert min(abs(x) for x in numbers) > 1e-9
+
+
+@pytest.mark.parametrize("branching", [1, 2, 3])
+def test_tree_carries_as_many_as_it_branches(branching: int) -> None:
+    robot = rc.robots.tree(13, branching=branching, seed=2)
+    children = [sum(joint.parent == k for joint in robot.model.joints) for k in range(-1, 13)]
+    assert children[0] == 1  # one body on the world
+    assert max(children[1:]) == branching
+    assert sum(children) == 13
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: rc.robots.by_name("puma"), rc.UnknownNameError, "no bundled robot 'puma'. Did you mean 'puma560'"),
+        (lambda: rc.robots.by_name("zzz"), rc.UnknownNameError, "There are: stanford, planar"),
+        (lambda: rc.robots.planar(0), rc.ModelError, "a planar arm needs a whole number of at least 1, not 0"),
+        (lambda: rc.robots.chain(-3), rc.ModelError, "a chain needs a whole number of at least 1, not -3"),
+        (lambda: rc.robots.chain(2.5), rc.ModelError, "not 2.5"),
+        (lambda: rc.robots.chain(3, joints="ball"), rc.UnknownNameError, "no choice of joints 'ball'"),
+        (lambda: rc.robots.tree(5, branching=0), rc.ModelError, "tree's branching needs a whole number"),
+        (lambda: rc.robots.free_flyer("3"), rc.ModelError, "free flyer's arm needs a whole number .*, not '3'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(make: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_numpy_integers_count() -> None:
+    assert rc.robots.planar(np.int64(2)) == rc.robots.planar(2)

@@ -1,0 +1,259 @@
+"""Plans and the engine on computations that can be checked by hand, and the cost of sweeps by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import states
+from recursa.dynamics import kinematics, mass_properties
+from recursa.spatial import Counter, Counts
+from recursa.sweeps import Buffer, Plan, PlanError, Step, Sweep, base_to_tip, each_link, run, tip_to_base
+
+# ---- a tree of four bodies, drawn ------------------------------------------------------------------------------------
+#
+#     world --- trunk (0) --- left (1) === leaf (welded) === bud (frame)
+#       |           |
+#       |           +--- right (2) --- twig (3)
+#       +=== post (welded)
+
+
+def tree() -> rc.Robot:
+    b = rc.Builder("tree")
+    for number, name in enumerate(("trunk", "left", "leaf", "right", "twig", "post")):
+        b.link(name, mass=1.0 + number, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25))
+    b.joint("a", "revolute", parent="world", child="trunk")
+    b.joint("b", "prismatic", parent="trunk", child="left", axis=(1, 0, 0))
+    b.joint("weld", "fixed", parent="left", child="leaf", xyz=(0, 0, 1))
+    b.joint("c", "spherical", parent="trunk", child="right", xyz=(0, 1, 0))
+    b.joint("d", "revolute", parent="right", child="twig", xyz=(1, 0, 0))
+    b.joint("foundation", "fixed", parent="world", child="post")
+    b.frame("bud", parent="leaf", xyz=(0, 0, 0.5))
+    return b.build()
+
+
+BODY_OF_LINK = {"world": 0, "trunk": 1, "left": 2, "leaf": 2, "bud": 2, "right": 2, "twig": 3, "post": 0}  # as depths
+
+
+def count_me(outward: int) -> tuple[int, int]:
+    return outward + 1, outward + 1
+
+
+def one_deeper(parent: int) -> int:
+    return parent + 1
+
+
+def same(value: object) -> object:
+    return value
+
+
+COUNT = Step(count_me, ("n",), ("n", "n@parent"), "n = 1 + sum over children")
+DEPTH = Step(one_deeper, ("depth@parent",), ("depth",), "depth = 1 + depth(parent)")
+N, LEVEL, SEEN, TOTAL = Buffer("n", 0), Buffer("depth", 0), Buffer("seen", None), Buffer("total", 0)
+
+
+def test_tip_to_base_sum_matches_bodies_outward():
+    values = run(Plan("sizes", (N,), (tip_to_base(COUNT),)), tree().model, {})
+    assert values["n"] == [4, 1, 2, 1]
+
+
+def test_base_to_tip_count_matches_depth():
+    values = run(Plan("depths", (LEVEL,), (base_to_tip(DEPTH),)), tree().model, {})
+    assert values["depth"] == [1, 2, 2, 3]
+
+
+def test_links_read_the_body_they_are_welded_to():
+    robot = tree()
+    plan = Plan("links", (LEVEL, SEEN), (base_to_tip(DEPTH), each_link(Step(same, ("depth@body",), ("seen",)))))
+    assert dict(zip(robot.link_names, run(plan, robot.model, {})["seen"], strict=True)) == BODY_OF_LINK
+
+
+def test_sum_over_the_robot_matches_sum_of_the_list():
+    add, tell = Step(same, ("depth",), ("total@robot",)), Step(same, ("total@robot",), ("seen",))
+    plan = Plan("total", (LEVEL, TOTAL, SEEN), (base_to_tip(DEPTH, add), base_to_tip(tell)))
+    values = run(plan, tree().model, {})
+    assert values.robot["total"] == 8
+    assert values["seen"] == [8, 8, 8, 8]  # the finished sum
+
+
+def test_child_along_a_path_matches_distance_to_its_end():
+    to_end = Step(one_deeper, ("n@child",), ("n",))
+    robot = tree()
+    path = robot.model.support(3)
+    assert path == (0, 2, 3)
+    values = run(Plan("distances", (Buffer("n", 10),), (tip_to_base(to_end, only=path),)), robot.model, {})
+    assert [values["n"][k] for k in path] == [13, 12, 11]
+    assert values["n"][1] == 10  # not on the path: left at its base value
+
+
+def test_target_is_the_link_of_the_plan():
+    robot = tree()
+    target = robot.model.link_index("twig")
+    at_links = each_link(Step(same, ("depth@body",), ("seen",)))
+    asked = Buffer("asked", None)
+    plan = Plan(
+        "target",
+        (LEVEL, SEEN, asked),
+        (base_to_tip(DEPTH), at_links, base_to_tip(Step(same, ("seen@target",), ("asked",)))),
+        target=target,
+    )
+    assert run(plan, robot.model, {})["asked"] == [3, 3, 3, 3]
+
+
+def test_joints_get_their_own_coordinates_and_constants():
+    robot = tree()
+    steps = (
+        Step(lambda q, v, a: (q, v, a), ("q", "v", "a"), ("seen",)),
+        Step(lambda joint, inertia, g: (joint.name, inertia.mass, g.z), ("joint", "inertia", "gravity"), ("told",)),
+    )
+    plan = Plan("inputs", (SEEN, Buffer("told", None)), (base_to_tip(*steps),))
+    assert plan.inputs == ("q", "v", "a")
+    q, v, a = list(range(7)), list(range(10, 16)), list(range(20, 26))
+    values = run(plan, robot.model, {"q": q, "v": v, "a": a})
+    assert values["seen"] == [
+        ((0,), (10,), (20,)),
+        ((1,), (11,), (21,)),
+        ((2, 3, 4, 5), (12, 13, 14), (22, 23, 24)),
+        ((6,), (15,), (25,)),
+    ]
+    assert values["told"] == [("a", 1.0, -9.81), ("b", 5.0, -9.81), ("c", 4.0, -9.81), ("d", 5.0, -9.81)]
+
+
+def test_steps_see_what_earlier_steps_wrote():
+    double = Step(lambda x: 2 * x, ("depth",), ("n",))
+    values = run(Plan("two", (LEVEL, N), (base_to_tip(DEPTH, double),)), tree().model, {})
+    assert values["n"] == [2, 4, 4, 6]
+
+
+def test_plans_can_run_twice():
+    plan = Plan("sizes", (N, TOTAL), (tip_to_base(COUNT, Step(same, ("n",), ("total@robot",))),))
+    model = tree().model
+    assert run(plan, model, {}).robot["total"] == run(plan, model, {}).robot["total"] == 8
+
+
+# ---- malformed plans -------------------------------------------------------------------------------------------------
+
+
+def reading(name: str) -> Step:
+    return Step(same, (name,), ("out",))
+
+
+def writing(name: str) -> Step:
+    return Step(same, ("q",), (name,))
+
+
+MAKE_X = writing("x")
+PATH = (0, 1)
+
+MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
+    "unknown name": ((base_to_tip(reading("nonsense")),), "unknown name 'nonsense'"),
+    "unknown place": ((base_to_tip(MAKE_X, reading("x@sibling")),), "unknown name 'x@sibling'"),
+    "read before write": ((base_to_tip(reading("x"), MAKE_X),), "'x' is read before it is written"),
+    "read of what is never written": ((base_to_tip(reading("x@parent")),), "'x@parent' is read before it is written"),
+    "robot's sum read before it is written": ((base_to_tip(reading("x@robot")),), "read before it is written"),
+    "parent read going inward": ((base_to_tip(MAKE_X), tip_to_base(reading("x@parent"))), "known going base to tip"),
+    "parent read at links": ((base_to_tip(MAKE_X), each_link(reading("x@parent"))), "known going base to tip"),
+    "child read going outward": ((base_to_tip(MAKE_X, reading("x@child"), only=PATH),), "going in along a path"),
+    "child read at links": ((base_to_tip(MAKE_X), each_link(reading("x@child"))), "going in along a path"),
+    "child read without a path": ((base_to_tip(MAKE_X), tip_to_base(reading("x@child"))), "going in along a path"),
+    "target without target link": ((each_link(MAKE_X), base_to_tip(reading("x@target"))), "without a target link"),
+    "body read outside link sweep": ((base_to_tip(MAKE_X, reading("x@body")),), "outside a sweep over links"),
+    "write to parent going outward": ((base_to_tip(writing("x@parent")),), "'x@parent' going out"),
+    "write to parent at links": ((each_link(writing("x@parent")),), "'x@parent' going out"),
+    "write to child": ((tip_to_base(writing("x@child"), only=PATH),), "cannot write 'x@child'"),
+    "write to body": ((each_link(writing("x@body")),), "cannot write 'x@body'"),
+    "write to a name that is not declared": ((base_to_tip(writing("nonsense")),), "cannot write 'nonsense'"),
+    "write to an input": ((base_to_tip(writing("q")),), "cannot write 'q'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", MALFORMED)
+def test_malformed_plan_is_refused(rule):
+    sweeps, complaint = MALFORMED[rule]
+    with pytest.raises(PlanError, match=complaint) as refusal:
+        Plan("wrong", (Buffer("x", 0), Buffer("out", 0)), sweeps)
+    assert "plan 'wrong', step " in str(refusal.value)
+
+
+WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
+    "parent read going outward": (base_to_tip(MAKE_X, reading("x@parent")),),
+    "parent read of a step further down": (base_to_tip(reading("x@parent"), MAKE_X),),
+    "child read along a path": (base_to_tip(MAKE_X), tip_to_base(reading("x@child"), only=PATH)),
+    "own value to which children add": (tip_to_base(reading("x"), writing("x@parent")),),
+    "body read at links": (base_to_tip(MAKE_X), each_link(reading("x@body"))),
+    "inputs and constants": (base_to_tip(reading("q"), reading("joint"), reading("gravity")),),
+}
+
+
+@pytest.mark.parametrize("rule", WELL_FORMED)
+def test_well_formed_plan_is_accepted_and_runs(rule):
+    plan = Plan("right", (Buffer("x", ()), Buffer("out", ())), WELL_FORMED[rule])
+    values = run(plan, rc.robots.planar(2).model, {"q": [0.1, 0.2]})
+    assert len(values["out"]) >= 2
+
+
+def test_plan_prints_what_it_does():
+    plan = Plan(
+        "sizes",
+        (N, LEVEL, SEEN),
+        (
+            tip_to_base(COUNT),
+            base_to_tip(DEPTH, only=(0, 2)),
+            each_link(Step(same, ("depth@body",), ("seen",))),
+        ),
+    )
+    assert str(plan) == (
+        "plan sizes\n"
+        "  tip to base:\n"
+        "      n, n@parent <- count_me(n)    n = 1 + sum over children\n"
+        "  base to tip (only 0, 2):\n"
+        "      depth <- one_deeper(depth@parent)    depth = 1 + depth(parent)\n"
+        "  each link:\n"
+        "      seen <- same(depth@body)"
+    )
+
+
+# ---- cost ------------------------------------------------------------------------------------------------------------
+
+PLANS: dict[str, Callable[[], Plan]] = {
+    "poses": kinematics.poses_plan,
+    "velocities": lambda: kinematics.velocities_plan("body"),
+    "velocities in the world": lambda: kinematics.velocities_plan("world"),
+    "accelerations": lambda: kinematics.accelerations_plan("mixed", "classical"),
+    "momentum": lambda: mass_properties.MOMENTUM_PLAN,
+    "kinetic energy": lambda: mass_properties.KINETIC_ENERGY,
+    "potential energy": lambda: mass_properties.POTENTIAL_ENERGY,
+}
+
+
+def count(plan: Plan, robot: rc.Robot) -> np.ndarray:
+    counter = Counter()
+    q, v, a = (counter.numbers(x[0]) for x in states(robot, 1))
+    run(plan, robot.model, {"q": q, "v": v, "a": a})
+    total: Counts = counter.counts()
+    return np.array([total.mul, total.add, total.trig])
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_operations_grow_linearly_with_bodies(name):
+    """Exactly: every body beyond the first few costs the same."""
+    sizes = np.array([5, 10, 20, 40])
+    counts = np.array([count(PLANS[name](), rc.robots.chain(n, seed=3)) for n in sizes.tolist()])
+    per_body = np.diff(counts, axis=0) / np.diff(sizes)[:, None]
+    assert np.array_equal(per_body[0], per_body[1])
+    assert np.array_equal(per_body[1], per_body[2])
+    assert per_body[0, 2] == 2  # one sine, one cosine
+    assert np.all(per_body[0, :2] > 24)
+
+
+def test_jacobian_costs_only_the_path():
+    """A link on a short branch of a large tree costs what it costs in a small one."""
+    small, large = rc.robots.tree(3, branching=2, seed=5), rc.robots.tree(40, branching=2, seed=5)
+    small_plan, large_plan = (
+        kinematics.jacobian_plan(r.model, r.model.link_index("link2"), "body") for r in (small, large)
+    )
+    assert np.array_equal(count(small_plan, small), count(large_plan, large))
+    assert count(small_plan, small)[2] == 4
