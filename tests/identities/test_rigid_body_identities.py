@@ -15,6 +15,7 @@ import pytest
 import sympy
 from scipy.linalg import expm
 
+from comparing import different, same
 from recursa.spatial import RigidInertia, Rotation, SymMat3, Vec3
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rigid_body import (
@@ -227,28 +228,6 @@ def rot(a: np.ndarray) -> Rotation:
 
 def num(a: np.ndarray):
     return float(a) if a.ndim == 0 else a
-
-
-def numbers(x) -> np.ndarray:
-    if isinstance(x, Mat3 | SymMat3):
-        return Mat3.of(x).array()
-    if isinstance(x, Vec3):
-        return np.stack(np.broadcast_arrays(*x), axis=-1)
-    return np.asarray(x)
-
-
-def gap(a, b) -> float:
-    a, b = np.broadcast_arrays(numbers(a), numbers(b))
-    assert np.isfinite(a).all() and np.isfinite(b).all()
-    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max(), np.abs(b).max()))
-
-
-def same(a, b, tolerance: float = 1e-12) -> None:
-    assert gap(a, b) <= tolerance
-
-
-def different(a, b) -> None:
-    assert gap(a, b) > 1e-3
 
 
 def rates(body: Body) -> tuple[Vec3, Vec3, Mat3]:

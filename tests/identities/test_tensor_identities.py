@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sympy
 
+from comparing import different, numbers, same
 from recursa.errors import ShapeError, TensorSymmetryError
 from recursa.spatial import Counter, Rotation, SymMat3, Vec3
 from recursa.spatial.tensors import (
@@ -89,30 +90,6 @@ class Draw:
 @pytest.fixture(params=[*range(5), "batch"])
 def draw(request) -> Draw:
     return Draw(99, (40,)) if request.param == "batch" else Draw(request.param, ())
-
-
-def numbers(x) -> np.ndarray:
-    """Components of a scalar, vector or tensor as one array with the batch axes first."""
-    if isinstance(x, Mat3 | SymMat3):
-        return Mat3.of(x).array()
-    if isinstance(x, Vec3):
-        return np.stack(np.broadcast_arrays(*x), axis=-1)
-    return np.asarray(x)
-
-
-def gap(a, b) -> float:
-    """Largest difference relative to the size of the numbers (entries of the random data are of size 1)."""
-    a, b = np.broadcast_arrays(numbers(a), numbers(b))
-    assert np.isfinite(a).all() and np.isfinite(b).all()
-    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max(), np.abs(b).max()))
-
-
-def same(a, b, tolerance: float = 1e-12) -> None:
-    assert gap(a, b) <= tolerance
-
-
-def different(a, b) -> None:
-    assert gap(a, b) > 1e-3
 
 
 # ---- the tensor type -------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 import recursa as rc
 from numeric import FRAMES, central, close, complex_step, motion_matrix, rigid_matrix, skew, states, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, each_kind
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {**ZOO, "tied_gripper": tied_gripper}
 STATES = 3
@@ -225,10 +225,20 @@ def test_steps_along_one_velocity_add_up(name):
     close(robot.integrate(q, 0.0 * v), q, 1e-15)
 
 
-@pytest.mark.parametrize("name", ["only_spherical", "only_free"])
-def test_difference_over_exact_half_turns_has_length_pi(name):
+@pytest.mark.parametrize("kind", ["spherical", "planar", "free"])
+def test_difference_turns_the_short_way_round(kind):
+    robot = each_kind(kind)
+    start, end = states(robot, 40)[0], states(robot, 40, seed=9)[0]
+    turns = robot.difference(start, end).reshape(40, robot.nbodies, -1)[..., : 1 if kind == "planar" else 3]
+    lengths = np.linalg.norm(turns, axis=-1)
+    assert lengths.max() <= np.pi
+    assert lengths.max() > 2.5
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_difference_over_exact_half_turns_has_length_pi(kind):
     """There the quaternion's w is exactly zero; one state and a batch take different ways through the code."""
-    robot = make(name)
+    robot = each_kind(kind)
     start = robot.neutral()
     for k in range(3):
         end = start.copy()

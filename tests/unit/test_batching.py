@@ -11,11 +11,11 @@ import pytest
 
 import recursa as rc
 from numeric import FRAMES, close, quaternion_starts, same_bits, states, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, each_kind
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     **{name: ZOO[name] for name in ("pendulum", "stanford", "chain_mixed", "mixed_tree", "floating_tree")},
-    **{name: ZOO[name] for name in ("only_helical", "only_spherical", "only_planar", "only_free")},
+    **{f"only {kind}": partial(each_kind, kind) for kind in ("helical", "spherical", "planar", "free")},
     "tied_gripper": tied_gripper,
 }
 
@@ -375,7 +375,7 @@ def test_unknown_joint_names_get_a_proposal():
         make("tied_gripper").poses({"pan": 0.1})
 
 
-@pytest.mark.parametrize("name", ["only_free", "only_spherical", "mixed_tree", "floating_tree"])
+@pytest.mark.parametrize("name", ["only free", "only spherical", "mixed_tree", "floating_tree"])
 @pytest.mark.parametrize(("dtype", "fine", "off"), [(np.float64, 5e-7, 2e-6), (np.float32, 5e-4, 2e-3)])
 def test_quaternions_off_unit_length_are_refused(name, dtype, fine, off):
     robot = make(name)
@@ -395,7 +395,7 @@ def test_quaternions_off_unit_length_are_refused(name, dtype, fine, off):
 
 
 def test_second_configuration_is_checked_too():
-    robot = make("only_spherical")
+    robot = make("only spherical")
     q, _, _ = states(robot, 2)
     with pytest.raises(rc.StateError, match=r"q1 in row \(0,\): the quaternion of joint 'joint1'"):
         robot.difference(q, q * 1.1)
@@ -411,7 +411,7 @@ def test_slightly_off_quaternions_give_the_poses_of_normalised_ones():
 
 
 def test_quaternions_of_nan_pass_through():
-    robot = make("only_spherical")
+    robot = make("only spherical")
     q, _, _ = states(robot, 3)
     q[1, :4] = np.nan
     found = robot.poses(q)
