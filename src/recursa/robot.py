@@ -376,7 +376,10 @@ class Robot:
     def _plan(self, name: str, make: Callable[[], Plan], *key: Any) -> Plan:
         """Plans are made once per robot and question."""
         full = (name, *key)
-        plan = self._plans.get(full)
+        try:
+            plan = self._plans.get(full)
+        except TypeError:  # an option that cannot even be looked up; making the plan says what is wrong with it
+            return make()
         if plan is None:
             plan = self._plans[full] = make()
         return plan

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from recursa.doctor.patient import POINT, ROUNDING, Patient, eigenvalues, finite_link, length
+from recursa.doctor.patient import POINT, ROUNDING, Patient, finite_link, length
 from recursa.doctor.report import Finding, about
 from recursa.model.model import WORLD
-from recursa.spatial.inertia import RigidInertia
 
 _FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
 _WIDE = 3.0  # so is a radius of gyration
@@ -44,7 +43,7 @@ def massless_body(patient: Patient) -> Iterator[Finding]:
 def principal_moments(patient: Patient) -> Iterator[Finding]:
     """Inertia tensors that no body can have: a negative moment, or a broken triangle inequality."""
     for link in patient.sound():
-        low, mid, high = eigenvalues(link.inertia)
+        low, mid, high = patient.moments[link.name]
         tolerance = max(ROUNDING * max(abs(low), abs(high)), patient.noise(link))
         moments = f"({low:.6g}, {mid:.6g}, {high:.6g}) kg m^2"
         short = high - mid - low
@@ -62,24 +61,20 @@ def principal_moments(patient: Patient) -> Iterator[Finding]:
 
 
 def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
-    """Moving bodies, everything fixed to them included, that no distribution of mass can make."""
-    for joint, inertia in zip(patient.model.joints, patient.model.inertias, strict=True):
-        if not inertia.mass > 0.0 or not all(math.isfinite(x) for x in inertia.components()):
-            continue
-        least, largest = _euler_tensor_range(inertia)
-        if least < -max(ROUNDING * largest, POINT * inertia.mass * patient.scale * patient.scale):
+    """Moving bodies, everything fixed to them included, that no distribution of mass can make.
+
+    The 4x4 pseudo-inertia is positive semidefinite when the Euler tensor J_c = tr(I_c)/2 - I_c is (4.3.6).
+    """
+    bodies = zip(patient.model.joints, patient.model.inertias, patient.body_moments, strict=True)
+    for joint, inertia, (low, mid, high) in bodies:
+        least, largest = 0.5 * (low + mid - high), 0.5 * (mid + high - low)  # of J_c
+        tolerance = max(ROUNDING * largest, POINT * inertia.mass * patient.scale * patient.scale)
+        if inertia.mass > 0.0 and least < -tolerance:
             reason = (
                 f"the body that joint '{joint.name}' moves (with what is fixed to it) has a second moment of mass of "
                 f"{least:.3g} kg m^2; no positive mass has that, and forward dynamics can blow up."
             )
             yield about(patient.links[joint.child], "pseudo-inertia", least, reason, "Mend the inertias of its links.")
-
-
-def _euler_tensor_range(inertia: RigidInertia) -> tuple[float, float]:
-    """Least and largest eigenvalue of J_c = tr(I_c)/2 - I_c (4.3.6); the pseudo-inertia is definite when J_c is."""
-    about_com = inertia.moment_about_com()
-    values = eigenvalues((-about_com).plus_diagonal(0.5 * about_com.trace()))
-    return values[0], max(abs(values[0]), abs(values[2]))
 
 
 def center_of_mass(patient: Patient) -> Iterator[Finding]:
@@ -98,7 +93,7 @@ def center_of_mass(patient: Patient) -> Iterator[Finding]:
 def units(patient: Patient) -> Iterator[Finding]:
     """Radii of gyration that do not fit the size of the link: usually inertia in wrong units."""
     for link in patient.sound():
-        largest = max(eigenvalues(link.inertia))
+        largest = patient.moments[link.name][2]
         if not largest > patient.noise(link):
             continue
         radius = math.sqrt(largest / link.mass)

@@ -30,10 +30,19 @@ class Patient:
         self.links: dict[str, LinkRecord] = {link.name: link for link in model.description.links}
         self.joints: tuple[JointRecord, ...] = model.description.joints
         self.body = {link.name: link.body for link in model.links}
-        self.finite = _is_finite(model)
-        self.singular = _singular(model) if self.finite else []
+        self.moments = dict(zip(self.links, principal([link.inertia for link in self.links.values()]), strict=True))
+        self.body_moments = principal([inertia.moment_about_com() for inertia in model.inertias])
+        self.singular = self._singular() if _is_finite(model) else []
         self.sizes = _link_sizes(self.links, self.joints)
         self.scale = max(self.sizes.values(), default=0.0) or 0.1
+
+    def _singular(self) -> list[tuple[int, int, float]]:
+        """Joints without hinge inertia; a body that has mass and moments of its own needs no closer look."""
+        solid = [
+            inertia.mass > 0.0 and low > ROUNDING * high
+            for inertia, (low, _, high) in zip(self.model.inertias, self.body_moments, strict=True)
+        ]
+        return [] if all(solid) else _singular(self.model)
 
     def noise(self, link: LinkRecord) -> float:
         """Moments of inertia up to this are zero: those of a point mass, after somebody's rounding."""
@@ -114,7 +123,10 @@ def length(vector: Sequence[float]) -> float:
     return math.hypot(*vector)
 
 
-def eigenvalues(matrix: SymMat3) -> list[float]:
-    """Principal values in rising order; nan where the numbers overflow."""
-    full = np.array([list(row) for row in matrix.rows()])
-    return np.linalg.eigvalsh(full).tolist() if np.isfinite(full).all() else [math.nan] * 3
+def principal(tensors: Sequence[SymMat3]) -> list[list[float]]:
+    """Principal values of symmetric tensors, each in rising order; nan where numbers overflow."""
+    full = np.array([[list(row) for row in tensor.rows()] for tensor in tensors]).reshape(-1, 3, 3)
+    fine = np.isfinite(full).all(axis=(1, 2))
+    values = np.full((len(full), 3), math.nan)
+    values[fine] = np.linalg.eigvalsh(full[fine])
+    return values.tolist()
