@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import sympy
-from scipy.linalg import expm
 
 from comparing import different, same
+from numeric import expm
 from recursa.spatial import RigidInertia, Rotation, SymMat3, Vec3
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rigid_body import (
