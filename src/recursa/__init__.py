@@ -13,6 +13,7 @@ are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, 
 from recursa import robots as robots
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
+from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import RecursaError as RecursaError

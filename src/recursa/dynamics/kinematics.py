@@ -105,7 +105,7 @@ BUFFERS = (
     Buffer("V", Motion.zero()),
     Buffer("alpha", Motion.zero()),
 )
-_LINK_BUFFERS = (
+LINK_BUFFERS = (
     Buffer("L", IDENTITY_TRANSFORM),
     *(Buffer(name, Motion.zero()) for name in ("VL", "AL", "VF", "AF", "AC")),
 )
@@ -124,17 +124,17 @@ def frame_function(frame: str) -> Callable[[Transform, Motion], Motion]:
 def poses_plan(link: int | None = None, model: Model | None = None) -> Plan:
     """Poses of all links, or of one link along its path only."""
     if link is None or model is None:
-        return Plan("poses", BUFFERS + _LINK_BUFFERS, (base_to_tip(RELATIVE, POSE), each_link(LINK_POSE)))
+        return Plan("poses", BUFFERS + LINK_BUFFERS, (base_to_tip(RELATIVE, POSE), each_link(LINK_POSE)))
     path = model.support(model.links[link].body)
     sweeps = (base_to_tip(RELATIVE, POSE, only=path), each_link(LINK_POSE, only=(link,)))
-    return Plan("pose", BUFFERS + _LINK_BUFFERS, sweeps)
+    return Plan("pose", BUFFERS + LINK_BUFFERS, sweeps)
 
 
 def velocities_plan(frame: str) -> Plan:
     """Velocities of all links in a frame."""
     to_frame = Step(frame_function(frame), ("L", "VL"), ("VF",), f"to frame '{frame}'")
     sweeps = (base_to_tip(RELATIVE, POSE, VELOCITY), each_link(LINK_POSE, LINK_VELOCITY, to_frame))
-    return Plan("velocities", BUFFERS + _LINK_BUFFERS, sweeps)
+    return Plan("velocities", BUFFERS + LINK_BUFFERS, sweeps)
 
 
 def accelerations_plan(frame: str, kind: str) -> Plan:
@@ -147,7 +147,7 @@ def accelerations_plan(frame: str, kind: str) -> Plan:
     if kind == "classical":
         steps += (LINK_VELOCITY, Step(change, ("L", "VL"), ("VF",), f"to frame '{frame}'"), CLASSICAL)
     sweeps = (base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION), each_link(*steps))
-    return Plan("accelerations", BUFFERS + _LINK_BUFFERS, sweeps)
+    return Plan("accelerations", BUFFERS + LINK_BUFFERS, sweeps)
 
 
 # ---- Jacobians -----------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _path_plan(
 ) -> Plan:
     """Out along the path to a link, once at the link, and back in."""
     path = model.support(model.links[link].body)
-    buffers = (*BUFFERS, *_LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("T", model.links[link].offset))
+    buffers = (*BUFFERS, *LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("T", model.links[link].offset))
     sweeps = (base_to_tip(*outward, only=path), each_link(*at_link, only=(link,)), tip_to_base(*inward, only=path))
     return Plan(name, buffers, sweeps, target=link)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from recursa.spatial.mat3 import Mat3
@@ -38,6 +39,12 @@ class RigidInertia(NamedTuple):
         """From the mass, the centre of mass and the inertia tensor about the centre of mass (4.3.8)."""
         first = com * mass
         return RigidInertia(mass, first, inertia + _steiner(com, first))
+
+    @staticmethod
+    def from_components(numbers: Sequence[Scalar]) -> RigidInertia:
+        """From the ten numbers of :meth:`components`."""
+        m, hx, hy, hz, xx, xy, yy, xz, yz, zz = numbers
+        return RigidInertia(m, Vec3(hx, hy, hz), SymMat3(xx, yy, zz, xy, xz, yz))
 
     def com(self) -> Vec3:
         """Centre of mass; undefined (division by zero) for a massless body."""

@@ -74,6 +74,13 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     return np.arctan2(y, x)
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """1/x; infinite, not an exception, for a float zero, as for arrays."""
+    if isinstance(x, float) and x == 0.0:
+        return math.copysign(math.inf, x)
+    return 1.0 / x
+
+
 def where(condition: Any, if_true: Scalar, if_false: Scalar) -> Scalar:
     """``if_true`` where the condition holds, else ``if_false``; both sides are evaluated by the caller."""
     if isinstance(condition, bool | np.bool_):

@@ -1,11 +1,23 @@
 """Plans of sweeps over the tree, and the engine that runs them on any scalar."""
 
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import Buffer, Direction, Plan, PlanError, Step, Sweep, base_to_tip, each_link, tip_to_base
+from recursa.sweeps.plan import (
+    Buffer,
+    Direction,
+    Given,
+    Plan,
+    PlanError,
+    Step,
+    Sweep,
+    base_to_tip,
+    each_link,
+    tip_to_base,
+)
 
 __all__ = [
     "Buffer",
     "Direction",
+    "Given",
     "Plan",
     "PlanError",
     "Step",

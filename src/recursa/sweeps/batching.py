@@ -121,10 +121,7 @@ def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
 
 def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str]) -> Batch:
     """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
-    arrays = {
-        name: as_array(model, labels.get(name, name), value, coordinates=name in COORDINATES)
-        for name, value in arguments.items()
-    }
+    arrays = {name: _argument(model, name, labels.get(name, name), value) for name, value in arguments.items()}
     shapes = {name: array.shape[:-1] for name, array in arrays.items()}
     try:
         shape = np.broadcast_shapes(*shapes.values())
@@ -141,6 +138,23 @@ def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str
         if name in COORDINATES:
             _require_unit_quaternions(model, labels.get(name, name), rows[name], shape)
     return Batch(rows, shape, dtype)
+
+
+def _argument(model: Model, name: str, label: str, value: Any) -> Array:
+    """One argument as rows: its trailing axes are checked and flattened to one."""
+    shapes: dict[str, tuple[tuple[int, ...], str]] = {
+        "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
+        "base_acceleration": ((6,), "(angular, linear) in world axes"),
+        "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
+    }
+    if name not in shapes:
+        return as_array(model, label, value, coordinates=name in COORDINATES)
+    tail, meaning = shapes[name]
+    array = _numbers(label, value, tail[-1])
+    if array.shape[-len(tail) :] != tail:
+        wanted = ", ".join(str(n) for n in tail)
+        raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {meaning}")
+    return array.reshape(*array.shape[: -len(tail)], int(np.prod(tail)))
 
 
 def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array:

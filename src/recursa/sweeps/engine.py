@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from recursa.model.model import WORLD, Model
+from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
-from recursa.sweeps.plan import CONSTANTS, COORDINATES, Direction, Plan, Step, Sweep, split
+from recursa.spatial.vectors6 import Motion
+from recursa.sweeps.plan import CONSTANTS, COORDINATES, LINK_INPUTS, Direction, Given, Plan, Step, Sweep, split
 
 
 class Values:
@@ -16,8 +18,10 @@ class Values:
 
     __slots__ = ("base", "lists", "robot")
 
-    def __init__(self, plan: Plan) -> None:
-        self.base: dict[str, Any] = {buffer.name: buffer.base for buffer in plan.buffers}
+    def __init__(self, plan: Plan, given: Given) -> None:
+        self.base: dict[str, Any] = {
+            buffer.name: buffer.base if buffer.base_from is None else buffer.base_from(given) for buffer in plan.buffers
+        }
         self.lists: dict[str, list[Any]] = {}
         self.robot: dict[str, Any] = {}
 
@@ -26,23 +30,37 @@ class Values:
 
 
 def run(plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Values:
-    """Carry out a plan. ``inputs`` holds q (nq scalars), v and a (nv scalars), as far as the plan needs them."""
-    values = Values(plan)
-    joint_inputs = _joint_inputs(plan, model, inputs)
+    """Carry out a plan. ``inputs`` holds q (nq scalars), v, a and tau (nv scalars), as far as the plan needs them.
+
+    Besides, if given: ``wrench`` (6 per link), ``base_acceleration`` (6), ``parameters`` (10 per body, in the order of
+    :meth:`RigidInertia.components`) in place of the model's inertias.
+    """
+    values = Values(plan, Given(Vec3(*model.gravity), Motion.of(inputs.get("base_acceleration", (0.0,) * 6))))
+    cut = _cut_inputs(plan, model, inputs)
+    inertias = _inertias(model, inputs)
     for sweep in plan.sweeps:
-        _Run(plan, sweep, model, values, joint_inputs).go()
+        _Run(plan, sweep, model, values, cut, inertias).go()
     return values
 
 
-def _joint_inputs(
+def _inertias(model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Sequence[RigidInertia]:
+    numbers = inputs.get("parameters")
+    if numbers is None:
+        return model.inertias
+    return [RigidInertia.from_components(numbers[10 * k : 10 * k + 10]) for k in range(model.nbodies)]
+
+
+def _cut_inputs(
     plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]
 ) -> dict[str, list[tuple[Scalar, ...]]]:
-    """q, v, a cut into one tuple per joint; tied joints get theirs from their source."""
+    """Inputs cut into one tuple per joint (tied joints get theirs from their source) or per link."""
     cut: dict[str, list[tuple[Scalar, ...]]] = {}
     for name in plan.inputs:
         flat = inputs[name]
         if name in COORDINATES:
             cut[name] = [joint.coordinates(flat) for joint in model.joints]
+        elif name in LINK_INPUTS:
+            cut[name] = [tuple(flat[6 * k : 6 * k + 6]) for k in range(len(model.links))]
         else:
             cut[name] = [joint.rates(flat) for joint in model.joints]
     return cut
@@ -52,13 +70,20 @@ class _Run:
     """One sweep under way."""
 
     def __init__(
-        self, plan: Plan, sweep: Sweep, model: Model, values: Values, joint_inputs: dict[str, list[Any]]
+        self,
+        plan: Plan,
+        sweep: Sweep,
+        model: Model,
+        values: Values,
+        inputs: dict[str, list[Any]],
+        inertias: Sequence[RigidInertia],
     ) -> None:
         self.plan = plan
         self.sweep = sweep
         self.model = model
         self.values = values
-        self.joint_inputs = joint_inputs
+        self.inputs = inputs
+        self.inertias = inertias
         self.over_links = sweep.direction is Direction.EACH_LINK
         self.size = len(model.links) if self.over_links else model.nbodies
         self.steps = [(step.fn, *self._accessors(step)) for step in sweep.steps]
@@ -83,8 +108,8 @@ class _Run:
     def _getter(self, name: str) -> Callable[[int], Any]:
         if name in CONSTANTS:
             return self._constant(name)
-        if name in self.joint_inputs:
-            return self.joint_inputs[name].__getitem__
+        if name in self.inputs:
+            return self.inputs[name].__getitem__
         buffer, place = split(name)
         if place == "robot":
             return lambda _: self.values.robot[buffer]
@@ -116,8 +141,10 @@ class _Run:
         model = self.model
         if name == "joint":
             return model.joints.__getitem__
+        if name == "number":
+            return lambda k: k
         if name == "inertia":
-            return model.inertias.__getitem__
+            return self.inertias.__getitem__
         if name == "offset":
             return lambda k: model.links[k].offset
         gravity = Vec3(*model.gravity)
@@ -133,16 +160,17 @@ class _Run:
                 totals[buffer] = totals[buffer] + value
 
             return add_total
-        items = self._items(buffer, over_links=self.over_links)
+        items = self._items(buffer, over_links=self.over_links and place != "body")
         if place == "":
             return items.__setitem__
-        parents = [joint.parent for joint in self.model.joints]
+        neighbour = self._neighbour(place)
 
-        def add_parent(k: int, value: Any) -> None:
-            if parents[k] != WORLD:
-                items[parents[k]] = items[parents[k]] + value
+        def add(k: int, value: Any) -> None:
+            n = neighbour(k)
+            if n != WORLD:
+                items[n] = items[n] + value
 
-        return add_parent
+        return add
 
     def _items(self, buffer: str, *, over_links: bool) -> list[Any]:
         size = len(self.model.links) if over_links else self.model.nbodies

@@ -7,11 +7,13 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 ``"V"``            the value of buffer V at this body (at this link, in a sweep over links)
 ``"V@parent"``     read: at the parent body, or the buffer's ``base`` value at a root; write: added to the parent's
 ``"V@child"``      read, in a sweep along a path: at the next body outward, or ``base`` at the end of the path
-``"V@body"``       read, in a sweep over links: at the body the link is part of, or ``base`` for links of the world
+``"V@body"``       in a sweep over links, read: at the body the link is part of, or ``base`` for links of the world;
+                   write: added to that body's
 ``"V@target"``     read: at the plan's target link
 ``"V@robot"``      one value for the whole robot: read as it is, written by adding
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
-``"joint"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
+``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
+``"joint"``, ``"number"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
 =================  =================================================================================================
 """
 
@@ -20,14 +22,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from recursa.errors import RecursaError
+from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vectors6 import Motion
 
 COORDINATES = ("q", "q1")  # inputs with nq entries
-RATES = ("v", "a")  # inputs with nv entries
-INPUTS = (*COORDINATES, *RATES)
-CONSTANTS = ("joint", "inertia", "offset", "gravity")
+RATES = ("v", "a", "tau")  # inputs with nv entries
+LINK_INPUTS = ("wrench",)  # six entries per link
+INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
+CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
 PLACES = ("", "parent", "child", "body", "target", "robot")
 
 
@@ -39,12 +44,23 @@ class Direction(Enum):
     EACH_LINK = "each link"
 
 
+class Given(NamedTuple):
+    """What a run is given for the whole robot: gravity, and the acceleration of the base if it is prescribed."""
+
+    gravity: Vec3
+    base_acceleration: Motion
+
+
 @dataclass(frozen=True)
 class Buffer:
-    """A named value per body, per link or for the robot. ``base`` is its value at the world, and where sums start."""
+    """A named value per body, per link or for the robot. ``base`` is its value at the world, and where sums start.
+
+    ``base_from`` makes that value from what is given with a run (gravity, a prescribed base acceleration) instead.
+    """
 
     name: str
     base: Any
+    base_from: Callable[[Given], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +174,12 @@ def check(plan: Plan) -> None:
                 _require(buffer in written or ahead, plan, step, f"{name!r} is read before it is written")
             for name in step.writes:
                 buffer, place = split(name)
-                _require(buffer in declared and place in ("", "parent", "robot"), plan, step, f"cannot write {name!r}")
+                _require(
+                    buffer in declared and place in ("", "parent", "body", "robot"),
+                    plan,
+                    step,
+                    f"cannot write {name!r}",
+                )
                 _require(
                     place != "parent" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out"
                 )

@@ -1,0 +1,46 @@
+"""From values per joint to vectors and matrices in joint space; tied joints are folded into their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from recursa.model.model import Joint, Model
+from recursa.spatial.scalars import Scalar
+
+Entry = tuple[int, int]  # (joint number, freedom)
+Entries = tuple[tuple[tuple[Entry, Entry], Scalar], ...]  # of a matrix: ((row, column), value)
+
+
+def joint_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """nv entries from one tuple per joint; a tied joint's, times its multiplier, are added to its source's."""
+    total: list[Scalar] = [0.0] * model.nv
+    for joint, values in zip(model.joints, per_joint, strict=True):
+        for freedom, value in enumerate(values):
+            at, factor = speed_index(joint, freedom)
+            total[at] = total[at] + (value if factor is None else value * factor)
+    return total
+
+
+def joint_matrix(model: Model, per_joint: Sequence[Entries], *, symmetric: bool) -> Iterator[Scalar]:
+    """nv x nv entries, row by row, from the known ones; those not given are zero, or mirrored if symmetric."""
+    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
+    for (left, right), value in (entry for entries in per_joint for entry in entries):
+        for (i, a), (j, b) in ((left, right), (right, left)) if symmetric and left != right else ((left, right),):
+            row, row_factor = speed_index(model.joints[i], a)
+            column, column_factor = speed_index(model.joints[j], b)
+            share = value
+            for factor in (row_factor, column_factor):
+                share = share if factor is None else share * factor
+            rows[row][column] = rows[row][column] + share
+    return flat(rows)
+
+
+def flat(rows: Iterable[Iterable[Scalar]]) -> Iterator[Scalar]:
+    """The entries of rows, one after the other."""
+    for row in rows:
+        yield from row
+
+
+def speed_index(joint: Joint, freedom: int) -> tuple[int, float | None]:
+    """Where a freedom is among the robot's speeds, and the factor of its tie (None where there is none)."""
+    return joint.v_start + freedom, None if joint.tie is None else joint.tie.multiplier

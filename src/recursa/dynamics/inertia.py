@@ -1,0 +1,87 @@
+"""The mass matrix by the composite-body recursion, and the momentum matrix.
+
+Rodriguez & Kreutz-Delgado, Identity 1 (28)-(33). Columns of forces travel inward with the sweep: a body hands those of
+its subtree on to its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
+from recursa.dynamics.kinematics import POSE, RELATIVE
+from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import ZERO
+from recursa.spatial.vectors6 import Force
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+
+Columns = tuple[tuple[Entry, Force], ...]
+
+
+def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
+    """Inertia of everything outward as one rigid body, and its share at the parent."""
+    total = children + inertia
+    return total, step.inertia(total)
+
+
+def mass_rows(
+    joint: Joint, number: int, total: RigidInertia, below: Columns, step: Transform
+) -> tuple[Entries, Columns]:
+    """The joint's rows of the mass matrix, and the columns of the subtree carried to the parent."""
+    columns = joint.columns()
+    own = tuple(((number, i), total @ column) for i, column in enumerate(columns))
+    entries = []
+    for i, (column, rotor) in enumerate(zip(columns, joint.armature, strict=True)):
+        for key, force in (*own[i:], *below):
+            value = column.dot(force)
+            entries.append((((number, i), key), value + rotor if key == (number, i) else value))
+    return tuple(entries), tuple((key, step.force(force)) for key, force in (*own, *below))
+
+
+def momentum_columns(joint: Joint, total: RigidInertia, pose: Transform) -> tuple[Force, ...]:
+    """Momentum per unit speed of the joint, everything outward moving along, about the world origin."""
+    return tuple(pose.force(total @ column) for column in joint.columns())
+
+
+COMPOSITE = Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*             (29)")
+MASS_ROWS = Step(
+    mass_rows,
+    ("joint", "number", "R", "F", "X"),
+    ("rows", "F@parent"),
+    "F = R H*, m(i,k) = H(i) phi(i,k) F(k) + A        (31)-(33)",
+)
+MOMENTUM_COLUMNS = Step(momentum_columns, ("joint", "R", "W"), ("columns",), "phi(0,k) R H*")
+
+_BUFFERS = (
+    Buffer("X", IDENTITY_TRANSFORM),
+    Buffer("W", IDENTITY_TRANSFORM),
+    Buffer("R", RigidInertia.zero()),
+    Buffer("F", ()),
+    Buffer("rows", ()),
+    Buffer("columns", ()),
+    Buffer("mc", ZERO),
+    Buffer("MC", ZERO),
+)
+
+MASS_MATRIX = Plan("mass_matrix", _BUFFERS, (base_to_tip(RELATIVE), tip_to_base(COMPOSITE, MASS_ROWS)))
+MOMENTUM_MATRIX = Plan(
+    "momentum_matrix",
+    _BUFFERS,
+    (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
+)
+
+
+def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """The 6 x nv matrix about the centre of mass, row by row: moments moved there from the world origin."""
+    center = center_of_mass_of(model, values)
+    columns: list[Force] = [Force.zero()] * model.nv
+    for joint, forces in zip(model.joints, values.lists.get("columns", []), strict=True):
+        for freedom, force in enumerate(forces):
+            at, factor = speed_index(joint, freedom)
+            central = Force(force.moment - center.cross(force.force), force.force)
+            columns[at] = columns[at] + (central if factor is None else central * factor)
+    return flat(zip(*(column.components() for column in columns), strict=True))

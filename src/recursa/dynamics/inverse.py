@@ -1,0 +1,125 @@
+"""Inverse dynamics by the Newton-Euler recursion, and what follows from it: bias, gravity, losses, reactions.
+
+Rodriguez & Kreutz-Delgado (6)-(12), body derivatives: out with velocities and accelerations, in with forces. Gravity is
+an upward acceleration of the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
+from recursa.model.model import Joint
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar, where
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import ZERO
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, each_link, tip_to_base
+
+# ---- steps ---------------------------------------------------------------------------------------------------------
+
+
+def base_going_up(given: Given) -> Motion:
+    """Acceleration of the base: what is prescribed, minus gravity."""
+    return given.base_acceleration + Motion(ZERO, -given.gravity)
+
+
+def static_acceleration(step: Transform, parent: Motion) -> Motion:
+    """Acceleration of a body that only feels the base's."""
+    return step.inverse_motion(parent)
+
+
+def drift(joint: Joint, step: Transform, parent: Motion, own: Motion, v: Sequence[Scalar]) -> Motion:
+    """Acceleration of a body whose joints do not accelerate: only ``a = crm(V) H* v`` is added on the way out."""
+    return step.inverse_motion(parent) + own.cross_motion(joint.motion(v))
+
+
+def moving_force(inertia: RigidInertia, acceleration: Motion, velocity: Motion) -> Force:
+    """Force that a moving body needs: ``M alpha + crf(V) M V``."""
+    return inertia @ acceleration + velocity.cross_force(inertia @ velocity)
+
+
+def resting_force(inertia: RigidInertia, acceleration: Motion) -> Force:
+    """Force that a body at rest needs."""
+    return inertia @ acceleration
+
+
+def less_external(force: Force, external: Force) -> Force:
+    """The part of a force that the joint has to supply."""
+    return force - external
+
+
+def joint_torque(joint: Joint, step: Transform, force: Force) -> tuple[tuple[Scalar, ...], Force]:
+    """``T = H f``, and the force handed to the parent, ``phi f``."""
+    return joint.project(force), step.force(force)
+
+
+def with_rotors(joint: Joint, torque: Sequence[Scalar], a: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """The torque that also turns the rotors: ``T + A a``."""
+    return tuple(t + rotor * x for t, rotor, x in zip(torque, joint.armature, a, strict=True))
+
+
+def losses(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Damping and Coulomb friction: ``d v + f sign(v)``, zero friction at rest."""
+    return tuple(d * x + f * _sign(x) for d, f, x in zip(joint.damping, joint.friction, v, strict=True))
+
+
+def _sign(x: Scalar) -> Scalar:
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0 * x))  # 0 * x keeps nan
+
+
+def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:
+    """A wrench at a link's origin, carried to its body's."""
+    return offset.force(Force.of(wrench))
+
+
+# ---- plans ---------------------------------------------------------------------------------------------------------
+
+STATIC = Step(static_acceleration, ("X", "alpha@parent"), ("alpha",), "alpha(k) = phi* alpha(parent)")
+DRIFT = Step(
+    drift,
+    ("joint", "X", "alpha@parent", "V", "v"),
+    ("alpha",),
+    "alpha(k) = phi* alpha(parent) + crm(V) H* v  (8), a = 0",
+)
+MOVING_FORCE = Step(moving_force, ("inertia", "alpha", "V"), ("f",), "f = M alpha + crf(V) M V             (10)")
+RESTING_FORCE = Step(resting_force, ("inertia", "alpha"), ("f",), "f = M alpha")
+EXTERNAL = Step(less_external, ("f", "E"), ("f",), "f -= external")
+TORQUE = Step(joint_torque, ("joint", "X", "f"), ("T", "f@parent"), "T = H f, f(parent) += phi f           (11), (12)")
+ROTORS = Step(with_rotors, ("joint", "T", "a"), ("T",), "T += A a")
+WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
+LOSSES = Step(losses, ("joint", "v"), ("T",), "T = d v + f sign(v)")
+
+FORCE_BUFFERS = (
+    *(buffer for buffer in BUFFERS if buffer.name != "alpha"),
+    Buffer("alpha", Motion.zero(), base_going_up),
+    Buffer("f", Force.zero()),
+    Buffer("E", Force.zero()),
+    Buffer("T", ()),
+)
+
+
+def inverse_plan(*, wrenches: bool = False) -> Plan:
+    """Torques for given accelerations."""
+    motion = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE)
+    return _newton_euler("inverse_dynamics", motion, (TORQUE, ROTORS), wrenches=wrenches)
+
+
+def bias_plan(*, wrenches: bool = False) -> Plan:
+    """Torques that keep the joints from accelerating: ``C = H phi (M phi* a + b)``, gravity included."""
+    return _newton_euler("bias_forces", (RELATIVE, VELOCITY, DRIFT, MOVING_FORCE), (TORQUE,), wrenches=wrenches)
+
+
+def gravity_plan() -> Plan:
+    """Torques that hold the robot still."""
+    return _newton_euler("gravity_forces", (RELATIVE, STATIC, RESTING_FORCE), (TORQUE,), wrenches=False)
+
+
+def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...], *, wrenches: bool) -> Plan:
+    bring = (each_link(WRENCH),) if wrenches else ()
+    outward = (*outward, EXTERNAL) if wrenches else outward
+    return Plan(name, FORCE_BUFFERS, (*bring, base_to_tip(*outward), tip_to_base(*inward)))
+
+
+LOSSES_PLAN = Plan("joint_losses", FORCE_BUFFERS, (base_to_tip(LOSSES),))

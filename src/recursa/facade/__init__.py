@@ -1,0 +1,1 @@
+"""The methods of Robot, grouped by what they answer."""

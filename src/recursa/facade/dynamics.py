@@ -1,0 +1,274 @@
+"""Inverse and forward dynamics, mass matrix and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import articulated, coriolis, gathering, inertia, inverse, mass_properties, regressor
+from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.wrenches import wrench_array
+from recursa.errors import SingularHingeError, unknown_name
+from recursa.facade.kinematics import KinematicsMethods
+from recursa.sweeps.batching import Array, prepare
+
+InverseMethod = Literal["newton-euler"]
+ForwardMethod = Literal["articulated", "composite"]
+MassMethod = Literal["composite"]
+
+
+def _known(kind: str, method: str, methods: tuple[str, ...]) -> None:
+    if method not in methods:
+        raise unknown_name(f"method of {kind}", method, methods)
+
+
+class DynamicsMethods(KinematicsMethods):
+    """What moves the robot, and how it then moves."""
+
+    __slots__ = ()
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: bool = False,
+        base_acceleration: ArrayLike | None = None,
+        parameters: ArrayLike | None = None,
+        method: InverseMethod = "newton-euler",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint torques (..., nv) that cause the accelerations a: ``tau = H f``, ``f = phi (M alpha + b)``.
+
+        Newton-Euler recursion, Rodriguez & Kreutz-Delgado (6)-(12); armature included, gravity as an upward
+        acceleration of the base. Frames: forces of a free joint are (moment, force) at the link origin in link axes.
+
+        - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
+        - ``losses``: add damping and friction.
+        - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
+        - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
+        >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
+        array([0.73575])
+        """
+        _known("inverse dynamics", method, ("newton-euler",))
+        arguments = {"q": q, "v": v, "a": a}
+        arguments |= self._extra(q, wrenches, base_acceleration, parameters)
+        plan = inverse.inverse_plan(wrenches=wrenches is not None)
+        torque = self._joint_vector(plan, "T", arguments, out, threads)
+        return self._with_losses(torque, v, 1.0, losses)
+
+    def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
+        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads)
+
+    def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
+        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads)
+
+    def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
+        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads)
+
+    def reaction_wrenches(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11)."""
+        return self._evaluate(
+            inverse.inverse_plan(),
+            {"q": q, "v": v, "a": a},
+            lambda values: gathering.flat(force.components() for force in values.lists.get("f", [])),
+            (self.model.nbodies, 6),
+            out,
+            threads,
+        )
+
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: ArrayLike | None = None,
+        method: MassMethod = "composite",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``, by the composite-body recursion (28)-(33).
+
+        >>> import recursa as rc
+        >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
+        np.float64(6.1)
+        """
+        _known("the mass matrix", method, ("composite",))
+        arguments = {"q": q} | self._extra(q, None, None, parameters)
+        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads)
+
+    def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
+        if self._tied:
+            return np.linalg.inv(self.mass_matrix(q))
+        result = self._joint_matrix(articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads)
+        self._require_finite(result, {"q": q}, axes=2)
+        return result
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: bool = False,
+        links: bool = False,
+        parameters: ArrayLike | None = None,
+        method: ForwardMethod | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Accelerations (..., nv) that the torques cause; with ``links`` also those of all links.
+
+        Articulated-body recursion, Rodriguez & Kreutz-Delgado Algorithm 4 (66)-(73): ``qdd = nu - G* phi* alpha``.
+        Robots with tied joints use ``"composite"``: mass matrix and solve. ``links=True`` returns (a, alpha) with the true
+        spatial accelerations of all links (..., nlinks, 6) in body axes.
+        """
+        chosen = method or ("composite" if self._tied else "articulated")
+        _known("forward dynamics", chosen, ("articulated", "composite"))
+        tau = self._with_losses(np.asarray(tau), v, -1.0, losses)
+        extra = self._extra(q, wrenches, None, parameters)
+        if chosen == "composite" or self._tied:
+            result = self._composite_forward(q, v, tau, extra)
+            if out is not None:
+                out[...] = result
+                result = out
+            return (result, self.accelerations(q, v, result)) if links else result
+        arguments = {"q": q, "v": v, "tau": tau} | extra
+        plan = articulated.forward_plan(wrenches=wrenches is not None)
+        result = self._joint_vector(plan, "qdd", arguments, out, threads)
+        self._require_finite(result, arguments, axes=1)
+        return (result, self.accelerations(q, v, result)) if links else result
+
+    def coriolis_matrix(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
+        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
+        """
+        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads)
+
+    def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
+        mass_properties.require_mass(self.model)
+        return self._evaluate(
+            inertia.MOMENTUM_MATRIX,
+            {"q": q},
+            lambda values: inertia.momentum_entries(self.model, values),
+            (6, self.nv),
+            out,
+            threads,
+        )
+
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
+        result = self.momentum_matrix(q, threads=threads)[..., 3:, :] / self.model.total_mass
+        if out is None:
+            return result
+        out[...] = result
+        return out
+
+    def regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
+
+        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes.
+        """
+        return self._evaluate(
+            regressor.REGRESSOR,
+            {"q": q, "v": v, "a": a},
+            lambda values: regressor.regressor_entries(self.model, values.lists.get("rows", [])),
+            (self.nv, 10 * self.model.nbodies),
+            out,
+            threads,
+        )
+
+    # ---- shared ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _tied(self) -> bool:
+        return any(not joint.independent for joint in self.model.joints)
+
+    def _extra(self, q: ArrayLike, wrenches: Any, base_acceleration: Any, parameters: Any) -> dict[str, Any]:
+        """The optional arguments that are given."""
+        extra: dict[str, Any] = {}
+        if wrenches is not None:
+            extra["wrench"] = wrench_array(self.model, wrenches, lambda: self.poses(q))
+        if base_acceleration is not None:
+            extra["base_acceleration"] = base_acceleration
+        if parameters is not None:
+            extra["parameters"] = parameters
+        return extra
+
+    def _joint_vector(
+        self, plan: Any, name: str, arguments: dict[str, Any], out: Array | None, threads: int | None
+    ) -> Array:
+        return self._evaluate(
+            plan,
+            arguments,
+            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
+            (self.nv,),
+            out,
+            threads,
+        )
+
+    def _joint_matrix(
+        self, plan: Any, arguments: dict[str, Any], symmetric: bool, out: Array | None, threads: int | None
+    ) -> Array:
+        return self._evaluate(
+            plan,
+            arguments,
+            lambda values: gathering.joint_matrix(self.model, values.lists.get("rows", []), symmetric=symmetric),
+            (self.nv, self.nv),
+            out,
+            threads,
+        )
+
+    def _with_losses(self, torque: Array, v: ArrayLike, sign: float, losses: bool) -> Array:
+        return torque + sign * self.joint_losses(v) if losses else torque
+
+    def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
+        """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
+        parameters = {k: x for k, x in extra.items() if k == "parameters"}
+        mass = self._joint_matrix(inertia.MASS_MATRIX, {"q": q} | parameters, True, None, None)
+        plan = inverse.bias_plan(wrenches="wrench" in extra)
+        bias = self._joint_vector(plan, "T", {"q": q, "v": v} | extra, None, None)
+        try:
+            return np.linalg.solve(mass, (tau - bias)[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            raise SingularHingeError(
+                f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
+            ) from None
+
+    def _require_finite(self, result: Array, arguments: dict[str, Any], axes: int) -> None:
+        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero."""
+        if self.nv == 0 or np.isfinite(result).all():
+            return
+        batch = prepare(self.model, arguments, {})
+        sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
+        lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
+        for row in np.flatnonzero(lost)[:1]:
+            found = singular_hinges(self.model, batch.rows["q"][row].tolist())
+            if not found:
+                continue
+            number, _, pivot = found[0]
+            joint = self.model.joints[number]
+            raise SingularHingeError(
+                f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
+                f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
+                f"  Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+            )

@@ -1,0 +1,255 @@
+"""Configurations, poses, velocities, Jacobians, mass properties and energies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import configuration, kinematics, mass_properties
+from recursa.dynamics.kinematics import Frame, Kind
+from recursa.facade.base import Facade
+from recursa.model.model import Model
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.batching import Array, evaluate
+from recursa.sweeps.engine import Values
+from recursa.sweeps.plan import Plan
+
+
+class KinematicsMethods(Facade):
+    """Where things are, how they move, and what they weigh."""
+
+    __slots__ = ()
+
+    # ---- configurations --------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """The configuration with every joint at zero (quaternions at identity), shape (nq,)."""
+        return configuration.neutral(self.model)
+
+    def random_state(self, seed: int | np.random.Generator | None = None) -> tuple[Array, Array]:
+        """A random state (q, v): q within the limits, v standard normal. The same seed gives the same state.
+
+        >>> import recursa as rc
+        >>> q, v = rc.robots.stanford().random_state(1)
+        >>> q.shape, v.shape
+        ((6,), (6,))
+        """
+        return configuration.random_state(self.model, seed)
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """``q`` composed with ``exp(dv)``, joint by joint: where one gets by moving with speed dv for unit time.
+
+        q (..., nq), dv (..., nv) -> (..., nq). Sums for revolute and prismatic joints; SE(3) for a free joint.
+        """
+        return evaluate(
+            self.model,
+            configuration.INTEGRATE,
+            {"q": q, "v": dv},
+            configuration.next_entries,
+            (self.nq,),
+            out=out,
+            threads=threads,
+            labels={"v": "dv"},
+        )
+
+    def difference(
+        self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """The dv (..., nv) with ``integrate(q0, dv) = q1``; rotations go the short way round."""
+        return evaluate(
+            self.model,
+            configuration.DIFFERENCE,
+            {"q": q0, "q1": q1},
+            configuration.step_entries,
+            (self.nv,),
+            out=out,
+            threads=threads,
+            labels={"q": "q0"},
+        )
+
+    # ---- kinematics ------------------------------------------------------------------------------------------------
+
+    def poses(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Poses of all links in the world: homogeneous matrices (..., nlinks, 4, 4), link to world components.
+
+        ``W(k) = W(parent) placement J(q)``; Balafoutis & Patel (2.3.6).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(2)
+        >>> robot.poses([0.0, 0.0])[-1, :3, 3]          # the tip of a stretched arm
+        array([0.55, 0.  , 0.  ])
+        """
+        plan = self._plan("poses", kinematics.poses_plan)
+        return self._evaluate(
+            plan, {"q": q}, lambda values: kinematics.pose_entries(values["L"]), (self.nlinks, 4, 4), out, threads
+        )
+
+    def pose(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Pose of one link in the world, (..., 4, 4)."""
+        number = self.model.link_index(link)
+        plan = self._plan("pose", partial(kinematics.poses_plan, number, self.model), number)
+        return self._evaluate(
+            plan, {"q": q}, lambda values: kinematics.pose_entries([values["L"][number]]), (4, 4), out, threads
+        )
+
+    def velocities(
+        self, q: ArrayLike, v: ArrayLike, frame: Frame = "body", *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Spatial velocities (angular, linear) of all links, (..., nlinks, 6).
+
+        ``V(k) = phi* V(parent) + H* v``; Rodriguez & Kreutz-Delgado (7). ``frame``: "body" = link axes at the link
+        origin, "mixed" = world axes at the link origin, "world" = world axes at the world origin.
+        """
+        plan = self._plan("velocities", partial(kinematics.velocities_plan, frame), frame)
+        return self._evaluate(
+            plan,
+            {"q": q, "v": v},
+            lambda values: kinematics.motion_entries(values["VF"]),
+            (self.nlinks, 6),
+            out,
+            threads,
+        )
+
+    def accelerations(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: Frame = "body",
+        kind: Kind = "spatial",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations (angular, linear) of all links without gravity, (..., nlinks, 6).
+
+        ``alpha(k) = phi* alpha(parent) + H* a + crm(V) H* v``; Rodriguez & Kreutz-Delgado (8), body derivative.
+        ``kind="classical"`` adds ``w x v``: the acceleration of the point at the frame's origin.
+        """
+        plan = self._plan("accelerations", partial(kinematics.accelerations_plan, frame, kind), frame, kind)
+        name = "AC" if kind == "classical" else "AF"
+        return self._evaluate(
+            plan,
+            {"q": q, "v": v, "a": a},
+            lambda values: kinematics.motion_entries(values[name]),
+            (self.nlinks, 6),
+            out,
+            threads,
+        )
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Jacobian of a link, (..., 6, nv): ``velocity of the link = J v``, in the same frame.
+
+        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(2)
+        >>> q, v = robot.random_state(0)
+        >>> bool(np.allclose(robot.jacobian(q, "tip") @ v, robot.velocities(q, v)[-1]))
+        True
+        """
+        return self._link_matrix("jacobian", kinematics.jacobian_plan, {"q": q}, link, frame, out, threads)
+
+    def jacobian_derivative(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Time derivative of the matrix ``jacobian(q, link, frame=frame)`` along v, (..., 6, nv)."""
+        return self._link_matrix(
+            "jacobian_derivative", kinematics.jacobian_derivative_plan, {"q": q, "v": v}, link, frame, out, threads
+        )
+
+    # ---- mass properties -------------------------------------------------------------------------------------------
+
+    @property
+    def mass(self) -> float:
+        """Total mass of the moving bodies."""
+        return self.model.total_mass
+
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Centre of mass of the moving bodies in the world, (..., 3)."""
+        mass_properties.require_mass(self.model)
+        return self._evaluate(
+            mass_properties.CENTER_OF_MASS,
+            {"q": q},
+            lambda values: mass_properties.center_of_mass_of(self.model, values),
+            (3,),
+            out,
+            threads,
+        )
+
+    def momentum(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        about: str = "com",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin."""
+        mass_properties.check_about(about)
+        if about == "com":
+            mass_properties.require_mass(self.model)
+        return self._evaluate(
+            mass_properties.MOMENTUM_PLAN,
+            {"q": q, "v": v},
+            lambda values: mass_properties.momentum_of(self.model, values, about).components(),
+            (6,),
+            out,
+            threads,
+        )
+
+    def kinetic_energy(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A."""
+        return self._evaluate(
+            mass_properties.KINETIC_ENERGY,
+            {"q": q, "v": v},
+            lambda values: [values.robot.get("T", 0.0)],
+            (),
+            out,
+            threads,
+        )
+
+    def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies."""
+        return self._evaluate(
+            mass_properties.POTENTIAL_ENERGY, {"q": q}, lambda values: [values.robot.get("U", 0.0)], (), out, threads
+        )
+
+    def _link_matrix(
+        self,
+        name: str,
+        make: Callable[[Model, int, str], Plan],
+        arguments: dict[str, ArrayLike],
+        link: str,
+        frame: str,
+        out: Array | None,
+        threads: int | None,
+    ) -> Array:
+        number = self.model.link_index(link)
+        plan = self._plan(name, partial(make, self.model, number, frame), number, frame)
+
+        def gather(values: Values) -> Iterator[Scalar]:
+            return kinematics.jacobian_entries(self.model, number, values.lists.get("JF", []))
+
+        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads)

@@ -1,0 +1,107 @@
+"""Dynamics against Pinocchio, on every URDF of example-robot-data and on the zoo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from recursa.interop import pinocchio as interop
+from robot_data import relative_name, urdf_files
+from zoo import ZOO
+
+pin = pytest.importorskip("pinocchio")
+
+EMPTY = "ur3.urdf"
+FILES = [path for path in urdf_files() if path.name != EMPTY]
+STATES = 2
+
+
+def close(ours: np.ndarray, theirs: np.ndarray, what: str, tolerance: float = 1e-10) -> None:
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.shape == theirs.shape, what
+    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
+    error = float(np.abs(ours - theirs).max(initial=0.0))
+    assert error <= tolerance * scale, f"{what}: off by {error:.3g} at size {scale:.3g}"
+
+
+def compare(robot: rc.Robot, model: object) -> None:
+    data = model.createData()
+    model.gravity = pin.Motion(np.array(robot.gravity), np.zeros(3))
+    order = interop.velocity_order(robot, model)
+    back = np.argsort(order)
+    states = [robot.random_state(seed) for seed in range(STATES)]
+    q, v = np.stack([s[0] for s in states]), np.stack([s[1] for s in states])
+    rng = np.random.default_rng(5)
+    a, tau = rng.normal(size=v.shape), rng.normal(size=v.shape)
+    pq = interop.configuration(robot, model, q)
+    pv, pa, ptau = (interop.velocity(robot, model, x) for x in (v, a, tau))
+    armature = np.concatenate([np.array(joint.armature) for joint in robot.model.joints])
+    model.armature = armature[order]
+    wrenches = rng.normal(size=(STATES, robot.nlinks, 6))
+    torque = robot.inverse_dynamics(q, v, a)
+    pushed = robot.inverse_dynamics(q, v, a, wrenches=wrenches)
+    bias, gravity, mass = robot.bias_forces(q, v), robot.gravity_forces(q), robot.mass_matrix(q)
+    coriolis = robot.coriolis_matrix(q, v)
+    regressor = robot.regressor(q, v, a)
+    central = robot.momentum_matrix(q)
+    com = robot.center_of_mass_jacobian(q)
+    parameters = np.concatenate([np.array(inertia.components()) for inertia in robot.model.inertias])
+    close(robot.inverse_dynamics(q, v, a, parameters=parameters), torque, "parameters as inputs")
+    close(np.einsum("sij,j->si", regressor, parameters) + armature * a, torque, "regressor times parameters")
+    for s in range(STATES):
+        close(torque[s], pin.rnea(model, data, pq[s], pv[s], pa[s])[back], "inverse dynamics")
+        close(bias[s], pin.nonLinearEffects(model, data, pq[s], pv[s])[back], "bias")
+        close(gravity[s], pin.computeGeneralizedGravity(model, data, pq[s])[back], "gravity")
+        there = pin.crba(model, data, pq[s])
+        there = np.triu(there) + np.triu(there, 1).T
+        close(mass[s], there[np.ix_(back, back)], "mass matrix")
+        close(coriolis[s] @ v[s], bias[s] - gravity[s], "Coriolis matrix times velocity")
+        pin.ccrba(model, data, pq[s], pv[s])
+        close(central[s], interop.swap_halves(data.Ag.reshape(6, robot.nv), axis=0)[:, back], "momentum matrix")
+        jacobian = pin.jacobianCenterOfMass(model, data, pq[s])
+        close(com[s], jacobian.reshape(3, robot.nv)[:, back], "Jacobian of the centre of mass")
+        pin.forwardKinematics(model, data, pq[s])
+        pin.updateFramePlacements(model, data)
+        pull = np.zeros(robot.nv)
+        for k, name in enumerate(robot.link_names):
+            pull += robot.jacobian(q[s], name).T @ wrenches[s, k]
+        close(pushed[s], torque[s] - pull, "wrenches")
+        compare_forward(robot, model, data, (q[s], v[s], tau[s]), (pq[s], pv[s], ptau[s]), mass[s], back)
+
+
+def compare_forward(robot, model, data, here, there, mass, back) -> None:
+    q, v, tau = here
+    eigenvalues = np.linalg.eigvalsh(mass)
+    if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
+        return  # the file has a joint with nothing to move; test_singular_files covers those
+    tolerance = 1e-14 * float(eigenvalues[-1] / eigenvalues[0]) + 1e-10
+    a = robot.forward_dynamics(q, v, tau)
+    close(a, pin.aba(model, data, *there)[back], "forward dynamics", tolerance)
+    close(robot.forward_dynamics(q, v, tau, method="composite"), a, "composite forward dynamics", tolerance)
+    inverse = robot.mass_matrix_inverse(q)
+    close(inverse @ mass, np.eye(robot.nv), "inverse mass matrix", tolerance * max(1.0, np.abs(inverse).max()))
+    for losses in (False, True):
+        wrenches = np.random.default_rng(1).normal(size=(robot.nlinks, 6))
+        settled = robot.forward_dynamics(q, v, tau, losses=losses, wrenches=wrenches)
+        again = robot.inverse_dynamics(q, v, settled, losses=losses, wrenches=wrenches)
+        close(again, tau, "inverse of forward dynamics", 1e-9)
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("path", FILES, ids=relative_name)
+def test_urdf_matches_pinocchio(path, floating):
+    robot = rc.load(path, floating=floating, strict=False)
+    if robot.nv == 0:
+        assert robot.inverse_dynamics([], [], []).shape == (0,)
+        assert robot.mass_matrix([]).shape == (0, 0)
+        return
+    arguments = (pin.JointModelFreeFlyer(),) if floating else ()
+    compare(robot, pin.buildModelFromUrdf(str(path), *arguments))
+
+
+@pytest.mark.parametrize("name", [name for name in ZOO if name != "chain200"])
+def test_zoo_matches_pinocchio(name):
+    robot = ZOO[name]()
+    compare(robot, interop.build(robot))
