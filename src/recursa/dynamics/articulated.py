@@ -7,6 +7,7 @@ freedoms is eliminated freedom by freedom, which is the same with D in its L D L
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
@@ -124,6 +125,7 @@ ARTICULATED_BUFFERS = (
 )
 
 
+@cache
 def forward_plan(*, wrenches: bool = False, links: bool = False) -> Plan:
     """Accelerations for given torques; with ``links`` also those of all links."""
     bring = (each_link(WRENCH),) if wrenches else ()

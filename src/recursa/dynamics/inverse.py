@@ -7,6 +7,7 @@ an upward acceleration of the base.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
 from recursa.model.model import Joint
@@ -100,17 +101,20 @@ FORCE_BUFFERS = (
 )
 
 
+@cache
 def inverse_plan(*, wrenches: bool = False) -> Plan:
     """Torques for given accelerations."""
     motion = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE)
     return _newton_euler("inverse_dynamics", motion, (TORQUE, ROTORS), wrenches=wrenches)
 
 
+@cache
 def bias_plan(*, wrenches: bool = False) -> Plan:
     """Torques that keep the joints from accelerating: ``C = H phi (M phi* a + b)``, gravity included."""
     return _newton_euler("bias_forces", (RELATIVE, VELOCITY, DRIFT, MOVING_FORCE), (TORQUE,), wrenches=wrenches)
 
 
+@cache
 def gravity_plan() -> Plan:
     """Torques that hold the robot still."""
     return _newton_euler("gravity_forces", (RELATIVE, STATIC, RESTING_FORCE), (TORQUE,), wrenches=False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, evaluate
+from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -17,10 +18,11 @@ from recursa.sweeps.plan import Plan
 class Facade:
     """A model with a cache of plans."""
 
-    __slots__ = ("_model", "_plans")
+    __slots__ = ("_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._kernels = KernelStore(model)
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
     @property
@@ -62,5 +64,7 @@ class Facade:
         shape: tuple[int, ...],
         out: Array | None,
         threads: int | None,
+        key: Hashable = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Array:
-        return evaluate(self.model, plan, arguments, gather, shape, out=out, threads=threads)
+        return evaluate(self._kernels, plan, arguments, gather, shape, key=key, out=out, threads=threads, labels=labels)

@@ -134,8 +134,8 @@ class DynamicsMethods(KinematicsMethods):
         """Accelerations (..., nv) that the torques cause; with ``links`` also those of all links.
 
         Articulated-body recursion, Rodriguez & Kreutz-Delgado Algorithm 4 (66)-(73): ``qdd = nu - G* phi* alpha``.
-        Robots with tied joints use ``"composite"``: mass matrix and solve. ``links=True`` returns (a, alpha) with the true
-        spatial accelerations of all links (..., nlinks, 6) in body axes.
+        Robots with tied joints use ``"composite"``: mass matrix and solve. ``links=True`` returns (a, alpha) with
+        the true spatial accelerations of all links (..., nlinks, 6) in body axes.
         """
         chosen = method or ("composite" if self._tied else "articulated")
         _known("forward dynamics", chosen, ("articulated", "composite"))

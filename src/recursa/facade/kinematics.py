@@ -13,7 +13,7 @@ from recursa.dynamics.kinematics import Frame, Kind
 from recursa.facade.base import Facade
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, evaluate
+from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -44,14 +44,13 @@ class KinematicsMethods(Facade):
 
         q (..., nq), dv (..., nv) -> (..., nq). Sums for revolute and prismatic joints; SE(3) for a free joint.
         """
-        return evaluate(
-            self.model,
+        return self._evaluate(
             configuration.INTEGRATE,
             {"q": q, "v": dv},
             configuration.next_entries,
             (self.nq,),
-            out=out,
-            threads=threads,
+            out,
+            threads,
             labels={"v": "dv"},
         )
 
@@ -59,14 +58,13 @@ class KinematicsMethods(Facade):
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The dv (..., nv) with ``integrate(q0, dv) = q1``; rotations go the short way round."""
-        return evaluate(
-            self.model,
+        return self._evaluate(
             configuration.DIFFERENCE,
             {"q": q0, "q1": q1},
             configuration.step_entries,
             (self.nv,),
-            out=out,
-            threads=threads,
+            out,
+            threads,
             labels={"q": "q0"},
         )
 
@@ -215,6 +213,7 @@ class KinematicsMethods(Facade):
             (6,),
             out,
             threads,
+            key=about,
         )
 
     def kinetic_energy(

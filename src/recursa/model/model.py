@@ -132,6 +132,11 @@ class Model:
         return sum((inertia.mass for inertia in self.inertias), 0.0)
 
     @cached_property
+    def has_quaternions(self) -> bool:
+        """Whether some joint has one among its coordinates."""
+        return any(joint.kind.quaternion is not None for joint in self.joints)
+
+    @cached_property
     def digest(self) -> str:
         """A stable fingerprint of the content, the same in every process."""
         import hashlib  # slow to import, seldom needed

@@ -87,6 +87,9 @@ def where(condition: Any, if_true: Scalar, if_false: Scalar) -> Scalar:
         return if_true if condition else if_false
     if isinstance(condition, np.ndarray):
         return np.where(condition, if_true, if_false)
+    select = getattr(condition, "select", None)  # a traced comparison
+    if select is not None:
+        return select(if_true, if_false)
     module = _symbolic_module(condition)
     if hasattr(module, "Piecewise"):
         return module.Piecewise((if_true, condition), (if_false, True))

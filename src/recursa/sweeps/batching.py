@@ -6,6 +6,7 @@ row never depends on its place in the batch or on the number of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +18,15 @@ from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import COORDINATES, Plan
+from recursa.sweeps.plan import COORDINATES, RATES, Plan
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
 
 _BLOCK = 2048  # rows per run: columns of this length stay in the cache
 _FLOAT_ROWS = 4  # up to here plain floats beat array columns
-_UNIT_TOLERANCE = {"float32": 1e-3}
-_DEFAULT_UNIT_TOLERANCE = 1e-6
+_UNIT_TOLERANCE = 1e-6
+_UNIT_TOLERANCE_SINGLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -39,35 +40,20 @@ class Batch:
     @property
     def size(self) -> int:
         """Number of states."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
 
-def evaluate(
-    model: Model,
-    plan: Plan,
-    arguments: Mapping[str, Any],
-    gather: Gather,
-    shape: tuple[int, ...],
-    *,
-    out: Array | None = None,
-    threads: int | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> Array:
-    """Run a plan for every state and return an array of the batch shape followed by ``shape``.
+def interpret(model: Model, plan: Plan, batch: Batch, gather: Gather, flat: Array, workers: int = 1) -> None:
+    """Run a plan for every state on Python floats or NumPy columns; ``flat`` (B, m) takes the results.
 
-    ``gather`` lists the result's components, in C order, from the values of a run. ``labels`` are the names by which
-    the caller knows the arguments, where they differ from the plan's.
+    ``gather`` lists the result's components, in C order, from the values of a run.
     """
-    batch = prepare(model, arguments, labels or {})
-    result = _result(batch, shape, out)
-    flat = np.empty((batch.size, int(np.prod(shape, dtype=int))), batch.dtype)
 
     def work(rows: slice) -> None:
         with np.errstate(all="ignore"):  # nan and inf pass through, in their row only
             _fill(model, plan, batch, gather, flat, rows)
 
     blocks = [slice(start, start + _BLOCK) for start in range(0, batch.size, _BLOCK)]
-    workers = _workers(threads)
     if workers > 1 and len(blocks) > 1:
         from concurrent.futures import ThreadPoolExecutor  # slow to import, seldom needed
 
@@ -76,8 +62,6 @@ def evaluate(
     else:
         for block in blocks:
             work(block)
-    result[...] = flat.reshape(batch.shape + shape)
-    return result
 
 
 def _fill(model: Model, plan: Plan, batch: Batch, gather: Gather, flat: Array, rows: slice) -> None:
@@ -95,7 +79,8 @@ def _fill(model: Model, plan: Plan, batch: Batch, gather: Gather, flat: Array, r
     flat[rows] = transposed.T
 
 
-def _workers(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
+    """How many threads to use; None is one."""
     if threads is None:
         return 1
     if not isinstance(threads, int | np.integer) or threads < 1:
@@ -103,7 +88,8 @@ def _workers(threads: int | None) -> int:
     return int(threads)
 
 
-def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
+def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
+    """The array that takes the result: the caller's, checked, or a new one."""
     wanted = batch.shape + shape
     if out is None:
         return np.empty(wanted, batch.dtype)
@@ -111,8 +97,10 @@ def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
         raise ShapeError(f"out must be a NumPy array, not {type(out).__name__}")
     if out.shape != wanted:
         raise ShapeError(f"out has shape {out.shape}, the result has {wanted}")
-    if not np.can_cast(batch.dtype, out.dtype, "same_kind") or not out.flags.writeable:
-        raise ShapeError(f"out must be a writeable array that can hold {batch.dtype}, not {out.dtype}")
+    if not out.flags.writeable:
+        raise ShapeError("out must be writeable; it is read-only")
+    if not np.can_cast(batch.dtype, out.dtype, "same_kind"):
+        raise ShapeError(f"out must be able to hold {batch.dtype}, not be of {out.dtype}")
     return out
 
 
@@ -122,39 +110,47 @@ def _result(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
 def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str]) -> Batch:
     """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
     arrays = {name: _argument(model, name, labels.get(name, name), value) for name, value in arguments.items()}
-    shapes = {name: array.shape[:-1] for name, array in arrays.items()}
-    try:
-        shape = np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        listed = ", ".join(f"{labels.get(name, name)} {array.shape}" for name, array in arrays.items())
-        raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
-    dtype = np.result_type(*arrays.values()) if arrays else np.dtype(np.float64)
-    size = int(np.prod(shape, dtype=int))
-    rows = {
-        name: np.broadcast_to(array, (*shape, array.shape[-1])).reshape(size, array.shape[-1]).astype(dtype, copy=False)
-        for name, array in arrays.items()
-    }
-    for name in rows:
-        if name in COORDINATES:
-            _require_unit_quaternions(model, labels.get(name, name), rows[name], shape)
+    for name, array in arrays.items():
+        if model.has_quaternions and name in COORDINATES:
+            _require_unit_quaternions(model, labels.get(name, name), array)
+    shapes = [array.shape[:-1] for array in arrays.values()]
+    shape = shapes[0]
+    if any(other != shape for other in shapes):
+        shape = _common_shape(
+            {f"{labels.get(name, name)} {array.shape}": array.shape[:-1] for name, array in arrays.items()}
+        )
+        arrays = {name: np.broadcast_to(array, (*shape, array.shape[-1])) for name, array in arrays.items()}
+    dtypes = {array.dtype for array in arrays.values()}
+    dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*arrays.values())
+    size = math.prod(shape)
+    rows = {name: np.ascontiguousarray(array, dtype).reshape(size, array.shape[-1]) for name, array in arrays.items()}
     return Batch(rows, shape, dtype)
+
+
+def _common_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that all broadcast to; the keys say what they belong to."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(shapes)
+        raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
 
 
 def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     """One argument as rows: its trailing axes are checked and flattened to one."""
+    if name in COORDINATES or name in RATES:
+        return as_array(model, label, value, coordinates=name in COORDINATES)
     shapes: dict[str, tuple[tuple[int, ...], str]] = {
         "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
         "base_acceleration": ((6,), "(angular, linear) in world axes"),
         "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
     }
-    if name not in shapes:
-        return as_array(model, label, value, coordinates=name in COORDINATES)
     tail, meaning = shapes[name]
     array = _numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)
         raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {meaning}")
-    return array.reshape(*array.shape[: -len(tail)], int(np.prod(tail)))
+    return array.reshape(*array.shape[: -len(tail)], math.prod(tail))
 
 
 def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array:
@@ -172,10 +168,14 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
 
 def _numbers(name: str, value: Any, size: int) -> Array:
     """A native array of float32, float64 or complex numbers; anything else is an error."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise StateError(f"{name} is a masked array; fill or drop what is masked first")
     try:
         array = np.asarray(value)
     except ValueError:
         raise ShapeError(f"{name} must have shape (..., {size}), but its rows differ in length") from None
+    if array.dtype == np.float64:  # native: the usual case
+        return array
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
     if array.dtype.kind not in "fc":
@@ -199,15 +199,11 @@ def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates
             raise unknown_name("independent joint", key, joints, owner=f"robot '{model.name}'")
         size = joints[key].kind.nq if coordinates else joints[key].kind.nv
         part = _numbers(f"{name}['{key}']", item, size)
-        part = part[..., None] if size == 1 and (part.ndim == 0 or part.shape[-1] != 1) else part
+        part = part[..., None] if size == 1 else part  # one number per state: its shape is the batch shape
         if part.shape[-1:] != (size,):
             raise ShapeError(f"{name}['{key}'] has shape {np.shape(item)}, expected (..., {size})")
         parts[key] = part
-    try:
-        batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
-    except ValueError:
-        listed = ", ".join(f"{name}['{key}'] {np.shape(item)}" for key, item in value.items())
-        raise ShapeError(f"the batch axes do not fit together: {listed}. They broadcast as NumPy arrays do") from None
+    batch = _common_shape({f"{name}['{key}'] {np.shape(value[key])}": part.shape[:-1] for key, part in parts.items()})
     columns: Sequence[Any] = [
         parts.get(joint.name, np.array(joint.kind.neutral() if coordinates else [0.0] * joint.kind.nv))
         for joint in joints.values()
@@ -216,19 +212,19 @@ def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates
     return np.concatenate(spread, axis=-1) if spread else np.empty((*batch, 0))
 
 
-def _require_unit_quaternions(model: Model, name: str, rows: Array, shape: tuple[int, ...]) -> None:
-    if rows.dtype.kind == "c":  # complex-step differentiation perturbs on purpose
+def _require_unit_quaternions(model: Model, name: str, q: Array) -> None:
+    if q.dtype.kind == "c":  # complex-step differentiation perturbs on purpose
         return
-    tolerance = _UNIT_TOLERANCE.get(rows.dtype.name, _DEFAULT_UNIT_TOLERANCE)
+    tolerance = _UNIT_TOLERANCE_SINGLE if q.dtype == np.float32 else _UNIT_TOLERANCE
     for joint in model.joints:
         if joint.kind.quaternion is None:
             continue
         start = joint.q_start + joint.kind.quaternion
-        norm = np.linalg.norm(rows[:, start : start + 4], axis=1)
+        norm = np.linalg.norm(q[..., start : start + 4], axis=-1)
         wrong = np.abs(norm - 1.0) > tolerance  # false for nan, which passes through
         if wrong.any():
-            row = int(np.argmax(wrong))
-            where = f" in row {tuple(int(i) for i in np.unravel_index(row, shape))}" if shape else ""
+            row = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            where = f" in row {row}" if row else ""
             raise StateError(
                 f"{name}{where}: the quaternion of joint '{joint.name}' (x, y, z, w; entries {start}..{start + 3}) has "
                 f"norm {norm[row]:.9g} instead of 1. Normalise it, or check the order of its components"

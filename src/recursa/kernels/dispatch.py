@@ -1,0 +1,108 @@
+"""Choosing how a plan runs: compiled where that is possible and pays, else on NumPy columns. The results agree."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from recursa.kernels import native
+from recursa.kernels.graph import UntraceableError
+from recursa.kernels.kernel import MAX_BODIES, Gather, Kernel
+from recursa.model.model import Model
+from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
+from recursa.sweeps.plan import Plan
+
+_COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class Switch:
+    """Whether plans are compiled: the environment variable RECURSA_COMPILE=0 turns it off."""
+
+    on = os.environ.get("RECURSA_COMPILE", "1") not in ("0", "off", "no")
+
+
+class NoCompilerWarning(UserWarning):
+    """llvmlite is missing: everything works, on NumPy, more slowly."""
+
+
+class KernelStore:
+    """The kernels of one robot, made on demand; thread-safe."""
+
+    __slots__ = ("_kernels", "_lock", "model")
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
+        self._lock = threading.Lock()
+
+    def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
+        """The kernel for a plan, or None where it has to be interpreted."""
+        if not Switch.on or batch.dtype not in _COMPILED_TYPES or not 0 < self.model.nbodies <= MAX_BODIES:
+            return None
+        if not native.available():
+            _say_once()
+            return None
+        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
+        full = (id(plan), key, tuple(sizes), batch.dtype.char)
+        with self._lock:
+            if full not in self._kernels:
+                self._kernels[full] = plan, self._make(plan, sizes, gather, batch.dtype == np.float32)
+            return self._kernels[full][1]
+
+    def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
+        try:
+            return Kernel(plan, self.model, sizes, gather, single)
+        except UntraceableError:
+            return None
+
+
+def _say_once() -> None:
+    if not _said:
+        _said.append(True)
+        warnings.warn(
+            "llvmlite is not installed, so nothing is compiled; results are the same, slower",
+            NoCompilerWarning,
+            stacklevel=4,
+        )
+
+
+_said: list[bool] = []
+
+
+def evaluate(
+    store: KernelStore,
+    plan: Plan,
+    arguments: Mapping[str, Any],
+    gather: Gather,
+    shape: tuple[int, ...],
+    *,
+    key: Hashable = None,
+    out: Array | None = None,
+    threads: int | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Array:
+    """Run a plan for every state and return an array of the batch shape followed by ``shape``.
+
+    ``gather`` lists the result's components, in C order, from the values of a run; ``key`` tells gathers of the same
+    plan and shape apart. ``labels`` are the names by which the caller knows the arguments, where they differ.
+    """
+    batch = prepare(store.model, arguments, labels or {})
+    workers = check_threads(threads)
+    result = result_array(batch, shape, out)
+    if batch.size == 0 or result.size == 0:
+        return result
+    fits = result.flags.c_contiguous and result.dtype == batch.dtype
+    flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
+    kernel = store.get(plan, (key, shape), batch, gather)
+    if kernel is None:
+        interpret(store.model, plan, batch, gather, flat, workers)
+    else:
+        kernel(batch.rows, flat, workers)
+    if not fits:
+        result[...] = flat.reshape(result.shape)
+    return result

@@ -1,0 +1,300 @@
+"""From a graph to LLVM IR text: one function that runs over blocks of W states, one state per lane.
+
+Products that feed one sum become explicit fused multiply-adds, so that the scalar and the SIMD form do the same
+arithmetic and give the same bits. Rows are turned into lanes with shuffles: a row-major array is read W rows by W
+columns at a time.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recursa.kernels.graph import Graph, Node, UntraceableError, operands_of
+from recursa.kernels.sincos import sincos
+
+Output = int | float  # a node, or a constant
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Lanes and number type of a kernel: ``width`` states at once, float64 or float32."""
+
+    width: int
+    single: bool = False
+
+    @property
+    def scalar(self) -> str:
+        """LLVM's name of the number type."""
+        return "float" if self.single else "double"
+
+    @property
+    def vector(self) -> str:
+        """LLVM's name of the lane type."""
+        return self.lanes(self.scalar)
+
+    def lanes(self, scalar: str) -> str:
+        """A type for every lane."""
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+
+    def constant(self, value: float) -> str:
+        """A constant in every lane, exact in the number type."""
+        if self.single:
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+        return bits if self.width == 1 else f"splat ({self.scalar} {bits})"
+
+    @property
+    def suffix(self) -> str:
+        """How intrinsics of this type end."""
+        base = "f32" if self.single else "f64"
+        return base if self.width == 1 else f"v{self.width}{base}"
+
+
+class Writer:
+    """Lines of IR with fresh names."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.lines: list[str] = []
+        self.intrinsics: set[str] = set()
+        self._count = 0
+
+    def put(self, text: str) -> str:
+        """Add ``%name = text`` and return the name."""
+        self._count += 1
+        name = f"%t{self._count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        """Add a line as it is."""
+        self.lines.append(text)
+
+    def binary(self, op: str, a: str, b: str) -> str:
+        """A floating-point operation of two operands."""
+        return self.put(f"{op} {self.shape.vector} {a}, {b}")
+
+    def call(self, name: str, *operands: str) -> str:
+        """A floating-point intrinsic."""
+        vector = self.shape.vector
+        full = f"@llvm.{name}.{self.shape.suffix}"
+        self.intrinsics.add(f"declare {vector} {full}({', '.join([vector] * len(operands))})")
+        return self.put(f"call {vector} {full}({', '.join(f'{vector} {x}' for x in operands)})")
+
+    def shuffle(self, a: str, b: str, lanes: Iterable[int]) -> str:
+        """Lanes picked from two vectors."""
+        mask = ", ".join(f"i32 {lane}" for lane in lanes)
+        vector = self.shape.vector
+        return self.put(f"shufflevector {vector} {a}, {vector} {b}, <{self.shape.width} x i32> <{mask}>")
+
+
+def transposed(writer: Writer, rows: Sequence[str]) -> list[str]:
+    """W vectors of W lanes, turned: a butterfly of shuffles."""
+    current, width = list(rows), writer.shape.width
+    step = 1
+    while step < width:
+        turned = list(current)
+        for i in range(width):
+            if i & step:
+                continue
+            a, b = current[i], current[i + step]
+            low = [lane if not lane & step else width + lane - step for lane in range(width)]
+            high = [lane + step if not lane & step else width + lane for lane in range(width)]
+            turned[i], turned[i + step] = writer.shuffle(a, b, low), writer.shuffle(a, b, high)
+        current = turned
+        step *= 2
+    return current
+
+
+class Emitter:
+    """Writes the body of a kernel for one block."""
+
+    def __init__(self, graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape) -> None:
+        self.graph = graph
+        self.outputs = outputs
+        self.sizes = sizes
+        self.shape = shape
+        self.writer = Writer(shape)
+        self.values: dict[int, str] = {}
+        self.columns: dict[tuple[str, int], str] = {}
+        self.order = graph.reachable(x for x in outputs if isinstance(x, int))
+        self.uses: dict[int, int] = dict.fromkeys(self.order, 0)
+        for number in self.order:
+            for operand in operands_of(graph.nodes[number]):
+                self.uses[operand] += 1
+        for output in outputs:
+            if isinstance(output, int):
+                self.uses[output] += 1
+        self.fused = self._choose_fused()
+
+    def _choose_fused(self) -> dict[int, int]:
+        """For sums: which operand, a product that nobody else needs, is fused into it."""
+        chosen: dict[int, int] = {}
+        for number in self.order:
+            node = self.graph.nodes[number]
+            if node.op in ("add", "sub"):
+                for operand in node.operands:
+                    if self.graph.nodes[operand].op == "mul" and self.uses[operand] == 1:
+                        chosen[number] = operand
+                        break
+        return chosen
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def value(self, number: int) -> str:
+        """The name that holds a node, written if it is not there yet (constants and inputs on demand)."""
+        name = self.values.get(number)
+        if name is None:
+            node = self.graph.nodes[number]
+            if node.op == "const":
+                name = self.shape.constant(node.operands[0])
+            elif node.op == "input":
+                name = self.column(*node.operands)
+            else:
+                name = self._operation(number, node)
+            self.values[number] = name
+        return name
+
+    def _operation(self, number: int, node: Node) -> str:
+        w, value = self.writer, self.value
+        if node.op in ("add", "sub"):
+            return self._sum(number, node)
+        if node.op in ("mul", "div"):
+            return w.binary(f"f{node.op}", *(value(k) for k in node.operands))
+        if node.op == "neg":
+            return w.put(f"fneg {self.shape.vector} {value(node.operands[0])}")
+        if node.op == "sqrt":
+            return w.call("sqrt", value(node.operands[0]))
+        if node.op == "lt":
+            a, b = (value(k) for k in node.operands)
+            return w.put(f"fcmp olt {self.shape.vector} {a}, {b}")
+        if node.op == "select":
+            condition, a, b = (value(k) for k in node.operands)
+            vector = self.shape.vector
+            return w.put(f"select {self.shape.lanes('i1')} {condition}, {vector} {a}, {vector} {b}")
+        raise UntraceableError(f"a kernel has no {node.op!r} here")
+
+    def _sum(self, number: int, node: Node) -> str:
+        w, value = self.writer, self.value
+        a, b = node.operands
+        product = self.fused.get(number)
+        if product is None:
+            return w.binary("fadd" if node.op == "add" else "fsub", value(a), value(b))
+        x, y = (value(k) for k in self.graph.nodes[product].operands)
+        if node.op == "add":
+            return w.call("fma", x, y, value(b if product == a else a))
+        if product == a:  # x y - b
+            return w.call("fma", x, y, w.put(f"fneg {self.shape.vector} {value(b)}"))
+        return w.call("fma", w.put(f"fneg {self.shape.vector} {x}"), y, value(a))  # a - x y
+
+    # ---- rows and columns --------------------------------------------------------------------------------------------
+
+    def column(self, name: str, index: int) -> str:
+        """One entry of an input, for every lane; loaded W columns at a time."""
+        key = (name, index)
+        if key not in self.columns:
+            width, size = self.shape.width, self.sizes[name]
+            if width == 1 or size < width:
+                self.columns[key] = self._gathered(name, index)
+            else:
+                first = min(index - index % width, size - width)
+                rows = [self._load(name, lane * size + first, self.shape.vector) for lane in range(width)]
+                for k, vector in enumerate(transposed(self.writer, rows)):
+                    self.columns.setdefault((name, first + k), vector)
+        return self.columns[key]
+
+    def _load(self, name: str, offset: int, kind: str) -> str:
+        align = 4 if self.shape.single else 8
+        place = self.writer.put(f"getelementptr {self.shape.scalar}, ptr %{name}.here, i64 {offset}")
+        return self.writer.put(f"load {kind}, ptr {place}, align {align}")
+
+    def _gathered(self, name: str, index: int) -> str:
+        size, vector = self.sizes[name], self.shape.vector
+        if self.shape.width == 1:
+            return self._load(name, index, self.shape.scalar)
+        gathered = "poison"
+        for lane in range(self.shape.width):
+            entry = self._load(name, lane * size + index, self.shape.scalar)
+            gathered = self.writer.put(f"insertelement {vector} {gathered}, {self.shape.scalar} {entry}, i32 {lane}")
+        return gathered
+
+    def store_outputs(self) -> None:
+        """Write the block's results, W columns at a time."""
+        size, width = len(self.outputs), self.shape.width
+        names = [self.value(x) if isinstance(x, int) else self.shape.constant(x) for x in self.outputs]
+        if width == 1 or size < width:
+            for index, name in enumerate(names):
+                self._scatter(name, index, size)
+            return
+        for start in range(0, size, width):
+            first = min(start, size - width)  # the last group overlaps the one before; it writes the same numbers
+            for lane, row in enumerate(transposed(self.writer, names[first : first + width])):
+                self._store(self.shape.vector, row, lane * size + first)
+
+    def _scatter(self, name: str, index: int, size: int) -> None:
+        if self.shape.width == 1:
+            self._store(self.shape.scalar, name, index)
+            return
+        for lane in range(self.shape.width):
+            entry = self.writer.put(f"extractelement {self.shape.vector} {name}, i32 {lane}")
+            self._store(self.shape.scalar, entry, lane * size + index)
+
+    def _store(self, kind: str, name: str, offset: int) -> None:
+        align = 4 if self.shape.single else 8
+        place = self.writer.put(f"getelementptr {self.shape.scalar}, ptr %out.here, i64 {offset}")
+        self.writer.line(f"  store {kind} {name}, ptr {place}, align {align}")
+
+    # ---- the body ----------------------------------------------------------------------------------------------------
+
+    def body(self) -> None:
+        """Sines and cosines first (with a slow way round for huge angles), then everything else, in order."""
+        angles = {self.graph.nodes[k].operands[0] for k in self.order if self.graph.nodes[k].op in ("sin", "cos")}
+        if angles:
+            ordered = sorted(angles)
+            results = sincos(self.writer, [self.value(angle) for angle in ordered])
+            for angle, (sine, cosine) in zip(ordered, results, strict=True):
+                self.values[self.graph.node("sin", angle)] = sine
+                self.values[self.graph.node("cos", angle)] = cosine
+        skipped = set(self.fused.values())
+        for number in self.order:
+            if number not in skipped and self.graph.nodes[number].op not in ("const", "input"):
+                self.value(number)
+        self.store_outputs()
+
+
+def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape, name: str) -> str:
+    """The IR of ``void name(i64 blocks, ptr inputs..., ptr out)``; inputs in the order of ``sizes``."""
+    emitter = Emitter(graph, outputs, sizes, shape)
+    emitter.body()
+    pointers = [*sizes, "out"]
+    counts = {**sizes, "out": len(outputs)}
+    parameters = ", ".join(f"ptr noalias %{p}" for p in pointers)
+    places = []
+    for p in pointers:
+        places += [
+            f"  %{p}.offset = mul i64 %block, {counts[p] * shape.width}",
+            f"  %{p}.here = getelementptr {shape.scalar}, ptr %{p}, i64 %{p}.offset",
+        ]
+    lines = [
+        f"define void @{name}(i64 %blocks, {parameters}) #0 {{",
+        "entry:",
+        "  %some = icmp sgt i64 %blocks, 0",
+        "  br i1 %some, label %block.start, label %done",
+        "block.start:",
+        "  %block = phi i64 [ 0, %entry ], [ %next, %block.end ]",
+        *places,
+        *emitter.writer.lines,
+        "  br label %block.end",
+        "block.end:",
+        "  %next = add i64 %block, 1",
+        "  %more = icmp slt i64 %next, %blocks",
+        "  br i1 %more, label %block.start, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    bits = shape.width * (32 if shape.single else 64)
+    attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{max(bits, 128)}" }}'
+    return "\n".join([*sorted(emitter.writer.intrinsics), "", *lines, "", attributes, ""])

@@ -1,0 +1,105 @@
+"""A plan of one robot as native code: traced once, compiled when first called, run over any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recursa.kernels.emit import Output, Shape, emit
+from recursa.kernels.graph import Graph, Traced, UntraceableError
+from recursa.kernels.native import Native, simd_shape
+from recursa.model.model import Model
+from recursa.spatial.counting import Counts
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.engine import Values, run
+from recursa.sweeps.plan import Plan
+
+Array = NDArray[Any]
+Gather = Callable[[Values], Iterable[Scalar]]
+
+MAX_BODIES = 40  # beyond these, straight-line code takes long to compile; such robots run on NumPy columns
+MAX_NODES = 20_000
+_SERIAL_ROWS = 4096  # fewer states are not worth a second thread
+
+
+class Kernel:
+    """Straight-line code for one plan, one robot, one number type.
+
+    One state goes through a scalar form, batches through a SIMD form, W states at a time; the last, incomplete block is
+    the same code on a padded block. Both forms do the same arithmetic, so a row never depends on its place.
+    """
+
+    form = "straight"
+
+    def __init__(
+        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, single: bool = False
+    ) -> None:
+        self.plan = plan
+        self.inputs = tuple(sizes)
+        self.single = single
+        self._sizes = dict(sizes)
+        self._graph, self._outputs = trace(plan, model, sizes, gather)
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._graph.counts([x for x in self._outputs if isinstance(x, int)])
+
+    def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
+        """The generated code, as LLVM IR text."""
+        if kind != "llvm":
+            raise ValueError(f"source kinds: 'llvm', not {kind!r}")
+        shape = simd_shape(self.single) if width is None else Shape(width, self.single)
+        return emit(self._graph, self._outputs, self._sizes, shape, "kernel")
+
+    @cached_property
+    def _simd(self) -> tuple[int, Native]:
+        shape = simd_shape(self.single)
+        return shape.width, Native(self.source(), "kernel", len(self.inputs) + 1)
+
+    @cached_property
+    def _scalar(self) -> Native:
+        return Native(self.source(width=1), "kernel", len(self.inputs) + 1)
+
+    def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
+        """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""
+        inputs = [rows[name] for name in self.inputs]
+        count = len(out)
+        if count == 1:
+            self._scalar.function(1, *[x.ctypes.data for x in inputs], out.ctypes.data)
+            return
+        width, native = self._simd
+        blocks = count // width
+        workers = min(threads, max(1, count // _SERIAL_ROWS))
+        if workers <= 1:
+            _blocks(native, inputs, out, width, 0, blocks)
+        else:
+            cuts = [blocks * k // workers for k in range(workers + 1)]
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(lambda k: _blocks(native, inputs, out, width, cuts[k], cuts[k + 1]), range(workers)))
+        rest = count - blocks * width
+        if rest:
+            padded = [np.concatenate([x[-rest:], np.repeat(x[-1:], width - rest, axis=0)]) for x in inputs]
+            block = np.empty((width, out.shape[1]), out.dtype)
+            _blocks(native, padded, block, width, 0, 1)
+            out[-rest:] = block[:rest]
+
+
+def _blocks(native: Native, inputs: list[Array], out: Array, width: int, start: int, stop: int) -> None:
+    places = [x.ctypes.data + start * width * x.strides[0] for x in (*inputs, out)]
+    native.function(stop - start, *places)
+
+
+def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:
+    """Run a plan on tracing scalars: the graph, and per result its node or constant."""
+    graph = Graph()
+    inputs = {name: graph.inputs(name, size) for name, size in sizes.items()}
+    outputs: list[Output] = [x.number if isinstance(x, Traced) else float(x) for x in gather(run(plan, model, inputs))]
+    if len(graph.nodes) > MAX_NODES:
+        raise UntraceableError(f"{len(graph.nodes)} operations are too many for straight-line code")
+    return graph, outputs

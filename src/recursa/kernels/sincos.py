@@ -1,0 +1,155 @@
+"""Sine and cosine inside a kernel: a polynomial after a three-term reduction, and libm for huge angles.
+
+The reduction is exact enough up to 1e5 (Cody and Waite with fused multiply-adds; rounding by a magic number, because
+converting nan to an integer is undefined). If any lane holds a larger angle, or infinity, the whole block goes to libm.
+float32 kernels do this in float64.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recursa.kernels.emit import Writer
+
+LARGEST = 1.0e5
+_TWO_OVER_PI = 0.6366197723675814
+_MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, whose last bits then name the quadrant
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+# minimax on [-pi/4, pi/4], from lowest degree: sin x = x + x^3 S(x^2), cos x = 1 - x^2/2 + x^4 C(x^2)
+_SIN = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+_COS = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+
+
+def sincos(writer: Writer, angles: Sequence[str]) -> list[tuple[str, str]]:
+    """Sines and cosines of several angles; all of them small, or all by the slow way."""
+    shape = writer.shape
+    doubles = _Doubles(writer)
+    wide = [doubles.widened(angle) for angle in angles]
+    writer.line(f"  br i1 {doubles.any_huge(wide)}, label %huge, label %small")
+    writer.line("small:")
+    small = [doubles.fast(x) for x in wide]
+    writer.line("  br label %trig.done")
+    writer.line("huge:")
+    huge = [(doubles.slow("sin", x), doubles.slow("cos", x)) for x in wide]
+    writer.line("  br label %trig.done")
+    writer.line("trig.done:")
+    merged = [
+        tuple(
+            writer.put(f"phi {doubles.vector} [ {fast}, %small ], [ {slow}, %huge ]")
+            for fast, slow in zip(pair, other, strict=True)
+        )
+        for pair, other in zip(small, huge, strict=True)
+    ]
+    if not shape.single:
+        return [(sine, cosine) for sine, cosine in merged]
+    return [(doubles.narrowed(sine), doubles.narrowed(cosine)) for sine, cosine in merged]
+
+
+class _Doubles:
+    """Float64 arithmetic in every lane, whatever the kernel's number type."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.width = writer.shape.width
+        self.vector = writer.shape.lanes("double")
+        self.integer = writer.shape.lanes("i64")
+        self.suffix = "f64" if self.width == 1 else f"v{self.width}f64"
+
+    def widened(self, x: str) -> str:
+        shape = self.writer.shape
+        return self.writer.put(f"fpext {shape.vector} {x} to {self.vector}") if shape.single else x
+
+    def narrowed(self, x: str) -> str:
+        return self.writer.put(f"fptrunc {self.vector} {x} to {self.writer.shape.vector}")
+
+    def number(self, value: float) -> str:
+        bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+        return bits if self.width == 1 else f"splat (double {bits})"
+
+    def whole(self, value: int) -> str:
+        return str(value) if self.width == 1 else f"splat (i64 {value})"
+
+    def call(self, name: str, *operands: str) -> str:
+        full = f"@llvm.{name}.{self.suffix}"
+        self.writer.intrinsics.add(f"declare {self.vector} {full}({', '.join([self.vector] * len(operands))})")
+        return self.writer.put(f"call {self.vector} {full}({', '.join(f'{self.vector} {x}' for x in operands)})")
+
+    def binary(self, op: str, a: str, b: str) -> str:
+        return self.writer.put(f"{op} {self.vector} {a}, {b}")
+
+    def integers(self, op: str, a: str, b: str) -> str:
+        return self.writer.put(f"{op} {self.integer} {a}, {b}")
+
+    def cast(self, x: str, source: str, target: str) -> str:
+        return self.writer.put(f"bitcast {source} {x} to {target}")
+
+    def any_huge(self, angles: Sequence[str]) -> str:
+        """Whether any lane of any angle is beyond the fast range; nan is not."""
+        mask = self.writer.shape.lanes("i1")
+        found = ""
+        for x in angles:
+            size = self.call("fabs", x)
+            huge = self.writer.put(f"fcmp ogt {self.vector} {size}, {self.number(LARGEST)}")
+            found = huge if not found else self.writer.put(f"or {mask} {found}, {huge}")
+        if self.width == 1:
+            return found
+        bits = self.cast(found, mask, f"i{self.width}")
+        return self.writer.put(f"icmp ne i{self.width} {bits}, 0")
+
+    def fast(self, x: str) -> tuple[str, str]:
+        """Polynomials after the reduction to [-pi/4, pi/4]."""
+        shifted = self.call("fma", x, self.number(_TWO_OVER_PI), self.number(_MAGIC))
+        turns = self.binary("fsub", shifted, self.number(_MAGIC))
+        r = x
+        for part in _HALF_PI:
+            r = self.call("fma", turns, self.number(-part), r)
+        z = self.binary("fmul", r, r)
+        sine = self.call("fma", self.binary("fmul", r, z), self._polynomial(_SIN, z), r)
+        half = self.binary("fmul", z, self.number(0.5))
+        one_less = self.binary("fsub", self.number(1.0), half)
+        lost = self.binary("fsub", self.binary("fsub", self.number(1.0), one_less), half)
+        tail = self.call("fma", self.binary("fmul", z, z), self._polynomial(_COS, z), lost)
+        cosine = self.binary("fadd", one_less, tail)
+        return self._quadrant(self.cast(shifted, self.vector, self.integer), sine, cosine)
+
+    def _polynomial(self, coefficients: Sequence[float], z: str) -> str:
+        total = self.number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            total = self.call("fma", total, z, self.number(c))
+        return total
+
+    def _quadrant(self, quadrant: str, sine: str, cosine: str) -> tuple[str, str]:
+        mask = self.writer.shape.lanes("i1")
+        odd_bit = self.integers("and", quadrant, self.whole(1))
+        odd = self.writer.put(f"icmp ne {self.integer} {odd_bit}, {self.whole(0)}")
+        vector = self.vector
+        first = self.writer.put(f"select {mask} {odd}, {vector} {cosine}, {vector} {sine}")
+        second = self.writer.put(f"select {mask} {odd}, {vector} {sine}, {vector} {cosine}")
+        return self._signed(first, quadrant), self._signed(second, self.integers("add", quadrant, self.whole(1)))
+
+    def _signed(self, x: str, quadrant: str) -> str:
+        """``-x`` in the lower half plane: bit 1 of the quadrant becomes the sign bit."""
+        sign = self.integers("shl", self.integers("and", quadrant, self.whole(2)), self.whole(62))
+        flipped = self.integers("xor", self.cast(x, self.vector, self.integer), sign)
+        return self.cast(flipped, self.integer, self.vector)
+
+    def slow(self, name: str, x: str) -> str:
+        """libm, lane by lane."""
+        self.writer.intrinsics.add(f"declare double @llvm.{name}.f64(double)")
+        if self.width == 1:
+            return self.writer.put(f"call double @llvm.{name}.f64(double {x})")
+        result = "poison"
+        for lane in range(self.width):
+            entry = self.writer.put(f"extractelement {self.vector} {x}, i32 {lane}")
+            value = self.writer.put(f"call double @llvm.{name}.f64(double {entry})")
+            result = self.writer.put(f"insertelement {self.vector} {result}, double {value}, i32 {lane}")
+        return result
