@@ -60,6 +60,10 @@ class TensorSymmetryError(RecursaError, ValueError):
     """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
 
 
+class UntraceableError(RecursaError):
+    """A computation that cannot become straight-line code, because it decides by value or calls what a kernel lacks."""
+
+
 class ModelWarning(UserWarning):
     """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
 

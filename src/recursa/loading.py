@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from recursa.doctor import Report, examine
-from recursa.errors import ModelError, ModelWarning, did_you_mean
+from recursa.bundled import BUNDLED
+from recursa.doctor import Finding, Report, examine
+from recursa.errors import ModelError, shortened
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
@@ -87,34 +88,43 @@ class Builder(DescriptionBuilder):
         return _robot(assemble(self.description(), gravity=gravity, mimic=mimic), strict)
 
 
-def trusted(description: Description, *, gravity: Sequence[float] = STANDARD_GRAVITY) -> Robot:
+def trusted(
+    description: Description,
+    *,
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    floating: bool = False,
+    mimic: MimicMode = "free",
+) -> Robot:
     """A robot from a description that is known to be good: nothing is examined."""
-    return Robot(assemble(description, gravity=gravity))
+    return Robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic))
 
 
 def _robot(model: Model, strict: bool) -> Robot:
     report = examine(model)
     if strict and report.errors:
         raise _refusal(model, report)
-    if report:
-        worst = report.errors[0] if report.errors else report[0]
-        more = f" and {len(report) - 1} more" if len(report) > 1 else ""
-        warnings.warn(
-            f"robot '{model.name}': {worst}{more}. robot.doctor() tells everything", ModelWarning, stacklevel=3
-        )
+    report.warn(stacklevel=3)
     return Robot(model)
 
 
 def _refusal(model: Model, report: Report) -> ModelError:
-    first, *rest = report.errors
-    reasons = "".join(f"\n  {finding}" for finding in (first, *rest)[:10])
-    left = f"\n  ... and {len(report.errors) - 10} more" if len(report.errors) > 10 else ""
+    shown = [*report.errors, *_related(model, report)]
+    reasons = "".join(f"\n  {finding}" for finding in shown[:10])
+    left = f"\n  ... and {len(shown) - 10} more" if len(shown) > 10 else ""
     return ModelError(
         f"robot '{model.name}' has data that mean nothing:{reasons}{left}\n"
         "  Mend them, or load with strict=False to go on all the same.",
-        line=first.line,
+        line=report.errors[0].line,
         source=model.description.source,
     )
+
+
+def _related(model: Model, report: Report) -> list[Finding]:
+    """Warnings about the links and joints that have errors, and about the bodies that these joints move."""
+    said = {(finding.kind, finding.name) for finding in report.errors}
+    bodies = {number for number, joint in enumerate(model.joints) if ("joint", joint.name) in said}
+    said |= {("link", link.name) for link in model.links if link.body in bodies}
+    return [finding for finding in report if finding.severity == "warning" and (finding.kind, finding.name) in said]
 
 
 def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | None]:
@@ -125,13 +135,16 @@ def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | No
         return source, None
     if not isinstance(source, str | os.PathLike):
         raise ModelError(f"expected a path or XML text, not {type(source).__name__}")
+    if isinstance(source, str) and not source.strip():
+        raise ModelError("the path is empty; give the path of a URDF file or its XML text")
     path = Path(source)
     try:
+        path = path.expanduser()
         with path.open("rb") as file:
             content = file.read(MAX_SIZE + 1)  # bounded, whatever the file says of its size
     except FileNotFoundError:
         raise ModelError(f"there is no file '{path}'. {_near(path)}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: ~ of a user who has no home
         raise ModelError(f"cannot read '{path}': {error}") from None
     if len(content) > MAX_SIZE:
         raise ModelError(f"it has more than the {MAX_SIZE} bytes that are read", source=str(path))
@@ -139,13 +152,17 @@ def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | No
 
 
 def _near(path: Path) -> str:
-    """What the user may have meant: a neighbouring file or a bundled robot."""
-    from recursa import robots
-
-    if str(path) in robots.names():
+    """What the user may have meant: a neighbouring file, or a bundled robot."""
+    if str(path) in BUNDLED:
         return f"The bundled robot of that name is rc.robots.{path}()."
     try:
-        neighbours = [item.name for item in path.parent.iterdir() if item.suffix in (".urdf", ".xml")]
+        files = sorted(item.name for item in path.parent.iterdir() if item.suffix in (".urdf", ".xml"))
     except OSError:
         return f"Nor is there a folder '{path.parent}'."
-    return did_you_mean(path.name, [*neighbours, *robots.names()])
+    near = difflib.get_close_matches(path.name, files)
+    bundled = [f"rc.robots.{name}()" for name in difflib.get_close_matches(path.stem, BUNDLED, n=1)]
+    if near or bundled:
+        proposals = [f"'{name}'" for name in near] + [f"the bundled robot {call}" for call in bundled]
+        return f"Did you mean {' or '.join(proposals)}?"
+    beside = f"Robot files in that folder: {shortened(files)}." if files else "That folder holds no robot files."
+    return f"{beside} Bundled robots: {shortened([f'rc.robots.{name}()' for name in BUNDLED])}."

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.errors import ShapeError, StateError
 from recursa.model.model import WORLD
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c564b")  # told apart by everybody
+_AXISLESS = ("free", "spherical")
 _SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P"}
 
 
@@ -31,6 +33,7 @@ class Skeleton:
 def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     """The points and axes of a robot at one configuration, in world coordinates."""
     model = robot.model
+    _require_one_state(robot, q)
     poses = robot.poses(q)
     body_pose = {link.body: poses[k] for k, link in reversed(list(enumerate(model.links)))}
     for k, joint in enumerate(model.joints):
@@ -41,7 +44,7 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     for k, (joint, inertia) in enumerate(zip(model.joints, model.inertias, strict=True)):
         frame = body_pose[joint.parent] @ np.array(joint.placement.rows())
         anchors.append(frame[:3, 3])
-        axes.append(np.zeros(3) if joint.kind.nv in (6,) else frame[:3, :3] @ np.array(joint.hinge.axis))
+        axes.append(np.zeros(3) if joint.kind.name in _AXISLESS else frame[:3, :3] @ np.array(joint.hinge.axis))
         reaches[joint.parent].append(frame[:3, 3])
         pose = body_pose[k]
         center = pose[:3, :3] @ np.array(inertia.com()) + pose[:3, 3] if inertia.mass > 0 else pose[:3, 3]
@@ -55,6 +58,14 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
         np.array(centers).reshape(-1, 3),
         np.array([inertia.mass for inertia in model.inertias]),
     )
+
+
+def _require_one_state(robot: Robot, q: ArrayLike) -> None:
+    values = as_array(robot.model, "q", q, coordinates=True)
+    if values.ndim != 1:
+        raise ShapeError(f"q has shape {values.shape}; a picture shows one state, of shape ({robot.nq},)")
+    if not np.isfinite(values).all():
+        raise StateError("q contains nan or infinity; there is nothing to draw")
 
 
 def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Any:
@@ -79,19 +90,24 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     for k, joint in enumerate(robot.model.joints):
         colour = _COLOURS[k % len(_COLOURS)]
         _draw_body(axes, bones, k, colour, size)
-        label = joint.name if robot.nbodies <= len(_COLOURS) else None
+        label = _plain(joint.name) if robot.nbodies <= len(_COLOURS) else None
         axes.plot(*bones.anchors[k], _SYMBOLS.get(joint.kind.name, "o"), color=colour, ms=7, mec="black", label=label)
     if robot.mass > 0:
         areas = 30.0 + 320.0 * np.maximum(bones.masses, 0.0) / bones.masses.max()
         axes.scatter(
             *bones.centers.T, s=areas, facecolors="none", edgecolors="0.25", linewidths=1.2, label="centres of mass"
         )
-    axes.set_title(f"{robot.name}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
+    axes.set_title(f"{_plain(robot.name)}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
     if robot.nbodies:
         axes.legend(loc="upper left", fontsize=8, framealpha=0.8)
     if path is not None:
         figure.savefig(path, dpi=130)
     return figure
+
+
+def _plain(name: str) -> str:
+    """The name as it is: a dollar sign would start a formula."""
+    return name.replace("$", r"\$")
 
 
 def _frame_axes(axes: Any, points: Array) -> float:
@@ -124,4 +140,5 @@ def _draw_body(axes: Any, bones: Skeleton, k: int, colour: str, size: float) -> 
         if np.linalg.norm(end - anchor) > 1e-9 * size:
             axes.plot(*np.stack([anchor, end]).T, color=colour, lw=5, solid_capstyle="round", alpha=0.75)
     bar = 0.05 * size * bones.axes[k]
-    axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")
+    if bar.any():
+        axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")

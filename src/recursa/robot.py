@@ -5,20 +5,18 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from recursa.facade.dynamics import DynamicsMethods
+from recursa.doctor import Report, examine
+from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
 
-if TYPE_CHECKING:
-    from recursa.doctor import Report
 
-
-class Robot(DynamicsMethods):
+class Robot(ExportMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
@@ -35,32 +33,62 @@ class Robot(DynamicsMethods):
 
     @property
     def name(self) -> str:
-        """The robot's name."""
+        """The robot's name.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).name
+        'planar2'
+        """
         return self.model.name
 
     @property
     def nbodies(self) -> int:
-        """Number of moving bodies after fixed joints are merged; body k belongs to joint k."""
+        """Number of moving bodies after fixed joints are merged; body k belongs to joint k.
+
+        >>> import recursa as rc
+        >>> rc.robots.free_flyer(2).nbodies
+        3
+        """
         return self.model.nbodies
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The moving joints, one entry per joint, base first."""
+        """The moving joints, one entry per joint, base first.
+
+        >>> import recursa as rc
+        >>> rc.robots.free_flyer(1).joint_names
+        ('root', 'joint1')
+        """
         return tuple(joint.name for joint in self.model.joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """All links and frames, the root and those on fixed joints included."""
+        """All links and frames, the root and those on fixed joints included.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).link_names
+        ('world', 'link1', 'tip')
+        """
         return tuple(link.name for link in self.model.links)
 
     @property
     def gravity(self) -> tuple[float, float, float]:
-        """Acceleration of gravity in world axes, m/s^2."""
+        """Acceleration of gravity in world axes, m/s^2.
+
+        >>> import recursa as rc
+        >>> rc.robots.stanford().gravity
+        (0.0, 0.0, -9.81)
+        """
         return self.model.gravity
 
     @property
     def is_floating(self) -> bool:
-        """Whether the first joint is a free joint that hangs on the world."""
+        """Whether the first joint is a free joint that hangs on the world.
+
+        >>> import recursa as rc
+        >>> rc.robots.free_flyer().is_floating
+        True
+        """
         return bool(self.model.joints) and self.model.joints[0].kind.name == "free"
 
     def __repr__(self) -> str:
@@ -95,13 +123,26 @@ class Robot(DynamicsMethods):
     def with_payload(self, link: str, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike = (0, 0, 0)) -> Robot:
         """The same robot with a body welded to a link; ``com`` and ``inertia`` as for :meth:`Builder.link`.
 
-        The payload appears as a link of its own, ``<link>_payload``.
+        The payload appears as a link of its own, ``<link>_payload``: ``M + phi M_payload phi*``. A negative mass is
+        refused; what the doctor finds doubtful about it is a :class:`~recursa.ModelWarning`.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).with_payload("tip", 1.5, inertia=(0.01, 0.01, 0.01)).link_names[-1]
+        'tip_payload'
         """
         self.model.link_index(link)
-        return self._changed(description=with_payload(self.model.description, link, mass, com, inertia))
+        description = with_payload(self.model.description, link, mass, com, inertia)
+        robot = self._changed(description=description)
+        robot.doctor().about("link", description.links[-1].name).warn(stacklevel=2)
+        return robot
 
     def with_frame(self, name: str, parent: str, xyz: ArrayLike = (0, 0, 0), rpy: ArrayLike = (0, 0, 0)) -> Robot:
-        """The same robot with one more named frame, fixed in the link ``parent``."""
+        """The same robot with one more named frame, fixed in the link ``parent``.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).with_frame("camera", "link1", xyz=(0, 0, 0.1)).pose([0.0], "camera")[:3, 3]
+        array([0. , 0. , 0.1])
+        """
         self.model.link_index(parent)
         return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
 
@@ -110,7 +151,13 @@ class Robot(DynamicsMethods):
 
         Gravity is not part of a URDF. The free joint of a robot loaded with ``floating=True`` is written as a floating
         joint under a new root link. Beyond the standard, armature is an attribute of ``dynamics``, and the joint types
-        ``spherical`` and ``helical`` (with a pitch on ``axis``) are used where needed.
+        ``spherical`` and ``helical`` (with a pitch on ``axis``) are used where needed. An infinite limit is written as
+        the largest float, and reads back as infinite.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like()
+        >>> rc.load(arm.to_urdf()).joint_names == arm.joint_names
+        True
         """
         return write_urdf(with_free_base(self.model))
 
@@ -121,6 +168,4 @@ class Robot(DynamicsMethods):
         >>> len(rc.robots.panda_like().doctor())
         0
         """
-        from recursa.doctor import examine
-
         return examine(self.model)

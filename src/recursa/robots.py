@@ -11,11 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from recursa.bundled import BUNDLED
 from recursa.errors import ModelError, unknown_name
 from recursa.loading import trusted
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
+from recursa.model.model import MimicMode
 from recursa.model.variations import with_frame
 from recursa.robot import Robot
 
@@ -29,15 +31,21 @@ def names() -> tuple[str, ...]:
     >>> names()
     ('stanford', 'planar', 'puma560', 'panda_like', 'ur5_like', 'chain', 'tree', 'free_flyer')
     """
-    return tuple(_ROBOTS)
+    return BUNDLED
 
 
-def by_name(name: str) -> Robot:
-    """A bundled robot by its name, with default arguments (``chain`` and ``tree`` with 6 and 7 bodies)."""
-    try:
-        return _ROBOTS[name]()
-    except KeyError:
-        raise unknown_name("bundled robot", name, _ROBOTS) from None
+def by_name(name: str, *, floating: bool = False, mimic: MimicMode = "free") -> Robot:
+    """A bundled robot by its name, with default arguments (``chain`` and ``tree`` with 6 and 7 bodies).
+
+    ``floating`` and ``mimic`` as in :func:`recursa.load`.
+
+    >>> by_name("stanford", floating=True).nv
+    12
+    """
+    if name not in BUNDLED:
+        raise unknown_name("bundled robot", name, BUNDLED)
+    robot = _ROBOTS[name]()
+    return trusted(robot.model.description, gravity=robot.gravity, floating=floating, mimic=mimic)
 
 
 def _arm(
@@ -285,12 +293,5 @@ def _require_count(n: int, what: str) -> None:
 
 
 _ROBOTS: dict[str, Callable[[], Robot]] = {
-    "stanford": stanford,
-    "planar": planar,
-    "puma560": puma560,
-    "panda_like": panda_like,
-    "ur5_like": ur5_like,
-    "chain": chain,
-    "tree": tree,
-    "free_flyer": free_flyer,
+    make.__name__: make for make in (stanford, planar, puma560, panda_like, ur5_like, chain, tree, free_flyer)
 }

@@ -220,13 +220,24 @@ def test_big_endian_single_precision_stays_float32():
     same_bits(robot.poses(q.astype(">f4")), robot.poses(q.astype(np.float32)))
 
 
+def own_part(rows, start, count):
+    """What a joint is given by name: one number per state, or the last axis for joints with several coordinates."""
+    return rows[..., start] if count == 1 else rows[..., start : start + count]
+
+
+def test_joint_named_alone_keeps_the_batch_of_one():
+    robot = rc.robots.free_flyer()
+    for count in (1, 2):
+        assert robot.pose({"joint1": np.zeros(count)}, "gripper").shape == (count, 4, 4)
+
+
 def test_joint_names_match_positions():
     robot = make(ONE_ROBOT)
     q, v, _ = states(robot, 5)
     joints = [joint for joint in robot.model.joints if joint.independent]
     for rows in (slice(None), 2):
-        q_named = {j.name: q[rows][..., j.q_start : j.q_start + j.kind.nq] for j in joints}
-        v_named = {j.name: v[rows][..., j.v_start : j.v_start + j.kind.nv] for j in joints}
+        q_named = {j.name: own_part(q[rows], j.q_start, j.kind.nq) for j in joints}
+        v_named = {j.name: own_part(v[rows], j.v_start, j.kind.nv) for j in joints}
         same_bits(robot.velocities(q_named, v_named), robot.velocities(q[rows], v[rows]))
 
 

@@ -76,13 +76,23 @@ def test_pose_matches_the_formula_of_the_joint_kind(kind: str) -> None:
 def test_numbers_per_freedom_reach_the_joint(kind: str) -> None:
     nv = MOTIONS[kind][1]
     each = [0.1 * (k + 1) for k in range(nv)]
-    limits, effort, velocity = (-0.4, 0.9), 12.0, 3.0
-    (joint,) = one_joint(kind, armature=0.25, damping=each, friction=np.array(each), limits=limits).model.joints
+    (joint,) = one_joint(kind, armature=0.25, damping=each, friction=np.array(each)).model.joints
     assert joint.armature == (0.25,) * nv
     assert joint.damping == joint.friction == tuple(each)
-    assert (joint.effort, joint.velocity, joint.limits) == (None, None, limits)
-    (joint,) = one_joint(kind, effort=effort, velocity=velocity).model.joints
-    assert (joint.effort, joint.velocity, joint.limits) == (effort, velocity, None)
+    assert (joint.effort, joint.velocity, joint.limits) == (None, None, None)
+
+
+@pytest.mark.parametrize("kind", MOTIONS)
+@pytest.mark.parametrize(("what", "value"), [("limits", (-0.4, 0.9)), ("effort", 12.0), ("velocity", 3.0)])
+def test_limits_reach_the_joints_that_can_have_them(kind: str, what: str, value: object) -> None:
+    kinds = ["revolute", "prismatic", "helical"] + ["continuous"] * (what != "limits")
+    if kind in kinds:
+        robot = one_joint(kind, **{what: value})
+        assert getattr(robot.model.joints[0], what) == value
+        assert getattr(rc.load(robot.to_urdf()).model.joints[0], what) == value
+        return
+    with pytest.raises(rc.ModelError, match=f"joint 'j': a {kind} joint has no {what}; revolute, prismatic"):
+        one_joint(kind, **{what: value})
 
 
 @pytest.mark.parametrize("number", [np.float32(0.5), np.int64(2), np.float64(0.5), np.array(0.5), 2])
@@ -227,6 +237,14 @@ def joined(**options: object) -> rc.Robot:
         ({"mimic": {"name": "a"}}, "mimic must be a joint name"),
         ({"mimic": ("a", "b")}, "mimic multiplier must be a number, not 'b'"),
         ({"mimic": ("a", 1, math.nan)}, "mimic offset must be finite"),
+        ({"parent": ["world"]}, r"joint 'j': parent must be a name, not \['world'\]"),
+        ({"child": None}, "joint 'j': child must be a name, not None"),
+        ({"mimic": ""}, "joint 'j': mimic must be a name; it is empty"),
+        ({"mimic": (3, 1.0)}, "joint 'j': mimic must be a name, not 3"),
+        ({"armature": 10**400}, "joint 'j': armature contains a whole number too large for a float"),
+        ({"kind": "spherical", "armature": 10**400}, "armature contains a whole number too large"),
+        ({"axis": (0, 0, 10**400)}, "axis contains a whole number too large"),
+        ({"axis": b"001"}, "axis must be 3 numbers"),
         ({"parent": "wrold"}, "joint 'j': its parent link 'wrold' does not exist. Did you mean 'world'?"),
         ({"child": "amr"}, "joint 'j': its child link 'amr' does not exist. Did you mean 'arm'?"),
     ],
@@ -243,6 +261,8 @@ def test_mistakes_in_a_joint_name_it(options: dict[str, object], message: str) -
         ({"mass": (1, 2)}, "mass must be a number, not 2"),
         ({"mass": 1, "com": (1, 2, 3, 4)}, "com must be 3 numbers, not 4"),
         ({"mass": 1, "com": "123"}, "com must be 3 numbers"),
+        ({"mass": 10**400}, "link 'a': mass contains a whole number too large for a float"),
+        ({"mass": 1, "inertia": (1, 1, 10**400)}, "link 'a': inertia contains a whole number too large"),
         ({"mass": 1, "inertia": 5}, "link 'a': inertia must be 3x3"),
         ({"mass": 1, "inertia": (1, 2, 3, 4)}, "inertia must be 3x3"),
         ({"mass": 1, "inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "link 'a': inertia must be symmetric"),
@@ -251,6 +271,28 @@ def test_mistakes_in_a_joint_name_it(options: dict[str, object], message: str) -
 def test_mistakes_in_a_link_name_it(options: dict[str, object], message: str) -> None:
     with pytest.raises(rc.ModelError, match=message):
         rc.Builder("r").link("a", **options)
+
+
+@pytest.mark.parametrize("name", ["", "  ", 5, None, ["a"], b"a", "a\nb", "\x1b[0m", "\ud800", "a\x7f"])
+def test_names_must_be_printable_text(name: object) -> None:
+    b = rc.Builder("r").link("a", **BODY)
+    row = rc.DHLink(mass=1.0, inertia=(1, 1, 1))
+    for make in (
+        lambda: rc.Builder(name),
+        lambda: b.link(name),
+        lambda: b.joint(name, "fixed", parent="world", child="a"),
+        lambda: b.frame(name, parent="a"),
+        lambda: b.frame("f", parent=name),
+        lambda: rc.from_dh([row], convention="standard", name=name),
+    ):
+        with pytest.raises(rc.ModelError, match="must be a name"):
+            make()
+
+
+def test_names_may_be_any_printable_text() -> None:
+    b = rc.Builder("Bär 🐻").link("a<b>&'", **BODY)
+    b.joint("über $j$", "revolute", parent="world", child="a<b>&'")
+    assert rc.load(b.build().to_urdf()).joint_names == ("über $j$",)
 
 
 def test_names_that_are_taken_are_refused() -> None:
@@ -266,7 +308,7 @@ def test_names_that_are_taken_are_refused() -> None:
     assert b.build().link_names == ("world", "a")  # what was refused left no trace
 
 
-@pytest.mark.parametrize("gravity", [(0, 0), 9.81, "down", (0, 0, math.nan), None])
+@pytest.mark.parametrize("gravity", [(0, 0), 9.81, "down", (0, 0, math.nan), None, "123", (0, 0, "x")])
 def test_gravity_must_be_three_finite_numbers(gravity: object) -> None:
     with pytest.raises(rc.ModelError, match="gravity must be"):
         rc.Builder("r").link("a", **BODY).joint("j", "free", parent="world", child="a").build(gravity=gravity)

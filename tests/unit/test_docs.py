@@ -55,3 +55,9 @@ def test_readme_starts_with_commands_code_and_picture():
     picture = re.search(r'src="([^"]+)"', first_screen)
     assert picture is not None
     assert (ROOT / picture[1]).stat().st_size > 10_000
+
+
+def test_architecture_page_names_every_module():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    for path in Path(rc.__file__).parent.rglob("*.py"):
+        assert path.name.startswith("__") or path.name in page, f"{path.name} is not on the page"

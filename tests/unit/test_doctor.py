@@ -51,8 +51,9 @@ def welded(name: str, content: str, parent: str = "arm", xyz: str = "0 0 0") -> 
     return f'<link name="{name}">{content}</link>', f'<joint name="to_{name}" type="fixed">{ends}</joint>'
 
 
-def hinged(name: str, content: str, axis: str, parent: str = "arm") -> tuple[str, str]:
+def hinged(name: str, content: str, axis: str, parent: str = "arm", tie: str = "") -> tuple[str, str]:
     ends = f'<parent link="{parent}"/><child link="{name}"/><origin xyz="0 0.1 0.2"/><axis xyz="{axis}"/>'
+    ends += f'<mimic joint="{tie}"/>' if tie else ""
     return f'<link name="{name}">{content}</link>', f'<joint name="to_{name}" type="continuous">{ends}</joint>'
 
 
@@ -72,6 +73,8 @@ def check(report: rc.Report, expected: Expected) -> None:
 
 SHAPE = '<visual><geometry><box size="0.2 0.2 0.4"/></geometry></visual>'
 NO_SHORTFALL = (0.03, 0.04, 0.07)  # a flat plate: equality in the triangle inequality
+AXIS, COM = np.array([0.0, 0.6, 0.8]), np.array([0.1, 0.2, 0.05])
+NEGATIVE_D = AXIS @ (np.array([0.03, 0.04, 0.05]) * AXIS) + 2.0 * np.sum(np.cross(AXIS, COM) ** 2) - 5.0
 
 FINDINGS: dict[str, tuple[str, Expected]] = {
     "negative mass": (one_arm(inertial(-2.0, "0 0 0")), [("mass", "link 'arm'", -2.0, ARM)]),
@@ -93,9 +96,9 @@ FINDINGS: dict[str, tuple[str, Expected]] = {
         ),
         [("triangle", "link 'arm'", 0.01, ARM)],
     ),
-    "pseudo-inertia of a body on its own": (
+    "body of one link, not named again for its pseudo-inertia": (
         one_arm(inertial(inertia=(0.03, 0.04, 0.08))),
-        [("triangle", "link 'arm'", 0.01, ARM), ("pseudo-inertia", "link 'arm'", -0.005, ARM)],
+        [("triangle", "link 'arm'", 0.01, ARM)],
     ),
     "pseudo-inertia of a merged body": (
         one_arm(inertial(2.0, "0 0 0", NO_SHORTFALL), *welded("lid", inertial(1.0, "0 0 0", (0.03, 0.04, 0.09)))),
@@ -109,6 +112,18 @@ FINDINGS: dict[str, tuple[str, Expected]] = {
     "inertia in tonnes m^2": (
         one_arm(SHAPE + inertial(inertia=(3e-8, 4e-8, 5e-8))),
         [("units", "link 'arm'", math.sqrt(2.5e-8), ARM)],
+    ),
+    "inertia a little too small for the link": (
+        one_arm(SHAPE + inertial(inertia=(3e-6, 4e-6, 5e-6))),
+        [("units", "link 'arm'", math.sqrt(2.5e-6), ARM)],
+    ),
+    "ties in a circle": (
+        one_arm(inertial(), *hinged("hand", inertial(), "0 1 0", tie="j"), joint='<mimic joint="to_hand"/>'),
+        [("mimic", "joint 'j'", None, JOINT), ("mimic", "joint 'to_hand'", None, 6)],
+    ),
+    "negative armature against the inertia": (
+        one_arm(joint='<dynamics armature="-5"/>'),
+        [("hinge", "joint 'j'", NEGATIVE_D, ARM), ("armature", "joint 'j'", -5.0, JOINT)],
     ),
     "massless leaf": (one_arm(""), [("hinge", "joint 'j'", 0.0, ARM)]),
     "point mass on the axis": (
@@ -210,6 +225,7 @@ def test_every_check_has_a_robot_that_triggers_it() -> None:
     from recursa.doctor.patient import Patient
 
     models = [rc.load(text, strict=False).model for text, _ in FINDINGS.values()]
+    models.append(rc.load(rc.robots.tree(2).to_urdf(), strict=False, floating=True).model)
     for examine in CHECKS:
         assert any(list(examine(Patient(model))) for model in models), examine.__name__
 
@@ -220,6 +236,104 @@ def test_ball_joint_without_inertia_has_a_finding_per_freedom() -> None:
     report = report_on(one_arm("", kind="spherical"))
     assert [f.code for f in report] == ["hinge"] * 3
     assert [f"freedom {k} of 3" in f.reason for k, f in enumerate(report, start=1)] == [True] * 3
+
+
+def test_limits_do_not_pin_a_joint_at_a_special_pose() -> None:
+    """The elbow may not move at all, yet what matters is whether the joints could."""
+    b = rc.Builder("r")
+    b.link("upper").link("fore", mass=1.0, com=(0.3, 0, 0))
+    b.joint("shoulder", "revolute", parent="world", child="upper", axis=(1, 0, 0), limits=(-1, 1))
+    b.joint("elbow", "revolute", parent="upper", child="fore", axis=(0, 0, 1), limits=(0, 0))
+    assert not b.build(strict=False).doctor().errors  # straight, the mass lies on the shoulder's axis
+    b = rc.Builder("r").link("bob", mass=1.0, com=(0.3, 0, 0))
+    b.joint("spin", "revolute", parent="world", child="bob", axis=(1, 0, 0), limits=(0, 0))
+    assert [f.code for f in b.build(strict=False).doctor().errors] == ["hinge"]
+
+
+def test_negative_hinge_inertia_points_at_what_is_negative() -> None:
+    (hinge, _) = report_on(FINDINGS["negative armature against the inertia"][0])
+    assert "less than no inertia" in hinge.reason
+    assert "negative moment of inertia, mass or armature from link 'arm' outward" in hinge.fix
+    (zero,) = report_on(one_arm(""))
+    assert "have no inertia along its motion" in zero.reason
+
+
+def test_refusal_lists_related_warnings_of_the_same_link() -> None:
+    with pytest.raises(rc.ModelError) as refused:
+        rc.load(one_arm(inertial(2.0, "0 0 0", (-3.0, -3.0, -3.0)), *welded("lid", SHAPE), base=inertial(-1.0)))
+    message = str(refused.value)
+    assert "hinge inertia D is" in message
+    assert "warning: link 'arm'" in message and "none may be negative" in message
+    assert "link 'lid'" in message  # part of the same body
+    assert "link 'base'" not in message
+
+
+def test_sizes_are_not_invented_where_nothing_tells_them() -> None:
+    """Neither joints nor shapes: a flywheel of three metres, and a mass a metre from the axis, are no news."""
+    for body in (
+        {"mass": 900.0, "inertia": (1000.0, 1000.0, 2000.0)},
+        {"mass": 1.0, "com": (1.0, 0, 0), "inertia": (0.1, 0.1, 0.1)},
+        {"mass": 6e24, "inertia": (1e38, 1e38, 1e38)},
+        {"mass": 900.0, "com": (1e-6, 0, 0), "inertia": (1000.0, 1000.0, 2000.0)},
+    ):
+        b = rc.Builder("r").link("wheel", **body).joint("spin", "revolute", parent="world", child="wheel")
+        assert not b.build().doctor()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"mass": 2.0, "com": (0, 30.0, 400.0), "inertia": (0.03, 0.04, 0.05)}, "com"),
+        ({"mass": 2.0, "com": (0.1, 0, 0), "inertia": (3e4, 4e4, 5e4)}, "units"),
+    ],
+)
+def test_gross_nonsense_is_told_by_the_numbers_alone(body: dict[str, object], code: str) -> None:
+    b = rc.Builder("r").link("arm", **body).joint("j", "revolute", parent="world", child="arm")
+    (finding,) = b.build().doctor()
+    assert finding.code == code
+    assert "links reach" not in finding.reason
+
+
+def test_floating_world_is_told_as_such() -> None:
+    text = rc.robots.tree(3, seed=1).to_urdf()
+    with pytest.raises(rc.ModelError) as refused:
+        rc.load(text, floating=True)
+    assert "link 'world'" in str(refused.value)
+    assert "would let the world itself float" in str(refused.value)
+    assert "joint of kind 'free'" in str(refused.value)
+    assert refused.value.line == 3
+    check(report_on(text, floating=True), [("floating", "link 'world'", None, 3)])
+    assert not report_on(text)
+    welded_world = one_arm(kind="fixed").replace('"base"', '"world"')  # there the arm floats, with its root
+    assert rc.load(welded_world, floating=True).is_floating
+    heavy = one_arm(base=inertial(3.0)).replace('"base"', '"world"')
+    assert rc.load(heavy, floating=True).nv == 7
+
+
+def on_one_axis() -> rc.Builder:
+    """A massless link and a point mass off the axis that both turn about: each alone has inertia, together not."""
+    b = rc.Builder("r").link("sleeve").link("bob", mass=1.0, com=(0.3, 0, 0))
+    b.joint("outer", "revolute", parent="world", child="sleeve")
+    return b.joint("inner", "revolute", parent="sleeve", child="bob", xyz=(0, 0, 0.1))
+
+
+def test_tied_robot_without_ties_is_judged_by_its_hinges() -> None:
+    """A pivot of zero that no diagonal entry of the mass matrix shows."""
+    for mimic in ("free", "tie"):
+        (hinge,) = on_one_axis().build(strict=False, mimic=mimic).doctor().errors
+        assert (hinge.code, hinge.kind, hinge.name) == ("hinge", "joint", "outer")
+
+
+def test_tied_robot_is_judged_by_the_pivots_of_its_mass_matrix() -> None:
+    """The same beside a pair of joints that are really tied."""
+    b = on_one_axis()
+    for name, mimic in (("left", None), ("right", ("left", -2.0))):
+        b.link(f"{name}_finger", mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
+        b.joint(name, "revolute", parent="world", child=f"{name}_finger", axis=(0, 1, 0), mimic=mimic)
+    robot = b.build(strict=False, mimic="tie")
+    assert robot.nv == 3
+    (hinge,) = robot.doctor().errors
+    assert (hinge.code, hinge.kind, hinge.name) == ("hinge", "joint", "outer")
 
 
 def test_hinge_of_tied_joints_is_that_of_the_pair() -> None:
@@ -240,12 +354,12 @@ def test_hinge_of_tied_joints_is_that_of_the_pair() -> None:
 def test_builder_findings_have_no_line() -> None:
     b = rc.Builder("r").link("arm", mass=2.0, com=(0.1, 0, 0), inertia=(0.03, 0.04, 0.08))
     b.joint("j", "revolute", parent="world", child="arm", xyz=(0.5, 0, 0))
-    check(b.build().doctor(), [("triangle", "link 'arm'", 0.01, None), ("pseudo-inertia", "link 'arm'", -0.005, None)])
+    check(b.build().doctor(), [("triangle", "link 'arm'", 0.01, None)])
 
 
 def test_suggested_fix_of_a_triangle_cures_it() -> None:
     """Raising the two smaller moments by half the shortfall gives a plate."""
-    (triangle, _) = report_on(one_arm(inertial(inertia=(0.03, 0.04, 0.08))))
+    (triangle,) = report_on(one_arm(inertial(inertia=(0.03, 0.04, 0.08))))
     assert "by 0.005 each" in triangle.fix
     assert not report_on(one_arm(inertial(inertia=(0.035, 0.045, 0.08))))
 
@@ -348,6 +462,8 @@ def test_report_as_plain_data_survives_json() -> None:
     assert com == {
         "severity": "warning",
         "code": "com",
+        "kind": "link",
+        "name": "arm",
         "subject": "link 'arm'",
         "value": 50.0,
         "line": ARM,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import os
 import pickle
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -178,12 +180,54 @@ def test_several_payloads_and_frames_get_names_of_their_own() -> None:
             "payload on 'tip': com must be finite",
         ),
         (lambda r: r.with_payload("tip", 1, (0, 0, 0), (0, float("nan"), 0)), rc.ModelError, "inertia must be finite"),
+        (lambda r: r.with_payload("tip", -1.0), rc.ModelError, "payload on 'tip': mass must not be negative, not -1.0"),
+        (lambda r: r.with_payload("tip", 10**400), rc.ModelError, "mass contains a whole number too large"),
+        (lambda r: r.with_frame("", "tip"), rc.ModelError, "the name of a frame must be a name; it is empty"),
+        (lambda r: r.with_frame(["f"], "tip"), rc.ModelError, r"the name of a frame must be a name, not \['f'\]"),
         (lambda r: r.with_gravity((0, 0, float("nan"))), rc.ModelError, "gravity must be finite"),
+        (lambda r: r.with_gravity("123"), rc.ModelError, "gravity must be 3 numbers"),
+        (lambda r: r.with_gravity((0, 0, 10**400)), rc.ModelError, "gravity contains a whole number too large"),
     ],
 )
 def test_mistakes_in_variations_are_told(change: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         change(rc.robots.planar(2))  # type: ignore[operator]
+
+
+def test_doubtful_payload_is_a_warning_at_the_call() -> None:
+    robot = rc.robots.planar(2)
+    with pytest.warns(rc.ModelWarning, match="link 'tip_payload': its principal moments .* triangle") as caught:
+        robot.with_payload("tip", 1.0, (0, 0, 0), (0.01, 0.01, 0.03))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.with_payload("tip", 1.0, (0.1, 0, 0), (0.01, 0.01, 0.02))
+        rc.robots.puma560().with_payload("link6", 1.0)  # what is doubtful about the arm itself was told before
+
+
+# ---- random states ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical"])
+@pytest.mark.parametrize("limits", [(-math.inf, -5.0), (7.0, math.inf), (-math.inf, math.inf), (-1e308, 1e308), (3, 2)])
+def test_random_states_stay_within_the_limits(kind: str, limits: tuple[float, float]) -> None:
+    b = rc.Builder("r").link("arm", **BODY)
+    pitch = 0.1 if kind == "helical" else None
+    robot = b.joint("j", kind, parent="world", child="arm", limits=limits, pitch=pitch).build()
+    low, high = sorted(limits)
+    drawn = np.array([robot.random_state(seed)[0][0] for seed in range(50)])
+    assert np.ptp(drawn) > 0.5
+    assert low <= drawn.min() and drawn.max() <= high
+    if math.isinf(high - low):
+        width = 1.0 if kind == "prismatic" else math.pi
+        near = 0.0 if low < -1e300 and high > 1e300 else low + width if math.isfinite(low) else high - width
+        assert np.abs(drawn - near).max() <= width
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5, [-3]])
+def test_seed_that_is_none_is_refused(seed: object) -> None:
+    with pytest.raises(rc.StateError, match="a seed is a whole number of at least 0"):
+        rc.robots.planar(2).random_state(seed)
 
 
 # ---- identity --------------------------------------------------------------------------------------------------------
@@ -382,6 +426,27 @@ def test_ties_that_make_no_sense_are_refused(mimics: dict[str, str], kinds: dict
     assert b.build().nbodies >= 2  # as independent joints they are fine
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "line"),
+    [("", "c", 6), ("", "j3", 6), ("j3", "j2", 5), ("j2", "", 5)],
+    ids=["of nothing", "of itself", "in a circle", "of a ball"],
+)
+def test_ties_that_make_no_sense_are_refused_with_their_line(first: str, second: str, line: int) -> None:
+    ball = (first, second) == ("j2", "")
+    lines = ['<robot name="r">', '<link name="a"/><link name="b"/><link name="c"/>', "", ""]
+    for k, (ends, tie) in enumerate((("a b", first), ("b c", second)), start=2):
+        parent, child = ends.split()
+        source = {"": "", "j2": "j2" if not ball else "j3"}.get(tie, tie)
+        mimic = f'<mimic joint="{source}"/>' if source else ""
+        kind = "spherical" if ball and k == 3 else "continuous"
+        lines.append(
+            f'<joint name="j{k}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{mimic}</joint>'
+        )
+    with pytest.raises(rc.ModelError) as caught:
+        rc.load("\n".join([*lines, "</robot>"]), mimic="tie", strict=False)
+    assert caught.value.line == line
+
+
 def test_unknown_mimic_mode_is_refused() -> None:
     with pytest.raises(rc.ModelError, match="mimic must be 'free' or 'tie', not 'loose'"):
         hand(mimic="loose")
@@ -422,6 +487,9 @@ def test_is_floating_tells_a_free_first_joint() -> None:
 def test_name_of_the_free_joint_must_be_free() -> None:
     with pytest.raises(rc.ModelError, match="adds a free joint called 'root', but the robot has a joint of that name"):
         rc.load(box(joint="root"), floating=True)
+    with pytest.raises(rc.ModelError) as caught:
+        rc.load(box(joint="root"), floating=True)
+    assert caught.value.line == 2
     assert rc.load(box(joint="root")).joint_names == ("root",)
     assert rc.load(box(name="root"), floating=True).joint_names == ("root", "j")  # a link may be called so
 
@@ -480,12 +548,17 @@ def structure(links: str, *joints: str) -> str:
             "link 'c' is the child of two joints, 'k' and 'l': that closes a loop",
         ),
         (structure("a b", "j:a>b", "k:b>b"), 4, "joint 'k' connects link 'b' to itself"),
-        (structure("a b", "j:a>b", "k:b>a"), None, "every link is the child of some joint: the joints form a cycle"),
+        (structure("a b", "j:a>b", "k:b>a"), 4, "every link is the child of some joint: the joints form a cycle"),
         (structure("a b c", "j:a>b"), 2, "2 links have no parent joint: 'a', 'c'. A robot has one root"),
         (
             structure("a b c d", "j:a>b", "k:c>d", "l:d>c"),
-            None,
+            5,
             "links 'c', 'd' form a cycle that is not connected to the root 'a'",
+        ),
+        (
+            structure("a b c d e", "j:a>b", "k:c>d", "l:d>c", "m:d>e"),
+            5,
+            "links 'c', 'd', 'e' form a cycle that is not connected to the root 'a'",
         ),
         (structure("a b b", "j:a>b"), 2, "two links are called 'b'"),
         (structure("a b c", "j:a>b", "j:b>c"), 4, "two joints are called 'j'"),

@@ -16,19 +16,24 @@ import pytest
 
 import recursa as rc
 from recursa import errors
+from recursa.facade.kinematics import KinematicsMethods
 
 SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "symbols"),
+    ("errors", "symbols", "bundled"),
     ("spatial",),
     ("model",),
     ("operators",),
     ("sweeps",),
-    ("kernels",),
+    ("kernels", "_entry"),
     ("dynamics",),
-    ("doctor", "robot", "loading", "robots"),
+    ("facade",),
+    ("doctor",),
+    ("robot",),
+    ("loading",),
+    ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -114,6 +119,14 @@ def test_public_name_exists(name: str) -> None:
 def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:
     member = inspect.getattr_static(rc.Robot, name)
     assert inspect.getdoc(member)
+
+
+@pytest.mark.parametrize(
+    "name", [name for part in (rc.Robot, KinematicsMethods) for name in vars(part) if name[0] != "_"]
+)
+def test_every_method_of_a_robot_has_an_example(name: str) -> None:
+    """Those of kinematics, variations and identity; the examples run as doctests."""
+    assert ">>>" in (inspect.getdoc(inspect.getattr_static(rc.Robot, name)) or "")
 
 
 def test_argument_order_matches_the_interface() -> None:

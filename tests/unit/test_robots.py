@@ -25,7 +25,7 @@ def test_bundled_robot_is_healthy(name: str) -> None:
 def test_puma_has_only_the_known_findings() -> None:
     """The published inertia of link 3: 0.086 exceeds 0.066 + 0.0125 by 0.0075."""
     findings = [(f.code, f.subject, f.severity) for f in rc.robots.puma560().doctor()]
-    assert findings == [("triangle", "link 'link3'", "warning"), ("pseudo-inertia", "link 'link3'", "warning")]
+    assert findings == [("triangle", "link 'link3'", "warning")]
     assert rc.robots.puma560().doctor()[0].value == pytest.approx(0.0075, abs=1e-15)
 
 
@@ -97,6 +97,7 @@ def test_tree_carries_as_many_as_it_branches(branching: int) -> None:
     [
         (lambda: rc.robots.by_name("puma"), rc.UnknownNameError, "no bundled robot 'puma'. Did you mean 'puma560'"),
         (lambda: rc.robots.by_name("zzz"), rc.UnknownNameError, "There are: stanford, planar"),
+        (lambda: rc.robots.by_name(["puma560"]), rc.UnknownNameError, "no bundled robot"),
         (lambda: rc.robots.planar(0), rc.ModelError, "a planar arm needs a whole number of at least 1, not 0"),
         (lambda: rc.robots.chain(-3), rc.ModelError, "a chain needs a whole number of at least 1, not -3"),
         (lambda: rc.robots.chain(2.5), rc.ModelError, "not 2.5"),
@@ -108,6 +109,13 @@ def test_tree_carries_as_many_as_it_branches(branching: int) -> None:
 def test_arguments_that_make_no_sense_are_refused(make: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()  # type: ignore[operator]
+
+
+def test_options_of_loading_hold_for_bundled_robots_too() -> None:
+    floating = rc.robots.by_name("stanford", floating=True, mimic="tie")
+    assert (floating.nv, floating.is_floating, floating.model.mimic) == (12, True, "tie")
+    assert floating.gravity == rc.robots.stanford().gravity
+    assert floating.model.description == rc.robots.stanford().model.description
 
 
 def test_numpy_integers_count() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -337,3 +338,26 @@ def test_scaling_by_a_counted_number_costs_the_same_from_either_side(kind, cost)
         assert type(scaled) is type(value)
         assert np.array_equal(flat(scaled), 2.0 * flat(value))
     assert counter.counts() == Counts(mul=2 * cost)
+
+
+# ---- complex numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.7, -2.9, math.pi, -math.pi / 2, math.pi - 1e-9, 0.0])
+def test_complex_atan2_carries_the_derivative(angle):
+    x, y, dx, dy = 2.0 * math.cos(angle), 2.0 * math.sin(angle), 0.7, -0.4
+    found = atan2(np.array([y + 1e-30j * dy]), np.array([x + 1e-30j * dx]))
+    assert found.real[0] == pytest.approx(math.atan2(y, x), abs=1e-15)
+    assert found.imag[0] / 1e-30 == pytest.approx((x * dy - y * dx) / 4.0, rel=1e-14)
+    assert atan2(complex(y, 1e-30 * dy), x).real == found.real[0]
+
+
+def test_complex_atan2_is_the_continuation():
+    rng = np.random.default_rng(3)
+    x, y = (rng.normal(size=50) + 0.2j * rng.normal(size=50) for _ in range(2))
+    angle = atan2(y, x)
+    radius = np.sqrt(x * x + y * y)
+    radius = np.where(np.real(radius * np.cos(angle) / x) < 0, -radius, radius)
+    assert np.allclose(radius * np.cos(angle), x, atol=1e-13)
+    assert np.allclose(radius * np.sin(angle), y, atol=1e-13)
+    assert np.all(np.abs(angle.real - np.arctan2(y.real, x.real)) < math.pi / 2)

@@ -164,7 +164,7 @@ MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
     "write to parent going outward": ((base_to_tip(writing("x@parent")),), "'x@parent' going out"),
     "write to parent at links": ((each_link(writing("x@parent")),), "'x@parent' going out"),
     "write to child": ((tip_to_base(writing("x@child"), only=PATH),), "cannot write 'x@child'"),
-    "write to body": ((each_link(writing("x@body")),), "cannot write 'x@body'"),
+    "write to body": ((base_to_tip(writing("x@body")),), "outside a sweep over links"),
     "write to a name that is not declared": ((base_to_tip(writing("nonsense")),), "cannot write 'nonsense'"),
     "write to an input": ((base_to_tip(writing("q")),), "cannot write 'q'"),
 }  # fmt: skip

@@ -116,6 +116,14 @@ def test_strength_without_limits_survives(kind: str) -> None:
     assert (back.kind, back.limits, back.effort, back.velocity) == (kind, None, 5.0, None)
 
 
+@pytest.mark.parametrize("limits", [(-math.inf, 1.0), (0.5, math.inf), (-1.0, 1.0)])
+def test_infinite_limits_are_written_as_numbers_that_every_reader_reads(limits: tuple[float, float]) -> None:
+    text = write_urdf(one_joint(limits=limits, effort=math.inf, velocity=2.0))
+    assert "inf" not in text
+    (back,) = read_urdf(text).joints
+    assert (back.kind, back.limits, back.effort, back.velocity) == ("revolute", limits, math.inf, 2.0)
+
+
 def test_numpy_numbers_are_written_plainly() -> None:
     assert 'value="0.1"' in write_urdf(Description("r", (LinkRecord("a", mass=np.float64(0.1)),), ()))
 
@@ -131,16 +139,16 @@ def test_far_end_frames_become_a_massless_link_and_a_weld() -> None:
     arm = one_joint(placement=placement, after=after, limits=(-1.0, 1.0))
     crowded = replace(arm, links=(*arm.links, LinkRecord("b_joint_frame")))
     again = written_and_read(crowded)
-    assert [record.name for record in again.links] == ["a", "b", "b_joint_frame", "b_joint_frame_"]
+    assert [record.name for record in again.links] == ["a", "b", "b_joint_frame", "b_joint_frame2"]
     turn, weld = again.joints
     assert (turn.name, turn.kind, turn.parent, turn.child, turn.limits) == (
         "j",
         "revolute",
         "a",
-        "b_joint_frame_",
+        "b_joint_frame2",
         (-1.0, 1.0),
     )
-    assert (weld.name, weld.kind, weld.parent, weld.child) == ("j_weld", "fixed", "b_joint_frame_", "b")
+    assert (weld.name, weld.kind, weld.parent, weld.child) == ("j_weld", "fixed", "b_joint_frame2", "b")
     assert np.allclose(turn.placement.rows(), placement.rows(), atol=1e-15)
     assert np.allclose(weld.placement.rows(), after.rows(), atol=1e-15)
     assert turn.after == weld.after == Transform.identity()

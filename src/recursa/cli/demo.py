@@ -31,8 +31,8 @@ def run_demo(folder: Path) -> None:
     for name, (q, frame) in ARMS.items():
         robot = rc.robots.by_name(name)
         out.rule(f"[bold]{name}[/]")
-        out.print(show.tree(robot))
-        out.print(show.mass_table(robot))
+        show.put(out, show.tree(robot))
+        show.put(out, show.mass_table(robot))
         show.report_line(robot.doctor())
         results[name] = measure(robot, np.array(q), frame)
     for name, (q, _) in track(ARMS.items(), description="drawing", console=out, transient=True):

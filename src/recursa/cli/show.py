@@ -15,32 +15,39 @@ import recursa as rc
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
 
+_DEPTH = 16  # of the tree that is shown
+_UNBOUNDED = 100_000  # columns
+
 CONVENTIONS = (
     "six-vectors angular first; quaternions (x, y, z, w); v and forces of free joints in link axes; "
     "bodies numbered base first, depth first; SI units, radians"
 )
 
 
-def console() -> Console:
-    """A console that fits the terminal, and is wide where there is none."""
+def console(width: int = 120) -> Console:
+    """A console that fits the terminal, and is so wide where there is none."""
     found = Console(highlight=False, soft_wrap=False)
-    return found if found.is_terminal else Console(highlight=False, width=120)
+    return found if found.is_terminal else Console(highlight=False, width=width)
 
 
 def robot_list(as_json: bool) -> None:
     """The bundled robots."""
     robots = {name: rc.robots.by_name(name) for name in rc.robots.names()}
     if as_json:
-        print(
-            json.dumps(
-                [{"name": n, "nv": r.nv, "provenance": r.model.description.provenance} for n, r in robots.items()]
-            )
-        )
+        print(json_text([{"name": n, "nv": r.nv, "provenance": provenance(r)} for n, r in robots.items()]))
         return
     table = Table("name", "nv", "mass, kg", "provenance", title="bundled robots", title_justify="left")
     for name, robot in robots.items():
         table.add_row(name, str(robot.nv), f"{robot.mass:.4g}", robot.model.description.provenance)
     console().print(table)
+
+
+def put(out: Console, content: Tree | Table) -> None:
+    """Print a tree or a table; where there is no terminal as wide as it takes, so that no name is broken."""
+    if not out.is_terminal:
+        needed = out.measure(content, options=out.options.update(width=_UNBOUNDED)).maximum
+        out = Console(file=out.file, highlight=False, width=max(out.width, needed))
+    out.print(content)
 
 
 def info(robot: rc.Robot) -> None:
@@ -49,10 +56,10 @@ def info(robot: rc.Robot) -> None:
     base = "floating" if robot.is_floating else "fixed"
     sizes = f"{robot.nbodies} moving bodies, {robot.nlinks} links, nq = {robot.nq}, nv = {robot.nv}"
     out.print(f"[bold]{escape(robot.name)}[/]: {sizes}, {base} base")
-    out.print(tree(robot))
+    put(out, tree(robot))
     if robot.nbodies:
-        out.print(joint_table(robot))
-        out.print(mass_table(robot))
+        put(out, joint_table(robot))
+        put(out, mass_table(robot))
     out.print(f"gravity     {robot.gravity} m/s^2, world axes")
     out.print(f"conventions {CONVENTIONS}")
     out.print(f"provenance  {escape(provenance(robot))}")
@@ -66,7 +73,7 @@ def provenance(robot: rc.Robot) -> str:
 
 
 def tree(robot: rc.Robot) -> Tree:
-    """Links and joints as a tree; links fixed to others in grey."""
+    """Links and joints as a tree; links fixed to others in grey. Beyond some depth the rest is only counted."""
     children: dict[str, list[JointRecord]] = {}
     links: dict[str, LinkRecord] = {link.name: link for link in robot.model.description.links}
     for record in robot.model.description.joints:
@@ -76,12 +83,27 @@ def tree(robot: rc.Robot) -> Tree:
     if robot.model.floating:
         base = f"[yellow]{robot.joint_names[0]}[/] (free) → {base}"
     top = Tree(base + _mass(links[root_name]))
-    pending = [(top, record) for record in reversed(children.get(root_name, []))]
-    while pending:  # siblings in order, any depth
-        branch, record = pending.pop()
+    pending = [(top, 1, record) for record in reversed(children.get(root_name, []))]
+    while pending:  # siblings in order, without recursion
+        branch, depth, record = pending.pop()
         branch = branch.add(_joint_line(record) + _mass(links[record.child]))
-        pending.extend((branch, below) for below in reversed(children.get(record.child, [])))
+        below = children.get(record.child, [])
+        if depth < _DEPTH:
+            pending.extend((branch, depth + 1, joint) for joint in reversed(below))
+        elif below:
+            count = _outward(record.child, children)
+            branch.add(f"[dim]... {count} more link{'s' * (count != 1)}[/]")
     return top
+
+
+def _outward(link: str, children: dict[str, list[JointRecord]]) -> int:
+    """How many links hang on a link."""
+    count, pending = 0, [link]
+    while pending:
+        below = children.get(pending.pop(), [])
+        count += len(below)
+        pending.extend(joint.child for joint in below)
+    return count
 
 
 def _joint_line(record: JointRecord) -> str:
@@ -169,13 +191,13 @@ def _numbers(values: Any) -> str:
 
 def report(found: rc.Report) -> None:
     """The doctor's findings as a table."""
-    out = console()
     if not found:
         report_line(found)
         return
+    out = console(width=100 + max(20, *(len(finding.subject) for finding in found)))
     table = Table(title=f"findings about '{escape(found.robot)}'", title_justify="left", show_lines=True)
     for name in ("", "where", "what", "what to do"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=name == "where" and not out.is_terminal)
     for finding in found:
         mark = "[red]error[/]" if finding.severity == "error" else "[yellow]warning[/]"
         line = f"\nline {finding.line}" if finding.line is not None else ""
@@ -200,6 +222,19 @@ def _counts(found: rc.Report) -> str:
     return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
 
 
+def json_text(data: Any) -> str:
+    """JSON that every reader understands: a number that is not finite becomes null."""
+    return json.dumps(_finite(data), indent=2, allow_nan=False)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
 def as_data(robot: rc.Robot) -> dict[str, Any]:
     """A robot as plain data, for JSON."""
     return {
@@ -222,7 +257,7 @@ def as_data(robot: rc.Robot) -> dict[str, Any]:
                 "q_start": joint.q_start,
                 "v_start": joint.v_start,
                 "axis": list(joint.hinge.axis),
-                "limits": None if joint.limits is None else [x if math.isfinite(x) else None for x in joint.limits],
+                "limits": None if joint.limits is None else list(joint.limits),
                 "armature": list(joint.armature),
                 "damping": list(joint.damping),
                 "friction": list(joint.friction),

@@ -15,6 +15,7 @@ from recursa.model.model import Model
 CHECKS = (
     joints.non_finite,
     links.negative_mass,
+    links.floating_world,
     links.inertia_without_mass,
     links.massless_body,
     links.principal_moments,

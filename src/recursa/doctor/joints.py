@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from recursa.doctor.patient import Patient, finite_link, length, non_finite_data
+from recursa.doctor.patient import Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
 from recursa.errors import did_you_mean
 
@@ -30,15 +30,19 @@ def non_finite(patient: Patient) -> Iterator[Finding]:
 def hinges(patient: Patient) -> Iterator[Finding]:
     """Joints that have nothing to move."""
     for number, freedom, pivot in patient.singular:
+        if number == 0 and floats_the_world(patient.model):
+            continue  # said better
         joint = patient.model.joints[number]
         which = "" if joint.kind.nv == 1 else f" in freedom {freedom + 1} of {joint.kind.nv}"
-        reason = (
-            f"its hinge inertia D is {pivot:.3g}{which} (needs > 0): the bodies from '{joint.child}' outward have no "
-            "inertia along its motion."
-        )
-        fix = f"Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+        reason = f"its hinge inertia D is {pivot:.3g}{which} (needs > 0): the bodies from '{joint.child}' outward have "
+        if pivot < 0.0 and patient.has_negative_data():
+            reason += "less than no inertia along its motion."
+            fix = f"Look for a negative moment of inertia, mass or armature from link '{joint.child}' outward."
+        else:
+            reason += "no inertia along its motion."
+            fix = f"Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
         line = patient.links[joint.child].line
-        yield Finding("error", "hinge", f"joint '{joint.name}'", pivot, reason, fix, line)
+        yield Finding("error", "hinge", "joint", joint.name, pivot, reason, fix, line)
 
 
 def axes(patient: Patient) -> Iterator[Finding]:
@@ -78,7 +82,8 @@ def losses(patient: Patient) -> Iterator[Finding]:
 
 
 def mimics(patient: Patient) -> Iterator[Finding]:
-    """Ties to joints that do not exist or do not move."""
+    """Ties to joints that do not exist or do not move, and ties that go round in a circle."""
+    ties = {joint.name: joint.mimic.joint for joint in patient.joints if joint.mimic and joint.kind != "fixed"}
     names = {joint.name for joint in patient.joints}
     moving = {joint.name for joint in patient.model.joints}
     for joint in patient.joints:
@@ -89,3 +94,16 @@ def mimics(patient: Patient) -> Iterator[Finding]:
             why = "is itself" if source == joint.name else "does not move" if source in names else "does not exist"
             reason = f"it mimics '{source}', which {why}."
             yield about(joint, "mimic", None, reason, did_you_mean(source, moving - {joint.name}))
+            continue
+        path = _followed(joint.name, ties)
+        if path[-1] in path[:-1]:
+            reason = f"its ties go round in a circle: {' -> '.join(path)}."
+            yield about(joint, "mimic", None, reason, "Leave one of these joints without a tie.")
+
+
+def _followed(name: str, ties: dict[str, str]) -> list[str]:
+    """The joints that one comes to by following ties, up to a free one or to the first that comes twice."""
+    path = [name]
+    while path[-1] in ties and path[-1] not in path[:-1]:
+        path.append(ties[path[-1]])
+    return path

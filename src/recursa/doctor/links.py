@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
-from recursa.doctor.patient import POINT, ROUNDING, Patient, finite_link, length
+from recursa.doctor.patient import ROUNDING, Patient, finite_link, floats_the_world, length
 from recursa.doctor.report import Finding, about
+from recursa.model.description import LinkRecord
 from recursa.model.model import WORLD
 
 _FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
 _WIDE = 3.0  # so is a radius of gyration
-_NARROW = 1e-3  # or one below this fraction of the link's size
+_NARROW = 1e-2  # or one below this fraction of the link's size
+_REMOTE, _GROSS = 100.0, 100.0  # where nothing tells a size: so many metres, and so many times the other length
 
 
 def negative_mass(patient: Patient) -> Iterator[Finding]:
@@ -20,6 +24,21 @@ def negative_mass(patient: Patient) -> Iterator[Finding]:
         if link.mass < 0.0:
             reason, fix = f"its mass is {link.mass:g} kg.", "A mass cannot be negative; correct its sign."
             yield about(link, "mass", link.mass, reason, fix, error=patient.body[link.name] != WORLD)
+
+
+def floating_world(patient: Patient) -> Iterator[Finding]:
+    """``floating=True`` on a link that stands for the world, with nothing fixed to it that could float."""
+    if floats_the_world(patient.model):
+        root = patient.links[patient.model.links[0].name]
+        reason = (
+            "floating=True would let the world itself float: the root link has no inertia, and all its children are "
+            "on moving joints."
+        )
+        fix = (
+            "Put a base link with mass at the root, or load it with floating=False; in a Builder give the base a joint "
+            "of kind 'free'."
+        )
+        yield about(root, "floating", None, reason, fix, error=True)
 
 
 def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
@@ -31,7 +50,7 @@ def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
 
 def massless_body(patient: Patient) -> Iterator[Finding]:
     """Moving bodies without any mass, unless another check says it better."""
-    said = {joint for joint, _, _ in patient.singular}
+    said = {joint for joint, _, _ in patient.singular} | ({0} if floats_the_world(patient.model) else set())
     said |= {patient.body[link.name] for link in patient.moving() if link.mass != 0.0 or any(link.inertia)}
     for number, (joint, inertia) in enumerate(zip(patient.model.joints, patient.model.inertias, strict=True)):
         if inertia.mass == 0.0 and number not in said:
@@ -44,32 +63,45 @@ def principal_moments(patient: Patient) -> Iterator[Finding]:
     """Inertia tensors that no body can have: a negative moment, or a broken triangle inequality."""
     for link in patient.sound():
         low, mid, high = patient.moments[link.name]
-        tolerance = max(ROUNDING * max(abs(low), abs(high)), patient.noise(link))
         moments = f"({low:.6g}, {mid:.6g}, {high:.6g}) kg m^2"
         short = high - mid - low
-        if low < -tolerance:
+        fault = _fault(patient, link)
+        if fault == "inertia":
             reason = f"its inertia about the centre of mass has principal moments {moments}; none may be negative."
             fix = "Check the signs of the products of inertia, and that the tensor is about the centre of mass."
-            yield about(link, "inertia", low, reason, fix)
-        elif short > tolerance:
+            yield about(link, fault, low, reason, fix)
+        elif fault == "triangle":
             reason = (
                 f"its principal moments {moments} break the triangle inequality by {short:.3g} kg m^2: "
                 "the largest may not exceed the sum of the other two."
             )
             fix = f"Compute the inertia from the shape, or raise the two smaller moments by {short / 2:.3g} each."
-            yield about(link, "triangle", short, reason, fix)
+            yield about(link, fault, short, reason, fix)
+
+
+def _fault(patient: Patient, link: LinkRecord) -> Literal["inertia", "triangle"] | None:
+    """What is wrong with the moments of a sound link, if anything."""
+    low, mid, high = patient.moments[link.name]
+    tolerance = max(ROUNDING * max(abs(low), abs(high)), patient.noise(link.mass, link.com))
+    if low < -tolerance:
+        return "inertia"
+    return "triangle" if high - mid - low > tolerance else None
 
 
 def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
     """Moving bodies, everything fixed to them included, that no distribution of mass can make.
 
+    A body of one link that was named for its moments is not named again.
     The 4x4 pseudo-inertia is positive semidefinite when the Euler tensor J_c = tr(I_c)/2 - I_c is (4.3.6).
     """
+    parts = Counter(patient.body[link.name] for link in patient.moving())
+    said = {patient.body[link.name] for link in patient.sound() if _fault(patient, link)}
     bodies = zip(patient.model.joints, patient.model.inertias, patient.body_moments, strict=True)
-    for joint, inertia, (low, mid, high) in bodies:
+    for number, (joint, inertia, (low, mid, high)) in enumerate(bodies):
+        if not inertia.mass > 0.0 or (parts[number] == 1 and number in said):
+            continue
         least, largest = 0.5 * (low + mid - high), 0.5 * (mid + high - low)  # of J_c
-        tolerance = max(ROUNDING * largest, POINT * inertia.mass * patient.scale * patient.scale)
-        if inertia.mass > 0.0 and least < -tolerance:
+        if least < -max(ROUNDING * largest, patient.noise(inertia.mass, inertia.com())):
             reason = (
                 f"the body that joint '{joint.name}' moves (with what is fixed to it) has a second moment of mass of "
                 f"{least:.3g} kg m^2; no positive mass has that, and forward dynamics can blow up."
@@ -80,12 +112,15 @@ def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
 def center_of_mass(patient: Patient) -> Iterator[Finding]:
     """Centres of mass far outside the link."""
     for link in patient.sound():
-        distance, size = length(link.com), max(patient.sizes[link.name], patient.scale)
-        if distance > _FAR * size:
-            reason = (
-                f"its centre of mass is {distance:.4g} m from the link origin, while the robot's links reach "
-                f"{size:.3g} m."
-            )
+        distance, size = length(link.com), patient.scale
+        reason = f"its centre of mass is {distance:.4g} m from the link origin"
+        if size > 0.0:
+            far, reason = distance > _FAR * size, f"{reason}, while the robot's links reach {size:.3g} m."
+        else:
+            radius = _gyration_radius(patient, link)
+            far = distance > max(_REMOTE, _GROSS * radius)
+            reason = f"{reason}, with a radius of gyration of {radius:.3g} m."
+        if far:
             fix = "Check its units (millimetres?) and that it is given in link coordinates."
             yield about(link, "com", distance, reason, fix)
 
@@ -93,19 +128,27 @@ def center_of_mass(patient: Patient) -> Iterator[Finding]:
 def units(patient: Patient) -> Iterator[Finding]:
     """Radii of gyration that do not fit the size of the link: usually inertia in wrong units."""
     for link in patient.sound():
-        largest = patient.moments[link.name][2]
-        if not largest > patient.noise(link):
+        largest, distance = patient.moments[link.name][2], length(link.com)
+        if not largest > patient.noise(link.mass, link.com):
             continue
-        radius = math.sqrt(largest / link.mass)
-        own, size = patient.sizes[link.name], max(patient.sizes[link.name], patient.scale)
+        radius = _gyration_radius(patient, link)
+        own, size = patient.sizes[link.name], patient.scale
         data = f"mass {link.mass:g} kg and inertia {largest:.3g} kg m^2"
         reason = f"{data} mean a radius of gyration of {radius:.3g} m, while "
-        if radius > _WIDE * size:
-            reason += f"the robot's links reach {size:.3g} m."
+        if (radius > _WIDE * size) if size > 0.0 else (distance > 0.0 and radius > max(_REMOTE, _GROSS * distance)):
+            reach = (
+                f"the robot's links reach {size:.3g} m" if size > 0.0 else f"its centre of mass is at {distance:.3g} m"
+            )
+            reason += f"{reach}."
             yield about(link, "units", radius, reason, "Check the units of the inertia: kg m^2, not kg mm^2 or g cm^2.")
         elif own > 0.0 and radius < _NARROW * own:
             reason += f"the link reaches {own:.3g} m."
             yield about(link, "units", radius, reason, "Check the units of the inertia (kg m^2) and of the mass (kg).")
+
+
+def _gyration_radius(patient: Patient, link: LinkRecord) -> float:
+    """The largest radius of gyration of a sound link."""
+    return math.sqrt(max(patient.moments[link.name][2], 0.0) / link.mass)
 
 
 def no_inertial(patient: Patient) -> Iterator[Finding]:

@@ -7,13 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from recursa.dynamics.configuration import random_state
-from recursa.dynamics.hinges import singular_hinges
-from recursa.dynamics.mass_properties import KINETIC_ENERGY
+from recursa.doctor.hinges import Singular, singular_joints
 from recursa.model.description import JointRecord, LinkRecord
-from recursa.model.model import WORLD, Model
-from recursa.spatial.vec3 import SymMat3
-from recursa.sweeps import run
+from recursa.model.model import WORLD, WORLD_LINK, Model
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 ROUNDING = 1e-9
 """Relative: equality in the inequalities of an inertia is valid to this."""
@@ -32,22 +29,31 @@ class Patient:
         self.body = {link.name: link.body for link in model.links}
         self.moments = dict(zip(self.links, principal([link.inertia for link in self.links.values()]), strict=True))
         self.body_moments = principal([inertia.moment_about_com() for inertia in model.inertias])
-        self.singular = self._singular() if _is_finite(model) else []
+        self.singular = self._without_hinge_inertia() if _is_finite(model) else []
         self.sizes = _link_sizes(self.links, self.joints)
-        self.scale = max(self.sizes.values(), default=0.0) or 0.1
+        self.scale = max(self.sizes.values(), default=0.0)  # 0 where neither joints nor shapes tell a size
 
-    def _singular(self) -> list[tuple[int, int, float]]:
-        """Joints without hinge inertia; a body that has mass and moments of its own needs no closer look."""
-        solid = [
-            inertia.mass > 0.0 and low > ROUNDING * high
-            for inertia, (low, _, high) in zip(self.model.inertias, self.body_moments, strict=True)
-        ]
-        return [] if all(solid) else _singular(self.model)
+    def _without_hinge_inertia(self) -> list[Singular]:
+        """Joints that have nothing to move; bodies that all have mass and moments of their own need no closer look."""
+        solid = (
+            inertia.mass > 0.0 and low > ROUNDING * high and min(joint.armature) >= 0.0
+            for joint, inertia, (low, _, high) in zip(
+                self.model.joints, self.model.inertias, self.body_moments, strict=True
+            )
+        )
+        return [] if all(solid) else singular_joints(self.model)
 
-    def noise(self, link: LinkRecord) -> float:
+    def has_negative_data(self) -> bool:
+        """Whether any mass, moment of inertia or armature is negative: then a hinge inertia can be, too."""
+        masses = (inertia.mass for inertia in self.model.inertias)
+        moments = (low + ROUNDING * abs(high) for low, _, high in self.body_moments)  # but for rounding
+        armatures = (x for joint in self.model.joints for x in joint.armature)
+        return any(x < 0.0 for x in (*masses, *moments, *armatures))
+
+    def noise(self, mass: float, com: Vec3) -> float:
         """Moments of inertia up to this are zero: those of a point mass, after somebody's rounding."""
-        size = max(self.sizes[link.name], self.scale)
-        return POINT * link.mass * size * size
+        size = max(self.scale, length(com))
+        return POINT * mass * size * size
 
     def moving(self) -> Iterator[LinkRecord]:
         """Links with mass data that the robot moves."""
@@ -56,6 +62,16 @@ class Patient:
     def sound(self) -> Iterator[LinkRecord]:
         """Those with finite numbers and positive mass."""
         return (link for link in self.moving() if link.mass > 0.0 and finite_link(link))
+
+
+def floats_the_world(model: Model) -> bool:
+    """Whether the free base is a root link called "world", without inertia, whose children all move against it."""
+    root = model.links[0].name
+    if not model.floating or root != WORLD_LINK:
+        return False
+    below = [joint for joint in model.description.joints if joint.parent == root]
+    empty = all(not link.inertial for link in model.description.links if link.name == root)
+    return empty and bool(below) and all(joint.kind != "fixed" for joint in below)
 
 
 def _is_finite(model: Model) -> bool:
@@ -87,22 +103,6 @@ def non_finite_data(joint: JointRecord) -> Iterator[str]:
     bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
     if any(math.isnan(x) for x in bounds):
         yield "limit"
-
-
-def _singular(model: Model) -> list[tuple[int, int, float]]:
-    """Joints without hinge inertia at a configuration that is not special: (joint, freedom, D)."""
-    q, _ = random_state(model, 0)
-    if model.mimic == "free":
-        return singular_hinges(model, q.tolist())
-    found = []  # tied joints share a freedom: judge the diagonal of the mass matrix, twice the energy at unit speed
-    for number, joint in enumerate(model.joints):
-        for freedom in range(joint.kind.nv if joint.independent else 0):
-            v = [0.0] * model.nv
-            v[joint.v_start + freedom] = 1.0
-            inertia = 2.0 * float(run(KINETIC_ENERGY, model, {"q": q.tolist(), "v": v}).robot["T"])
-            if not inertia > 0.0:
-                found.append((number, freedom, inertia))
-    return found
 
 
 def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -> dict[str, float]:

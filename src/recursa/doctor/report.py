@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
+from recursa.errors import ModelWarning
 from recursa.model.description import JointRecord, LinkRecord
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One doubtful datum."""
+    """One doubtful datum, of the link or joint (``kind``) called ``name``."""
 
     severity: Literal["error", "warning"]
     code: str
-    subject: str
+    kind: Literal["link", "joint"]
+    name: str
     value: float | None
     reason: str
     fix: str
     line: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as messages say it: ``link 'arm'``."""
+        return f"{self.kind} '{self.name}'"
 
     def __str__(self) -> str:
         where = f" (line {self.line})" if self.line is not None else ""
@@ -50,7 +58,19 @@ class Report(Sequence[Finding]):
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Plain data, for JSON."""
-        return [asdict(finding) for finding in self.findings]
+        return [{**asdict(finding), "subject": finding.subject} for finding in self.findings]
+
+    def about(self, kind: str, name: str) -> Report:
+        """The findings about one link or joint."""
+        return Report(self.robot, [f for f in self.findings if (f.kind, f.name) == (kind, name)])
+
+    def warn(self, stacklevel: int) -> None:
+        """One :class:`~recursa.ModelWarning` that names the worst finding, if there is any."""
+        if self.findings:
+            worst = (self.errors or self.findings)[0]
+            more = f" and {len(self) - 1} more" if len(self) > 1 else ""
+            text = f"robot '{self.robot}': {worst}{more}. robot.doctor() tells everything"
+            warnings.warn(text, ModelWarning, stacklevel=stacklevel + 1)
 
     def __str__(self) -> str:
         if not self.findings:
@@ -66,5 +86,6 @@ def about(
     record: LinkRecord | JointRecord, code: str, value: float | None, reason: str, fix: str, *, error: bool = False
 ) -> Finding:
     """A finding about a link or a joint."""
-    kind = "link" if isinstance(record, LinkRecord) else "joint"
-    return Finding("error" if error else "warning", code, f"{kind} '{record.name}'", value, reason, fix, record.line)
+    kind: Literal["link", "joint"] = "link" if isinstance(record, LinkRecord) else "joint"
+    severity: Literal["error", "warning"] = "error" if error else "warning"
+    return Finding(severity, code, kind, record.name, value, reason, fix, record.line)

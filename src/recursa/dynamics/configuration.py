@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from recursa.errors import StateError
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
@@ -19,7 +20,10 @@ def neutral(model: Model) -> Array:
 
 def random_state(model: Model, seed: int | np.random.Generator | None) -> tuple[Array, Array]:
     """q within the limits, v standard normal."""
-    rng = np.random.default_rng(seed)
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise StateError(f"a seed is a whole number of at least 0, a generator or None, not {seed!r}") from None
     q = [x for joint in model.joints if joint.independent for x in joint.kind.random(rng, joint.limits)]
     return np.array(q, dtype=float), rng.normal(size=model.nv)
 

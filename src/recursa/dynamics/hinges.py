@@ -6,6 +6,7 @@ pivots of D. A pivot of zero means that the bodies outward have no inertia along
 
 from __future__ import annotations
 
+from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -13,13 +14,8 @@ from recursa.spatial.scalars import Scalar, where
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, run, tip_to_base
 
-_RELATIVE_ZERO = 1e-12
-
-
-def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
-    """Composite inertia of everything outward, and its share at the parent."""
-    total = children + inertia
-    return total, step.inertia(total)
+RELATIVE_ZERO = 1e-12
+"""Of what a pivot of D could be: a smaller one is zero."""
 
 
 def articulated(
@@ -59,7 +55,7 @@ HINGES = Plan(
     (
         base_to_tip(RELATIVE),
         tip_to_base(
-            Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*        (29)"),
+            COMPOSITE,
             Step(hinge_scale, ("joint", "R"), ("scale",), "scale = |w|^2 tr(I) + |v|^2 m + A, from R"),
             Step(
                 articulated,
@@ -78,6 +74,6 @@ def singular_hinges(model: Model, q: list[float]) -> list[tuple[int, int, float]
     found = []
     for number, (pivots, scales) in enumerate(zip(values["pivots"], values["scale"], strict=True)):
         for freedom, (pivot, scale) in enumerate(zip(pivots, scales, strict=True)):
-            if not pivot > _RELATIVE_ZERO * abs(scale):
+            if not pivot > RELATIVE_ZERO * abs(scale):
                 found.append((number, freedom, float(pivot)))
     return found

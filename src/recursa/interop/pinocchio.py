@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recursa.errors import ModelError, unknown_name
+from recursa.errors import ModelError, ShapeError, unknown_name
 from recursa.model.joints import JointKind
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
@@ -43,7 +43,10 @@ def swap_halves(vectors: ArrayLike, axis: int = -1) -> Array:
     >>> swap_halves([1, 2, 3, 4, 5, 6]).tolist()
     [4, 5, 6, 1, 2, 3]
     """
-    return np.roll(np.asarray(vectors), 3, axis=axis)
+    array = np.asarray(vectors)
+    if not -array.ndim <= axis < array.ndim or array.shape[axis] != 6:
+        raise ShapeError(f"six-vectors have 6 entries along axis {axis}, not shape {array.shape}")
+    return np.roll(array, 3, axis=axis)
 
 
 def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
@@ -58,7 +61,7 @@ def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
 
 def configuration_from(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     """A Pinocchio configuration (..., model.nq) as ours (..., nq). Angles come back in (-pi, pi]."""
-    theirs = np.asarray(q, dtype=float)
+    theirs = _theirs("q", q, pin_model.nq)
     ours = np.empty((*theirs.shape[:-1], robot.nq))
     for joint, there in _pairs(robot, pin_model):
         part = theirs[..., there.idx_q : there.idx_q + there.nq]
@@ -74,7 +77,18 @@ def velocity(robot: Robot, pin_model: Any, v: ArrayLike) -> Array:
 
 def velocity_from(robot: Robot, pin_model: Any, v: ArrayLike) -> Array:
     """Speeds, accelerations or generalised forces in our order from Pinocchio's."""
-    return np.asarray(v)[..., np.argsort(velocity_order(robot, pin_model))]
+    return _theirs("v", v, pin_model.nv)[..., np.argsort(velocity_order(robot, pin_model))]
+
+
+def _theirs(name: str, values: ArrayLike, count: int) -> Array:
+    """Pinocchio's vectors, checked."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} must be an array of numbers of shape (..., {count}), not {values!r}") from None
+    if array.ndim == 0 or array.shape[-1] != count:
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {count}): the Pinocchio model has {count}")
+    return array
 
 
 def velocity_order(robot: Robot, pin_model: Any) -> NDArray[np.intp]:

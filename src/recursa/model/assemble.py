@@ -10,6 +10,7 @@ from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.joints import KINDS, Hinge
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
+from recursa.model.values import finite, floats
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -56,12 +57,7 @@ def assemble(
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(g) for g in gravity)
-    except (TypeError, ValueError):
-        raise ModelError(f"gravity must be three numbers in m/s^2, world axes, not {gravity!r}") from None
-    if not all(math.isfinite(g) for g in (x, y, z)):
-        raise ModelError(f"gravity must be finite, not {gravity!r}")
+    x, y, z = (finite(g, "gravity") for g in floats(gravity, 3, "gravity"))
     return x, y, z
 
 
@@ -111,7 +107,8 @@ class _Tree:
             children[joint.parent].append(joint)
         roots = [link for name, link in links.items() if name not in parent_joint]
         if not roots:
-            raise fail("every link is the child of some joint: the joints form a cycle, there is no root", None)
+            closing = _closing_joint(next(iter(links)), parent_joint, description)
+            raise fail("every link is the child of some joint: the joints form a cycle, there is no root", closing)
         if len(roots) > 1:
             listed = shortened([f"'{r.name}'" for r in roots])
             raise fail(
@@ -120,10 +117,10 @@ class _Tree:
                 roots[1],
             )
         tree = _Tree(description, links, children, roots[0])
-        tree._require_connected(fail)
+        tree._require_connected(parent_joint, fail)
         return tree
 
-    def _require_connected(self, fail: _Failure) -> None:
+    def _require_connected(self, parent_joint: dict[str, JointRecord], fail: _Failure) -> None:
         reached, pending = {self.root.name}, [self.root.name]
         while pending:
             for joint in self.children[pending.pop()]:
@@ -132,10 +129,22 @@ class _Tree:
         lost = [name for name in self.links if name not in reached]
         if lost:
             listed = shortened([f"'{name}'" for name in lost])
-            raise fail(f"links {listed} form a cycle that is not connected to the root '{self.root.name}'", None)
+            closing = _closing_joint(lost[0], parent_joint, self.description)
+            raise fail(f"links {listed} form a cycle that is not connected to the root '{self.root.name}'", closing)
 
     def below(self, link: str) -> list[JointRecord]:
         return self.children[link]
+
+
+def _closing_joint(link: str, parent_joint: dict[str, JointRecord], description: Description) -> JointRecord:
+    """The joint declared last on the cycle that one meets on the way inward from a link."""
+    seen: dict[str, int] = {}
+    path: list[JointRecord] = []
+    while link not in seen:
+        seen[link] = len(path)
+        path.append(parent_joint[link])
+        link = path[-1].parent
+    return max(path[seen[link] :], key=description.joints.index)
 
 
 @dataclass
@@ -144,9 +153,12 @@ class _Failure:
 
     description: Description
 
-    def __call__(self, message: str, record: LinkRecord | JointRecord | None) -> ModelError:
-        line = record.line if record is not None else None
-        return ModelError(message, line=line, source=self.description.source)
+    def __call__(self, message: str, record: LinkRecord | JointRecord) -> ModelError:
+        return ModelError(message, line=record.line, source=self.description.source)
+
+    def of_joint(self, message: str, name: str) -> ModelError:
+        """The same for the joint of that name."""
+        return self(message, next(joint for joint in self.description.joints if joint.name == name))
 
 
 # ---- bodies --------------------------------------------------------------------------------------------------------
@@ -171,10 +183,10 @@ class _Assembly:
             self._lay(root, WORLD, IDENTITY_TRANSFORM)
             return
         if any(joint.name == FREE_BASE_JOINT for joint in self.tree.description.joints):
-            raise ModelError(
+            raise _Failure(self.tree.description).of_joint(
                 f"floating=True adds a free joint called '{FREE_BASE_JOINT}', but the robot has a joint of that name. "
                 "Rename it",
-                source=self.tree.description.source,
+                FREE_BASE_JOINT,
             )
         base = JointRecord(FREE_BASE_JOINT, "free", "", root.name)
         self._lay(root, self._new_body(base, WORLD, IDENTITY_TRANSFORM), IDENTITY_TRANSFORM)
@@ -230,7 +242,8 @@ class _Assembly:
         if self.mimic == "free" or not any(joint.mimic for joint in self.joints):
             return tuple(self.joints)
         numbers = {joint.name: number for number, joint in enumerate(self.joints)}
-        return tuple(_tied(joint, self.joints, numbers, self.tree.description.source) for joint in self.joints)
+        fail = _Failure(self.tree.description)
+        return tuple(_tied(joint, self.joints, numbers, fail) for joint in self.joints)
 
 
 def _hinge(record: JointRecord) -> Hinge:
@@ -249,7 +262,7 @@ def unit_axis(axis: Vec3) -> Vec3:
     return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
 
 
-def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], source: str | None) -> Joint:
+def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], fail: _Failure) -> Joint:
     """The joint with its chain of ties followed to an independent joint."""
     if joint.mimic is None:
         return joint
@@ -259,22 +272,22 @@ def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], source
     while mimic is not None:
         if mimic.joint not in by_name:
             hint = did_you_mean(mimic.joint, by_name)
-            raise ModelError(
+            raise fail.of_joint(
                 f"joint '{seen[-1]}' mimics '{mimic.joint}', which is not a moving joint of the robot. {hint}",
-                source=source,
+                seen[-1],
             )
         if mimic.joint in seen:
-            raise ModelError(f"joint '{joint.name}' mimics itself, through {' -> '.join(seen)}", source=source)
+            raise fail.of_joint(f"joint '{joint.name}' mimics itself, through {' -> '.join(seen)}", joint.name)
         offset = offset + multiplier * mimic.offset
         multiplier = multiplier * mimic.multiplier
         seen.append(mimic.joint)
         mimic = joints[by_name[mimic.joint]].mimic
     origin = joints[by_name[seen[-1]]]
     if joint.kind.nv != 1 or origin.kind.nv != 1:
-        raise ModelError(
+        raise fail.of_joint(
             f"joint '{joint.name}' ({joint.kind}) mimics '{origin.name}' ({origin.kind}): only joints with one "
             "freedom can be tied",
-            source=source,
+            joint.name,
         )
     tie = Tie(by_name[origin.name], multiplier, offset)
     return replace(joint, q_start=origin.q_start, v_start=origin.v_start, tie=tie)

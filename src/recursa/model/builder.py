@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.model.description import JOINT_TYPES, Description, JointRecord, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, Description, JointRecord, LinkRecord, Mimic
 from recursa.model.joints import KINDS
-from recursa.model.values import finite, floats, limits_of, per_freedom, placement, symmetric
+from recursa.model.model import WORLD_LINK
+from recursa.model.values import finite, floats, limits_of, name_of, per_freedom, placement, symmetric
 from recursa.model.variations import frame_records
 from recursa.spatial.vec3 import Vec3
-
-WORLD_LINK = "world"
 
 
 class DescriptionBuilder:
     """Collects links, joints and frames; the link "world" exists already."""
 
     def __init__(self, name: str, *, provenance: str = "") -> None:
-        self._name = str(name)
+        self._name = name_of(name, "the name of a robot")
         self._provenance = provenance
         self._links: dict[str, LinkRecord] = {WORLD_LINK: LinkRecord(WORLD_LINK)}
         self._joints: dict[str, JointRecord] = {}
@@ -31,7 +30,7 @@ class DescriptionBuilder:
 
         ``inertia`` is 3x3, or (xx, yy, zz), or (xx, yy, zz, xy, xz, yz) as matrix entries.
         """
-        where = f"link '{name}'"
+        where = f"link '{name_of(name, 'the name of a link')}'"
         record = LinkRecord(
             name,
             mass=floats(mass, 1, f"{where}: mass")[0],
@@ -62,10 +61,11 @@ class DescriptionBuilder:
     ) -> Self:
         """Add a joint of any kind between two links, placed at ``xyz``, ``rpy`` in the parent link.
 
-        ``pitch`` (metres per radian) belongs to helical joints. ``mimic`` is a joint name, or (name, multiplier,
-        offset), or a mapping with the keys joint, multiplier, offset.
+        ``limits`` belong to revolute, prismatic and helical joints, ``effort`` and ``velocity`` to these and to
+        continuous ones, ``pitch`` (metres per radian) to helical ones. ``mimic`` is a joint name, or (name,
+        multiplier, offset), or a mapping with the keys joint, multiplier, offset.
         """
-        where = f"joint '{name}'"
+        where = f"joint '{name_of(name, 'the name of a joint')}'"
         if kind not in JOINT_TYPES:
             raise ModelError(f"{where}: unknown kind {kind!r}. {did_you_mean(str(kind), JOINT_TYPES)}")
         if name in self._joints:
@@ -73,12 +73,15 @@ class DescriptionBuilder:
         if (pitch is not None) != (kind == "helical"):
             need = "needs a pitch in metres per radian" if kind == "helical" else "has no pitch; only helical joints do"
             raise ModelError(f"{where}: a {kind} joint {need}")
+        _require_kind(where, "limits", limits, kind, LIMITED)
+        _require_kind(where, "effort", effort, kind, DRIVEN)
+        _require_kind(where, "velocity", velocity, kind, DRIVEN)
         nv = KINDS[kind].nv if kind in KINDS else 0
         self._joints[name] = JointRecord(
             name,
             kind,  # type: ignore[arg-type]
-            parent,
-            child,
+            name_of(parent, f"{where}: parent"),
+            name_of(child, f"{where}: child"),
             placement=placement(xyz, rpy, where),
             axis=Vec3(*floats(axis, 3, f"{where}: axis")),
             pitch=0.0 if pitch is None else finite(pitch, f"{where}: pitch"),
@@ -96,7 +99,8 @@ class DescriptionBuilder:
         self, name: str, *, parent: str, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> Self:
         """Add a named frame fixed in a link; it counts as a link name."""
-        record, joint = frame_records(name, parent, xyz, rpy, self._joints)
+        owner = name_of(parent, f"frame '{name}': parent")
+        record, joint = frame_records(name, owner, xyz, rpy, self._joints)
         self._add_link(record)
         self._joints[joint.name] = joint
         return self
@@ -115,17 +119,23 @@ class DescriptionBuilder:
         return self
 
 
+def _require_kind(where: str, what: str, value: Any, kind: str, kinds: Sequence[str]) -> None:
+    """Refuse data that a joint of this kind cannot have."""
+    if value is not None and kind not in kinds:
+        raise ModelError(f"{where}: a {kind} joint has no {what}; {', '.join(kinds)} joints do")
+
+
 def _mimic(value: Any, where: str) -> Mimic | None:
     if value is None or isinstance(value, Mimic):
         return value
     if isinstance(value, str):
-        return Mimic(value)
+        return Mimic(name_of(value, f"{where}: mimic"))
     try:
         mimic = Mimic(**value) if isinstance(value, Mapping) else Mimic(*value)
     except TypeError:
         raise ModelError(f"{where}: mimic must be a joint name or (joint, multiplier, offset), not {value!r}") from None
     return Mimic(
-        str(mimic.joint),
+        name_of(mimic.joint, f"{where}: mimic"),
         finite(mimic.multiplier, f"{where}: mimic multiplier"),
         finite(mimic.offset, f"{where}: mimic offset"),
     )

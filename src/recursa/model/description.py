@@ -16,6 +16,12 @@ from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free", "fixed"]
 JOINT_TYPES: tuple[str, ...] = get_args(JointType)
 
+LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
+"""Kinds whose coordinate can have limits."""
+
+DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
+"""Kinds that can have a largest effort and speed: those with one freedom."""
+
 
 @dataclass(frozen=True)
 class Mimic:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.values import finite, floats, limits_of, per_freedom, symmetric
+from recursa.model.values import finite, floats, limits_of, name_of, per_freedom, symmetric
 from recursa.spatial.transform import IDENTITY_TRANSFORM, dh_transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 
@@ -53,6 +53,8 @@ def describe_dh(
             f"convention must be 'standard' (Rz Tz Tx Rx, distal frames) or 'modified' (Rx Tx Rz Tz, proximal frames), "
             f"not {convention!r}. {did_you_mean(str(convention), CONVENTIONS)}"
         )
+    if isinstance(table, DHLink) or not isinstance(table, Iterable):
+        raise ModelError(f"the Denavit-Hartenberg table must be a list of DHLink rows, not {type(table).__name__}")
     rows = list(table)
     if not rows:
         raise ModelError("the Denavit-Hartenberg table has no rows")
@@ -61,7 +63,7 @@ def describe_dh(
         link, joint = _row(number, row, convention)
         links.append(link)
         joints.append(joint)
-    return Description(name, tuple(links), tuple(joints), provenance=provenance)
+    return Description(name_of(name, "the name of a robot"), tuple(links), tuple(joints), provenance=provenance)
 
 
 def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, JointRecord]:

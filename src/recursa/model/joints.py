@@ -35,6 +35,7 @@ class JointKind:
     nv: ClassVar[int] = 1
     angular: ClassVar[tuple[bool, ...]] = (True,)  # per freedom: rotation (rad) or translation (m)
     quaternion: ClassVar[int | None] = None  # where in q the quaternion starts
+    spread: ClassVar[float] = math.pi  # random coordinates go this far either way where no limit tells
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         """Pose of the moving frame in the joint's fixed frame."""
@@ -66,9 +67,9 @@ class JointKind:
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         """Coordinates within the limits, or anywhere sensible."""
-        low, high = sorted(limits) if limits is not None else (-math.pi, math.pi)
+        low, high = sorted(limits or (-math.inf, math.inf))
         if not math.isfinite(high - low):
-            low, high = -math.pi, math.pi
+            low, high = _sensible(low, high, self.spread)
         return (float(rng.uniform(low, high)),)
 
     def __repr__(self) -> str:
@@ -99,6 +100,7 @@ class Prismatic(JointKind):
 
     name = "prismatic"
     angular = (False,)
+    spread = 1.0
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         return Transform(IDENTITY, hinge.axis * q[0])
@@ -108,9 +110,6 @@ class Prismatic(JointKind):
 
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         return Motion(ZERO, hinge.axis * v[0])
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        return super().random(rng, limits if limits is not None else (-1.0, 1.0))
 
 
 class Helical(JointKind):
@@ -248,6 +247,13 @@ class Free(JointKind):
 
 
 _NO_HINGE = Hinge(ZERO)
+
+
+def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:
+    """A range on the right side of the finite limit, or about zero where there is none."""
+    if math.isfinite(low) == math.isfinite(high):
+        return -spread, spread
+    return (low, low + 2.0 * spread) if math.isfinite(low) else (high - 2.0 * spread, high)
 
 
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:

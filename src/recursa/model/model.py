@@ -18,6 +18,9 @@ from recursa.spatial.vectors6 import Force, Motion
 WORLD = -1
 """Index of the world where a body index is expected."""
 
+WORLD_LINK = "world"
+"""A root link of this name without inertia is the world."""
+
 MimicMode = Literal["free", "tie"]
 
 

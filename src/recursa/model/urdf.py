@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.model.description import Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.xml import Element, clipped, parse
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
@@ -30,11 +30,8 @@ URDF_TYPES: dict[str, JointType] = {
     "spherical": "spherical",
     "helical": "helical",
 }
-LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
-"""Kinds whose coordinate can have limits."""
-
-UNLIMITED = (-sys.float_info.max, sys.float_info.max)
-"""The limits of a joint that has none; every reader of the format can read these numbers."""
+LARGEST = sys.float_info.max
+"""Stands for infinity in limits: every reader of the format can read this number."""
 
 _OTHER_FORMATS = {
     "sdf": "SDF is not supported; convert it to URDF",
@@ -214,17 +211,22 @@ _Limits = tuple[tuple[float, float] | None, float | None, float | None]
 
 
 def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
-    """((lower, upper), effort, velocity); the whole range of floats is no limit, and 0 an unknown strength.
+    """((lower, upper), effort, velocity); the largest float is infinity, and 0 an unknown strength.
 
     The format demands effort and velocity, so files write 0 where nobody knows them.
     """
-    if limit is None or (kind not in LIMITED and kind != "continuous"):
+    if limit is None or kind not in DRIVEN:
         return None, None, None
-    effort, velocity = _number(limit, "effort", owner, 0.0) or None, _number(limit, "velocity", owner, 0.0) or None
+    effort, velocity = _bound(limit, "effort", owner) or None, _bound(limit, "velocity", owner) or None
     if kind == "continuous":
         return None, effort, velocity
-    span = _number(limit, "lower", owner, 0.0), _number(limit, "upper", owner, 0.0)
-    return (None if span[0] <= UNLIMITED[0] and span[1] >= UNLIMITED[1] else span), effort, velocity
+    span = _bound(limit, "lower", owner), _bound(limit, "upper", owner)
+    return (None if span == (-math.inf, math.inf) else span), effort, velocity
+
+
+def _bound(limit: Element, attribute: str, owner: str) -> float:
+    value = _number(limit, attribute, owner, 0.0)
+    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
 
 
 def _mimic(element: Element | None, owner: str) -> Mimic | None:

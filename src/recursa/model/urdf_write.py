@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from recursa.errors import ModelError
-from recursa.model.description import Description, JointRecord, JointType, LinkRecord
-from recursa.model.urdf import LIMITED, UNLIMITED, URDF_TYPES
+from recursa.model.description import LIMITED, Description, JointRecord, JointType, LinkRecord
+from recursa.model.urdf import LARGEST, URDF_TYPES
+from recursa.model.values import unused
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO
@@ -23,7 +25,8 @@ def write_urdf(description: Description) -> str:
 
     Rotations come back to 1e-15, all else exactly. Joint types, attributes and multiple values that are Recursa's
     additions to the format are written as ``read_urdf`` understands them. Geometry is not kept. Named frames become
-    links without inertia. A revolute joint without limits is written as ``continuous``, which is the same thing. A link
+    links without inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an
+    infinite limit as the largest float, which reads back as infinite. A link
     frame at the far end of its joint (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a
     fixed joint from there.
 
@@ -43,8 +46,10 @@ def write_urdf(description: Description) -> str:
         if joint.after == IDENTITY_TRANSFORM:
             content += _joint(joint, joint.child)
             continue
-        middle = _unused(f"{joint.child}_joint_frame", taken_links)
-        weld = JointRecord(_unused(f"{joint.name}_weld", taken_joints), "fixed", middle, joint.child, joint.after)
+        middle = unused(f"{joint.child}_joint_frame", taken_links)
+        weld = JointRecord(unused(f"{joint.name}_weld", taken_joints), "fixed", middle, joint.child, joint.after)
+        taken_links.add(middle)
+        taken_joints.add(weld.name)
         content += [*_element("link", {"name": middle}, []), *_joint(joint, middle), *_joint(weld, weld.child)]
     robot = _element("robot", {"name": description.name}, content)
     return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *robot, ""])
@@ -85,11 +90,15 @@ def _axis(joint: JointRecord) -> list[str]:
 
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:
     """All four attributes, as other readers insist: 0 for an unknown strength, the largest numbers for no limit."""
-    strength = {"effort": _numbers(joint.effort or 0.0), "velocity": _numbers(joint.velocity or 0.0)}
+    strength = {"effort": _bound(joint.effort or 0.0), "velocity": _bound(joint.velocity or 0.0)}
     if kind in LIMITED:
-        lower, upper = joint.limits or UNLIMITED
-        return [_tag("limit", {"lower": _numbers(lower), "upper": _numbers(upper)} | strength)]
+        lower, upper = joint.limits or (-math.inf, math.inf)
+        return [_tag("limit", {"lower": _bound(lower), "upper": _bound(upper)} | strength)]
     return [_tag("limit", strength)] if kind == "continuous" and (joint.effort or joint.velocity) else []
+
+
+def _bound(value: float) -> str:
+    return _numbers(math.copysign(LARGEST, value) if math.isinf(value) else value)
 
 
 def _dynamics(joint: JointRecord) -> list[str]:
@@ -143,14 +152,6 @@ def _escaped(text: str) -> str:
                 f"the name {text!r} contains {character!r}, which XML cannot hold; rename the link or joint"
             )
     return text.translate(_ESCAPES)
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """The name, with underscores appended until it is new; it counts as taken from now on."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _xml_can_hold(code: int) -> bool:

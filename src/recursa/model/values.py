@@ -1,9 +1,10 @@
-"""Numbers that users hand in, turned into plain floats, with errors that name them."""
+"""Numbers and names that users hand in, made plain, with errors that name them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, count
 from numbers import Real
 from typing import Any
 
@@ -11,16 +12,45 @@ from recursa.errors import ModelError
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3
 
+_TEXT = (str, bytes, bytearray)
 
-def floats(value: Any, count: int, what: str) -> tuple[float, ...]:
-    """``count`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
-    alone = count == 1 and not isinstance(value, Sequence) and not getattr(value, "shape", ())
+
+def name_of(value: Any, what: str) -> str:
+    """A name: text that is not empty and can be printed on one line."""
+    if not isinstance(value, str):
+        raise ModelError(f"{what} must be a name, not {value!r}")
+    if not value.strip():
+        raise ModelError(f"{what} must be a name; it is empty")
+    if any(_is_control(ord(character)) for character in value):
+        raise ModelError(f"{what} must be a name without control characters, not {value!r}")
+    return str(value)
+
+
+def _is_control(code: int) -> bool:
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
+
+
+def unused(base: str, taken: Collection[str]) -> str:
+    """``base``, or ``base2``, ``base3``, ...: the first that is not taken.
+
+    >>> unused("arm", {"arm", "arm2"})
+    'arm3'
+    """
+    candidates = chain([base], (f"{base}{number}" for number in count(2)))
+    return next(name for name in candidates if name not in taken)
+
+
+def floats(value: Any, size: int, what: str) -> tuple[float, ...]:
+    """``size`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
+    alone = size == 1 and not isinstance(value, Sequence) and not getattr(value, "shape", ())
     try:
-        items = [float(x) for x in ([value] if alone or isinstance(value, str) else value)]  # "123" is not (1, 2, 3)
+        items = [float(x) for x in ([value] if alone or isinstance(value, _TEXT) else value)]  # "123" is not (1, 2, 3)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be {_numbers(count)}, not {value!r}") from None
-    if len(items) != count:
-        raise ModelError(f"{what} must be {_numbers(count)}, not {len(items)}: {value!r}")
+        raise ModelError(f"{what} must be {_numbers(size)}, not {value!r}") from None
+    except OverflowError:
+        raise _too_large(what) from None
+    if len(items) != size:
+        raise ModelError(f"{what} must be {_numbers(size)}, not {len(items)}: {value!r}")
     return tuple(items)
 
 
@@ -35,7 +65,7 @@ def finite(value: Any, what: str) -> float:
 def per_freedom(value: Any, nv: int, what: str) -> tuple[float, ...]:
     """One number for all freedoms of a joint, or one for each."""
     if nv != 1 and isinstance(value, Real):
-        return (float(value),) * nv
+        return floats(value, 1, what) * nv
     return floats(value, nv, what) if nv else ()
 
 
@@ -53,6 +83,8 @@ def symmetric(value: Any, what: str) -> SymMat3:
         items = [[float(x) for x in row] if hasattr(row, "__len__") else float(row) for row in value]
     except (TypeError, ValueError):
         items = []
+    except OverflowError:
+        raise _too_large(what) from None
     flat = [x for x in items if isinstance(x, float)]
     if len(flat) == len(items) == 3:
         return SymMat3.diagonal(*flat)
@@ -75,5 +107,9 @@ def placement(xyz: Any, rpy: Any, where: str) -> Transform:
     return Transform.from_xyz_rpy(position, angles)
 
 
-def _numbers(count: int) -> str:
-    return "a number" if count == 1 else f"{count} numbers"
+def _too_large(what: str) -> ModelError:
+    return ModelError(f"{what} contains a whole number too large for a float")
+
+
+def _numbers(size: int) -> str:
+    return "a number" if size == 1 else f"{size} numbers"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain, count
 from typing import Any
 
+from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.model import Model
-from recursa.model.values import finite, floats, placement, symmetric
+from recursa.model.values import finite, floats, name_of, placement, symmetric, unused
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 
@@ -17,8 +17,9 @@ def frame_records(
     name: str, parent: str, xyz: Sequence[float], rpy: Sequence[float], taken: Collection[str]
 ) -> tuple[LinkRecord, JointRecord]:
     """A named frame as a massless link on a fixed joint, which gets a name that is not ``taken``."""
+    name = name_of(name, "the name of a frame")
     placed = placement(xyz, rpy, f"frame '{name}'")
-    return LinkRecord(name, frame=True), JointRecord(_unused(f"{name}_frame", taken), "fixed", parent, name, placed)
+    return LinkRecord(name, frame=True), JointRecord(unused(f"{name}_frame", taken), "fixed", parent, name, placed)
 
 
 def with_frame(description: Description, name: str, parent: str, xyz: Any, rpy: Any) -> Description:
@@ -30,15 +31,18 @@ def with_frame(description: Description, name: str, parent: str, xyz: Any, rpy: 
 def with_payload(description: Description, link: str, mass: Any, com: Any, inertia: Any) -> Description:
     """The description with a payload welded to a link: masses add, the centre of mass and inertia are combined."""
     where = f"payload on '{link}'"
-    name = _unused(f"{link}_payload", {other.name for other in description.links})
+    weight = finite(mass, f"{where}: mass")
+    if weight < 0.0:
+        raise ModelError(f"{where}: mass must not be negative, not {mass!r}")
+    name = unused(f"{link}_payload", {other.name for other in description.links})
     extra = LinkRecord(
         name,
-        mass=finite(mass, f"{where}: mass"),
+        mass=weight,
         com=Vec3(*(finite(x, f"{where}: com") for x in floats(com, 3, f"{where}: com"))),
         inertia=SymMat3(*(finite(x, f"{where}: inertia") for x in symmetric(inertia, f"{where}: inertia"))),
         inertial=True,
     )
-    weld = JointRecord(_unused(f"{name}_weld", {joint.name for joint in description.joints}), "fixed", link, name)
+    weld = JointRecord(unused(f"{name}_weld", {joint.name for joint in description.joints}), "fixed", link, name)
     return replace(description, links=(*description.links, extra), joints=(*description.joints, weld))
 
 
@@ -47,13 +51,7 @@ def with_free_base(model: Model) -> Description:
     description = model.description
     if not model.floating:
         return description
-    world = _unused("world", {link.name for link in description.links})
+    world = unused("world", {link.name for link in description.links})
     root = model.joints[0]
     joint = JointRecord(root.name, "free", parent=world, child=root.child)
     return replace(description, links=(LinkRecord(world), *description.links), joints=(joint, *description.joints))
-
-
-def _unused(base: str, taken: Collection[str]) -> str:
-    """``base``, or ``base2``, ``base3``, ...: the first that is not taken."""
-    candidates = chain([base], (f"{base}{number}" for number in count(2)))
-    return next(name for name in candidates if name not in taken)

@@ -1,0 +1,47 @@
+"""Pictures: what is drawn, what is refused, and names that would be taken for formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from recursa.plotting import draw, skeleton
+
+BODY = {"mass": 1.3, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.03, 0.03)}
+
+
+def one_joint(kind: str, name: str = "j") -> rc.Robot:
+    b = rc.Builder("one $5 arm").link("body", **BODY)
+    return b.joint(name, kind, parent="world", child="body", axis=(0, 0.6, 0.8), xyz=(0.1, 0.2, 0.3)).build()
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_joint_without_an_axis_has_no_bar(kind: str) -> None:
+    robot = one_joint(kind)
+    assert not skeleton(robot, robot.neutral()).axes.any()
+    turning = one_joint("revolute")
+    lines, bars = (len(draw(one).axes[0].lines) for one in (robot, turning))
+    assert bars == lines + 1
+    assert np.allclose(skeleton(turning, [0.3]).axes, [[0, 0.6, 0.8]])
+
+
+def test_dollars_in_names_stay_dollars(tmp_path: object) -> None:
+    robot = one_joint("revolute", r"$\frac{$ x$")
+    figure = draw(robot, [0.3], tmp_path / "arm.png")  # type: ignore[operator]
+    (axes,) = figure.axes
+    assert axes.get_title().startswith(r"one \$5 arm: 1 bodies")
+    assert axes.get_legend().get_texts()[0].get_text() == r"\$\frac{\$ x\$"
+
+
+def test_picture_is_of_one_finite_state() -> None:
+    robot = rc.robots.planar()
+    with pytest.raises(rc.ShapeError, match=r"q has shape \(2, 3\); a picture shows one state, of shape \(3,\)"):
+        draw(robot, np.zeros((2, 3)))
+    for bad in (math.nan, math.inf):
+        with pytest.raises(rc.StateError, match="q contains nan or infinity"):
+            draw(robot, [0.0, bad, 0.0])
+    with pytest.raises(rc.ShapeError, match="expected"):
+        draw(robot, [0.0, 0.0])
