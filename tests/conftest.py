@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 
@@ -28,4 +29,15 @@ def _quiet_models() -> Iterator[None]:
     """Doubtful data in real files are no news here; tests that are about the warning ask for it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Kernels compiled by tests go to a cache of their own, one for the whole run."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a folder of its own below the run's
+        base = base.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECURSA_CACHE", str(base / "kernel-cache"))
         yield

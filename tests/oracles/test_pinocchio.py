@@ -145,3 +145,21 @@ def test_total_mass_matches_pinocchio(path):
     robot = rc.load(path, floating=True, strict=False)
     model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
     close(np.array(robot.mass), np.array(pin.computeTotalMass(model)), "mass")
+
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((6, 4), -1), ((5,), 0), ((), -1), ((6,), 1), ((2, 6), 0)])
+def test_only_six_vectors_have_halves(shape: tuple[int, ...], axis: int) -> None:
+    with pytest.raises(rc.ShapeError, match=f"6 entries along axis {axis}, not shape"):
+        interop.swap_halves(np.zeros(shape), axis=axis)
+    assert interop.swap_halves(np.zeros((6, 4)), axis=0).shape == (6, 4)
+
+
+@pytest.mark.parametrize("convert", [interop.configuration_from, interop.velocity_from])
+@pytest.mark.parametrize("given", [np.zeros(5), np.zeros((3, 30)), 1.0, "speeds", [[0.0], [0.0, 1.0]]])
+def test_vectors_from_pinocchio_are_checked(convert: object, given: object) -> None:
+    robot = ZOO["free_flyer"]()
+    with pytest.raises(rc.ShapeError, match=r"\(\.\.\., (9|10)\)"):
+        convert(robot, interop.build(robot), given)  # type: ignore[operator]

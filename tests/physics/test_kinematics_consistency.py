@@ -252,6 +252,19 @@ def test_difference_over_exact_half_turns_has_length_pi(kind):
             close(np.linalg.norm(turns, axis=-1), np.full(turns.shape[:-1], np.pi), 1e-15)
 
 
+@every_small_robot
+def test_complex_step_of_difference_matches_its_difference_quotient(name):
+    robot = make(name)
+    (q, far, _), (v, _, _), _ = states(robot, 3)
+
+    def change(t: complex) -> np.ndarray:
+        return robot.difference(far, robot.integrate(q, t * v))
+
+    close(complex_step(change), central(change), 1e-7)
+    rows = robot.difference(np.tile(far, (9, 1)), robot.integrate(np.tile(q, (9, 1)), np.tile(1e-30j * v, (9, 1))))
+    close(rows.imag / 1e-30, np.tile(complex_step(change), (9, 1)), 1e-11)
+
+
 # ---- momentum and energy ---------------------------------------------------------------------------------------------
 
 

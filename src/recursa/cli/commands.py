@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,6 @@ import click
 
 import recursa as rc
 from recursa.cli import show
-from recursa.model.assemble import assemble
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -46,10 +45,7 @@ def _robot_options(command: _Function) -> _Function:
 def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
     """A robot by file or bundled name."""
     if name in rc.robots.names() and not Path(name).is_file():
-        robot = rc.robots.by_name(name)
-        if not floating:
-            return robot
-        return rc.Robot(assemble(robot.model.description, gravity=robot.gravity, floating=True, mimic=mimic))
+        return rc.robots.by_name(name, floating=floating, mimic=mimic)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
         return rc.load(name, floating=floating, mimic=mimic, strict=strict)
@@ -76,7 +72,7 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
         raise click.UsageError("which robot? Give a URDF file or a bundled name; --list shows those.")
     chosen = open_robot(robot, floating=floating, mimic=mimic, strict=False)
     if as_json:
-        click.echo(json.dumps(show.as_data(chosen), indent=2))
+        click.echo(show.json_text(show.as_data(chosen)))
     else:
         show.info(chosen)
 
@@ -95,7 +91,7 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
     """
     report = open_robot(robot, floating=floating, mimic=mimic, strict=False).doctor()
     if as_json:
-        click.echo(json.dumps(report.as_dicts(), indent=2))
+        click.echo(show.json_text(report.as_dicts()))
     else:
         show.report(report)
     sys.exit(1 if report else 0)
@@ -115,3 +111,115 @@ def demo(out: Path) -> None:
     from recursa.cli.demo import run_demo
 
     run_demo(out)
+
+
+@recursa.command()
+@click.argument("robot")
+@click.argument("quantity")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
+@click.option("--link", help="For the quantities of one link: its name.")
+@click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
+@click.option("--losses", is_flag=True, help="With damping and friction, where the quantity has that option.")
+@click.option("--name", help="Name of the C function; without it, from robot and quantity.")
+@_robot_options
+def export(
+    robot: str, quantity: str, out: Path, name: str | None, floating: bool, mimic: str, as_json: bool, **options: Any
+) -> None:
+    """Write a quantity of a robot as C99: source, header and a test program.
+
+    \b
+    Examples:
+      recursa export puma560 inverse_dynamics -o id.c
+      recursa export arm.urdf jacobian --link tool --frame world -o jacobian.c
+      cc -std=c99 -O2 id.c id_test.c -lm && ./a.out
+
+    QUANTITY is a method: inverse_dynamics, forward_dynamics, mass_matrix, bias_forces, regressor, poses, ...
+    """
+    given = {key: value for key, value in options.items() if value}
+    done = open_robot(robot, floating=floating, mimic=mimic).export_c(quantity, out, name=name, **given)
+    if as_json:
+        files = [str(file) for file in done.files]
+        click.echo(show.json_text({"files": files, "function": done.function, "operations": asdict(done.operations)}))
+        return
+    for file in done.files:
+        click.echo(f"wrote {file}")
+    counted = ", ".join(f"{count} {kind}" for kind, count in asdict(done.operations).items())
+    click.echo(f"{done.function}: {done.operations.total} operations ({counted})")
+
+
+@recursa.group()
+def cache() -> None:
+    """The compiled kernels that are kept on disk.
+
+    \b
+    Examples:
+      recursa cache info
+      recursa cache clear
+
+    RECURSA_CACHE moves the directory (RECURSA_CACHE=off does without), RECURSA_CACHE_MB bounds its size.
+    """
+
+
+@cache.command("info")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+def cache_info(as_json: bool) -> None:
+    """Show where the kernels are kept, how many there are, their size and its bound.
+
+    \b
+    Examples:
+      recursa cache info
+      recursa cache info --json
+    """
+    from recursa.kernels.cache import info
+
+    found = info()
+    if as_json:
+        click.echo(show.json_text(asdict(found)))
+        return
+    for name, value in (
+        ("path", found.path or "-"),
+        ("state", found.state),
+        ("entries", found.entries),
+        ("size", f"{found.size / 2**20:.2f} MiB"),
+        ("bound", f"{found.bound / 2**20:g} MiB"),
+    ):
+        click.echo(f"{name:<8} {value}")
+
+
+@cache.command("clear")
+def cache_clear() -> None:
+    """Remove all kept kernels, and nothing else; they are compiled again when needed.
+
+    \b
+    Examples:
+      recursa cache clear
+      RECURSA_CACHE=/scratch/kernels recursa cache clear
+    """
+    from recursa.kernels.cache import clear, info
+
+    state = info().state
+    if state.startswith("refused"):
+        raise rc.RecursaError(f"cache directory '{info().path}' is left alone; {state}")
+    count = clear()
+    click.echo(f"{count} {'entry' if count == 1 else 'entries'} removed")
+
+
+@recursa.command()
+@click.argument("robot", default="panda_like")
+@click.option("--batch", type=click.IntRange(1), default=10_000, show_default=True, help="States in a batch.")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the times as JSON, too.")
+@click.option("--floating", is_flag=True, help="Put a free joint under the root link.")
+def bench(robot: str, batch: int, out: Path | None, floating: bool) -> None:
+    """Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.
+
+    \b
+    Examples:
+      recursa bench
+      recursa bench go2.urdf --floating -o speed.json
+    """
+    from recursa.cli.bench import bench_table, run_bench
+
+    report = run_bench(open_robot(robot, floating=floating, strict=False), batch)
+    show.console().print(bench_table(report))
+    if out is not None:
+        out.write_text(show.json_text(report) + "\n")

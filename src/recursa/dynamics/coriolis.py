@@ -49,9 +49,10 @@ class CoriolisInertia(NamedTuple):
 
     def carried(self, step: Transform) -> CoriolisInertia:
         """``phi B phi*``: to the parent."""
-        momentum = step.rotation @ self.momentum
-        shift = Mat3.skew(momentum).cross_columns(step.translation)  # ~r ~f
-        return CoriolisInertia(self.tensor.rotated(step.rotation) - shift, momentum)
+        rotation, translation = step.general()
+        momentum = rotation @ self.momentum
+        shift = Mat3.skew(momentum).cross_columns(translation)  # ~r ~f
+        return CoriolisInertia(self.tensor.rotated(rotation) - shift, momentum)
 
     def __matmul__(self, motion: Motion) -> Force:
         """``B m``."""

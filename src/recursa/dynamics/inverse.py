@@ -67,7 +67,7 @@ def losses(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
 
 
 def _sign(x: Scalar) -> Scalar:
-    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0 * x))  # 0 * x keeps nan
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))  # x itself where it is zero, or nan
 
 
 def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:

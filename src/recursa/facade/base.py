@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -14,15 +15,39 @@ from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def single_state_fast(method: _Method) -> _Method:
+    """Decorator: calls with positional arrays of one state go straight into native code once it is there.
+
+    The entry declines whatever is not plain (see ``_entry.c``), and then the method itself runs.
+    """
+    name = method.__name__
+
+    @wraps(method)
+    def call(self: Facade, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            entry = self._entries.get(name)
+            if entry is not None:
+                result = entry(*args)
+                if result is not NotImplemented:
+                    return result
+        return method(self, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
 
 class Facade:
-    """A model with a cache of plans."""
+    """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_kernels", "_model", "_plans")
+    __slots__ = ("_entries", "_joint_space", "_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._kernels = KernelStore(model)
+        self._joint_space = KernelStore(model, frame_pass=True)
+        self._entries: dict[str, Callable[..., Any]] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
     @property
@@ -66,5 +91,14 @@ class Facade:
         threads: int | None,
         key: Hashable = None,
         labels: Mapping[str, str] | None = None,
+        entry: str | None = None,
+        store: KernelStore | None = None,
     ) -> Array:
-        return evaluate(self._kernels, plan, arguments, gather, shape, key=key, out=out, threads=threads, labels=labels)
+        """Run a plan; ``entry`` names the method that may from now on go straight in for single states."""
+        kernels = self._kernels if store is None else store
+        result = evaluate(kernels, plan, arguments, gather, shape, key=key, out=out, threads=threads, labels=labels)
+        if entry is not None and result.ndim == len(shape) and entry not in self._entries:
+            native = kernels.entry(plan, (key, shape), tuple(arguments), shape)
+            if native is not None:
+                self._entries[entry] = native
+        return result

@@ -11,8 +11,11 @@ from recursa.dynamics import articulated, coriolis, gathering, inertia, inverse,
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import SingularHingeError, unknown_name
+from recursa.facade.base import single_state_fast
 from recursa.facade.kinematics import KinematicsMethods
+from recursa.kernels.dispatch import KernelStore
 from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.plan import Plan
 
 InverseMethod = Literal["newton-euler"]
 ForwardMethod = Literal["articulated", "composite"]
@@ -29,6 +32,7 @@ class DynamicsMethods(KinematicsMethods):
 
     __slots__ = ()
 
+    @single_state_fast
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -62,21 +66,26 @@ class DynamicsMethods(KinematicsMethods):
         arguments = {"q": q, "v": v, "a": a}
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         plan = inverse.inverse_plan(wrenches=wrenches is not None)
-        torque = self._joint_vector(plan, "T", arguments, out, threads)
+        plain = len(arguments) == 3 and not losses
+        torque = self._joint_vector(plan, "T", arguments, out, threads, "inverse_dynamics" if plain else None)
         return self._with_losses(torque, v, 1.0, losses)
 
+    @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads)
+        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, "bias_forces")
 
+    @single_state_fast
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads)
+        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, "gravity_forces")
 
+    @single_state_fast
     def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads)
+        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, "joint_losses")
 
+    @single_state_fast
     def reaction_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -88,8 +97,10 @@ class DynamicsMethods(KinematicsMethods):
             (self.model.nbodies, 6),
             out,
             threads,
+            entry="reaction_wrenches",
         )
 
+    @single_state_fast
     def mass_matrix(
         self,
         q: ArrayLike,
@@ -107,16 +118,21 @@ class DynamicsMethods(KinematicsMethods):
         """
         _known("the mass matrix", method, ("composite",))
         arguments = {"q": q} | self._extra(q, None, None, parameters)
-        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads)
+        entry = "mass_matrix" if parameters is None else None
+        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry)
 
+    @single_state_fast
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
         if self._tied:
             return np.linalg.inv(self.mass_matrix(q))
-        result = self._joint_matrix(articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads)
+        result = self._joint_matrix(
+            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, "mass_matrix_inverse"
+        )
         self._require_finite(result, {"q": q}, axes=2)
         return result
 
+    @single_state_fast
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -149,18 +165,21 @@ class DynamicsMethods(KinematicsMethods):
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
         plan = articulated.forward_plan(wrenches=wrenches is not None)
-        result = self._joint_vector(plan, "qdd", arguments, out, threads)
+        plain = len(arguments) == 3 and not losses and not links
+        result = self._joint_vector(plan, "qdd", arguments, out, threads, "forward_dynamics" if plain else None)
         self._require_finite(result, arguments, axes=1)
         return (result, self.accelerations(q, v, result)) if links else result
 
+    @single_state_fast
     def coriolis_matrix(
         self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads)
+        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, "coriolis_matrix")
 
+    @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
         mass_properties.require_mass(self.model)
@@ -171,6 +190,7 @@ class DynamicsMethods(KinematicsMethods):
             (6, self.nv),
             out,
             threads,
+            entry="momentum_matrix",
         )
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -181,6 +201,7 @@ class DynamicsMethods(KinematicsMethods):
         out[...] = result
         return out
 
+    @single_state_fast
     def regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -195,6 +216,7 @@ class DynamicsMethods(KinematicsMethods):
             (self.nv, 10 * self.model.nbodies),
             out,
             threads,
+            entry="regressor",
         )
 
     # ---- shared ----------------------------------------------------------------------------------------------------
@@ -214,8 +236,19 @@ class DynamicsMethods(KinematicsMethods):
             extra["parameters"] = parameters
         return extra
 
+    def _store_for(self, arguments: dict[str, Any]) -> KernelStore:
+        """Kernels whose link frames may be moved, unless an argument is given in those frames."""
+        framed = "parameters" in arguments or "base_acceleration" in arguments
+        return self._kernels if framed else self._joint_space
+
     def _joint_vector(
-        self, plan: Any, name: str, arguments: dict[str, Any], out: Array | None, threads: int | None
+        self,
+        plan: Plan,
+        name: str,
+        arguments: dict[str, Any],
+        out: Array | None,
+        threads: int | None,
+        entry: str | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -224,10 +257,18 @@ class DynamicsMethods(KinematicsMethods):
             (self.nv,),
             out,
             threads,
+            entry=entry,
+            store=self._store_for(arguments),
         )
 
     def _joint_matrix(
-        self, plan: Any, arguments: dict[str, Any], symmetric: bool, out: Array | None, threads: int | None
+        self,
+        plan: Plan,
+        arguments: dict[str, Any],
+        symmetric: bool,
+        out: Array | None,
+        threads: int | None,
+        entry: str | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -236,6 +277,8 @@ class DynamicsMethods(KinematicsMethods):
             (self.nv, self.nv),
             out,
             threads,
+            entry=entry,
+            store=self._store_for(arguments),
         )
 
     def _with_losses(self, torque: Array, v: ArrayLike, sign: float, losses: bool) -> Array:

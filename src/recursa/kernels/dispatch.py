@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
+from recursa.errors import UntraceableError
 from recursa.kernels import native
-from recursa.kernels.graph import UntraceableError
 from recursa.kernels.kernel import MAX_BODIES, Gather, Kernel
+from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
 from recursa.sweeps.plan import Plan
@@ -31,14 +31,16 @@ class NoCompilerWarning(UserWarning):
 
 
 class KernelStore:
-    """The kernels of one robot, made on demand; thread-safe."""
+    """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_kernels", "_lock", "model")
+    __slots__ = ("_compiled_model", "_frame_pass", "_kernels", "model")
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, frame_pass: bool = False) -> None:
+        """``frame_pass`` lets kernels move link frames, for results that do not depend on them."""
         self.model = model
+        self._frame_pass = frame_pass
+        self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
-        self._lock = threading.Lock()
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
@@ -49,14 +51,24 @@ class KernelStore:
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
         full = (id(plan), key, tuple(sizes), batch.dtype.char)
-        with self._lock:
-            if full not in self._kernels:
-                self._kernels[full] = plan, self._make(plan, sizes, gather, batch.dtype == np.float32)
-            return self._kernels[full][1]
+        found = self._kernels.get(full)
+        if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
+            made = plan, self._make(plan, sizes, gather, batch.dtype == np.float32)
+            found = self._kernels.setdefault(full, made)
+        return found[1]
+
+    def entry(
+        self, plan: Plan, key: Hashable, inputs: tuple[str, ...], shape: tuple[int, ...]
+    ) -> Callable[..., Any] | None:
+        """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
+        _, kernel = self._kernels.get((id(plan), key, inputs, "d"), (plan, None))
+        return None if kernel is None or self.model.has_quaternions else kernel.entry(shape)
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
         try:
-            return Kernel(plan, self.model, sizes, gather, single)
+            if self._compiled_model is None:
+                self._compiled_model = canonical(self.model) if self._frame_pass else self.model
+            return Kernel(plan, self._compiled_model, sizes, gather, single)
         except UntraceableError:
             return None
 

@@ -11,8 +11,9 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recursa.kernels.graph import Graph, Node, UntraceableError, operands_of
-from recursa.kernels.sincos import sincos
+from recursa.errors import UntraceableError
+from recursa.kernels.graph import Graph, Node, operands_of
+from recursa.kernels.sincos import BEFORE, sincos
 
 Output = int | float  # a node, or a constant
 
@@ -281,8 +282,8 @@ def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: 
         f"define void @{name}(i64 %blocks, {parameters}) #0 {{",
         "entry:",
         "  %some = icmp sgt i64 %blocks, 0",
-        "  br i1 %some, label %block.start, label %done",
-        "block.start:",
+        f"  br i1 %some, label %{BEFORE}, label %done",
+        f"{BEFORE}:",
         "  %block = phi i64 [ 0, %entry ], [ %next, %block.end ]",
         *places,
         *emitter.writer.lines,
@@ -290,7 +291,7 @@ def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: 
         "block.end:",
         "  %next = add i64 %block, 1",
         "  %more = icmp slt i64 %next, %blocks",
-        "  br i1 %more, label %block.start, label %done",
+        f"  br i1 %more, label %{BEFORE}, label %done",
         "done:",
         "  ret void",
         "}",

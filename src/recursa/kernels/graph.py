@@ -11,12 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from recursa.errors import RecursaError
+from recursa.errors import UntraceableError
 from recursa.spatial.counting import Counts
-
-
-class UntraceableError(RecursaError):
-    """A computation that cannot become straight-line code, because it decides by value or calls what a kernel lacks."""
 
 
 class Node(NamedTuple):

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 import threading
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from recursa.kernels.cache import object_code
 from recursa.kernels.emit import Shape
 
-_COMPILE_LOCK = threading.Lock()
+_COMPILE_LOCK = threading.RLock()
+_OPT = 2
+
+# A fork waits for a compilation that is under way: the child then finds this lock, llvmlite's own, and LLVM free.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_COMPILE_LOCK.acquire, after_in_parent=_COMPILE_LOCK.release, after_in_child=_COMPILE_LOCK.release
+    )
 
 
 @cache
@@ -22,16 +33,49 @@ def available() -> bool:
     return True
 
 
+@cache
+def _setting() -> dict[str, str]:
+    """What decides the object code beside the IR; the cache's key."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    return {
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+        "llvm_version": f"{'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}",
+        "options": f"{llvm.get_default_triple()} opt={_OPT} jit",
+    }
+
+
 def _host() -> Any:
     """A target machine for this processor, with everything it has; each execution engine owns one."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    setting = _setting()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-    )
+    return target.create_target_machine(cpu=setting["cpu"], features=setting["features"], opt=_OPT, jit=True)
+
+
+def compiled(ir: str) -> bytes:
+    """The object code of a module."""
+    import llvmlite.binding as llvm
+
+    machine = _host()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    return machine.emit_object(module)
+
+
+def _loaded(code: bytes) -> Any:
+    """An execution engine that holds object code, linked and ready to run; it keeps its own copy."""
+    import llvmlite.binding as llvm
+
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _host())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
 
 
 @cache
@@ -39,7 +83,8 @@ def simd_width(single: bool) -> int:
     """States that fit into one register of this processor."""
     import llvmlite.binding as llvm
 
-    features = llvm.get_host_cpu_features()
+    with _COMPILE_LOCK:
+        features = llvm.get_host_cpu_features()
     doubles = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
     return 2 * doubles if single else doubles
 
@@ -53,12 +98,13 @@ class Native:
     """A compiled function ``void f(i64 blocks, ptr...)``. The machine code lives as long as this object."""
 
     def __init__(self, ir: str, name: str, pointers: int) -> None:
-        import llvmlite.binding as llvm
-
         with _COMPILE_LOCK:
-            module = llvm.parse_assembly(ir)
-            module.verify()
-            self._engine = llvm.create_mcjit_compiler(module, _host())
-            self._engine.finalize_object()
-        address = self._engine.get_function_address(name)
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(address)
+            self._engine = _loaded(object_code(ir, compiled, **_setting()))
+            self.address = self._engine.get_function_address(name)
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(self.address)
+
+    def __del__(self, lock: AbstractContextManager[Any] = _COMPILE_LOCK) -> None:
+        """Free the code under the lock too, so that no fork falls into it."""
+        if hasattr(self, "_engine") and not sys.is_finalizing():
+            with lock:
+                self._engine.close()

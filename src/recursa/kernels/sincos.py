@@ -1,8 +1,8 @@
 """Sine and cosine inside a kernel: a polynomial after a three-term reduction, and libm for huge angles.
 
 The reduction is exact enough up to 1e5 (Cody and Waite with fused multiply-adds; rounding by a magic number, because
-converting nan to an integer is undefined). If any lane holds a larger angle, or infinity, the whole block goes to libm.
-float32 kernels do this in float64.
+converting nan to an integer is undefined). Lanes with a larger angle, or infinity, get libm's answer instead. float32
+kernels do this in float64.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from recursa.kernels.emit import Writer
 
 LARGEST = 1.0e5
+BEFORE = "block.start"  # the basic block in which angles are computed
 _TWO_OVER_PI = 0.6366197723675814
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, whose last bits then name the quadrant
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
@@ -30,24 +31,28 @@ _COS = (
 
 
 def sincos(writer: Writer, angles: Sequence[str]) -> list[tuple[str, str]]:
-    """Sines and cosines of several angles; all of them small, or all by the slow way."""
+    """Sines and cosines of several angles; lanes with huge ones are mended, so that no lane depends on another."""
     shape = writer.shape
     doubles = _Doubles(writer)
     wide = [doubles.widened(angle) for angle in angles]
-    writer.line(f"  br i1 {doubles.any_huge(wide)}, label %huge, label %small")
-    writer.line("small:")
-    small = [doubles.fast(x) for x in wide]
-    writer.line("  br label %trig.done")
+    masks = [doubles.huge(x) for x in wide]
+    fast = [doubles.fast(x) for x in wide]
+    writer.line(f"  br i1 {doubles.any(masks)}, label %huge, label %trig.done")
     writer.line("huge:")
-    huge = [(doubles.slow("sin", x), doubles.slow("cos", x)) for x in wide]
+    mended = [
+        tuple(
+            doubles.where(mask, doubles.slow(name, x), quick) for name, quick in zip(("sin", "cos"), pair, strict=True)
+        )
+        for x, mask, pair in zip(wide, masks, fast, strict=True)
+    ]
     writer.line("  br label %trig.done")
     writer.line("trig.done:")
     merged = [
         tuple(
-            writer.put(f"phi {doubles.vector} [ {fast}, %small ], [ {slow}, %huge ]")
-            for fast, slow in zip(pair, other, strict=True)
+            writer.put(f"phi {doubles.vector} [ {quick}, %{BEFORE} ], [ {right}, %huge ]")
+            for quick, right in zip(pair, other, strict=True)
         )
-        for pair, other in zip(small, huge, strict=True)
+        for pair, other in zip(fast, mended, strict=True)
     ]
     if not shape.single:
         return [(sine, cosine) for sine, cosine in merged]
@@ -92,14 +97,20 @@ class _Doubles:
     def cast(self, x: str, source: str, target: str) -> str:
         return self.writer.put(f"bitcast {source} {x} to {target}")
 
-    def any_huge(self, angles: Sequence[str]) -> str:
-        """Whether any lane of any angle is beyond the fast range; nan is not."""
+    def huge(self, x: str) -> str:
+        """The lanes whose angle is beyond the fast range; nan is not."""
+        return self.writer.put(f"fcmp ogt {self.vector} {self.call('fabs', x)}, {self.number(LARGEST)}")
+
+    def where(self, mask: str, if_true: str, if_false: str) -> str:
+        lanes = self.writer.shape.lanes("i1")
+        return self.writer.put(f"select {lanes} {mask}, {self.vector} {if_true}, {self.vector} {if_false}")
+
+    def any(self, masks: Sequence[str]) -> str:
+        """Whether any lane of any mask is set."""
         mask = self.writer.shape.lanes("i1")
-        found = ""
-        for x in angles:
-            size = self.call("fabs", x)
-            huge = self.writer.put(f"fcmp ogt {self.vector} {size}, {self.number(LARGEST)}")
-            found = huge if not found else self.writer.put(f"or {mask} {found}, {huge}")
+        found = masks[0]
+        for other in masks[1:]:
+            found = self.writer.put(f"or {mask} {found}, {other}")
         if self.width == 1:
             return found
         bits = self.cast(found, mask, f"i{self.width}")

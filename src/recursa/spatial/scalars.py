@@ -64,14 +64,23 @@ def sqrt(x: Scalar) -> Scalar:
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Angle of the point (x, y), in (-pi, pi]."""
+    """Angle of the point (x, y), in (-pi, pi]; for complex numbers its continuation ``-i log((x + i y)/r)``."""
     if isinstance(y, float | int) and isinstance(x, float | int):
         return float(np.arctan2(float(y), float(x)))
     for value in (y, x):
-        if not isinstance(value, np.ndarray | np.generic | float | int):
+        if not isinstance(value, np.ndarray | np.generic | float | int | complex):
             method = getattr(value, "atan2", None)
             return method(y, x) if method is not None else _symbolic_module(value).atan2(y, x)
-    return np.arctan2(y, x)
+    return _complex_atan2(y, x) if np.iscomplexobj(y) or np.iscomplexobj(x) else np.arctan2(y, x)
+
+
+def _complex_atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Real and imaginary part apart, so that the smallest imaginary step keeps its digits."""
+    a, b, c, d = np.real(x), np.imag(x), np.real(y), np.imag(y)
+    angle = np.arctan2(c, a)
+    mean = 0.5 * (np.arctan2(c + b, a - d) + np.arctan2(c - b, a + d))
+    real = mean + np.pi * np.round((angle - mean) / np.pi)  # on the side of the cut where the real point is
+    return real + 0.5j * np.arctanh(2.0 * (a * d - b * c) / (a * a + b * b + c * c + d * d))
 
 
 def reciprocal(x: Scalar) -> Scalar:

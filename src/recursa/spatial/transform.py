@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, overload
 
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import IDENTITY, Rotation, rotation_about
 from recursa.spatial.scalars import Scalar, cos, cosc, half_cotangent, one_operand, sin, sinc3
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
@@ -57,6 +58,10 @@ class Transform(NamedTuple):
     def log(self) -> Motion:
         """The motion whose :meth:`exp` this is, with rotation at most pi."""
         return log_of(self.rotation.log(), self.translation)
+
+    def general(self) -> Transform:
+        """Itself: what structured transforms turn into."""
+        return self
 
     def rows(self) -> tuple[tuple[Scalar, ...], ...]:
         """The 4x4 homogeneous matrix."""
@@ -222,6 +227,61 @@ class Screw(NamedTuple):
             SymMat3(*diagonal, opposite.z, opposite.y, opposite.x),
         )
 
+    def articulated(self, p: ArticulatedInertia) -> ArticulatedInertia:
+        """Articulated inertia from B to A, 39 mul 41 add: blocks turned with few products, shifted along the axis."""
+        k, d = self.axis, self.d
+        moment = _turned_symmetric(self.c, self.s, _cycled(Mat3(*p.moment.rows()), k))
+        mass = _turned_symmetric(self.c, self.s, _cycled(Mat3(*p.mass.rows()), k))
+        x, y, z = _turned(self.c, self.s, _cycled(p.coupling, k))
+        qx, qy, _ = mass.rows()
+        moved_x, moved_y = x - qy * d, y + qx * d  # C' = C + ~r Q
+        moment = SymMat3(
+            moment.xx - d * (x.y + moved_x.y),
+            moment.yy + d * (y.x + moved_y.x),
+            moment.zz,
+            moment.xy + d * (moved_x.x - y.y),
+            moment.xz - d * z.y,
+            moment.yz + d * z.x,
+        )
+        back = (1 - k) % 3
+        return ArticulatedInertia(
+            _cycled_symmetric(moment, back),
+            _cycled(Mat3(moved_x, moved_y, z), back),
+            _cycled_symmetric(mass, back),
+        )
+
+
+def _cycled(a: Mat3, k: int) -> Mat3:
+    """Rows and columns renamed cyclically so that index k becomes the last (k = 2: as it is)."""
+    shift = (k + 1) % 3
+    rows = [Vec3(*(row[(shift + j) % 3] for j in range(3))) for row in a]
+    return Mat3(*(rows[(shift + i) % 3] for i in range(3)))
+
+
+def _cycled_symmetric(a: SymMat3, k: int) -> SymMat3:
+    x, y, z = _cycled(Mat3(*a.rows()), k)
+    return SymMat3(x.x, y.y, z.z, x.y, x.z, y.z)
+
+
+def _turned(c: Scalar, s: Scalar, a: Mat3) -> Mat3:
+    """``R A R^T`` for a rotation about z, 12 mul 11 add; the skew part of the 2x2 block does not turn."""
+    x, y, z = a
+    u = s * (x.x - y.y) + c * (x.y + y.x)
+    su, cu = s * u, c * u
+    return Mat3(
+        Vec3(x.x - su, cu - y.x, c * x.z - s * y.z),
+        Vec3(cu - x.y, y.y + su, s * x.z + c * y.z),
+        Vec3(c * z.x - s * z.y, s * z.x + c * z.y, z.z),
+    )
+
+
+def _turned_symmetric(c: Scalar, s: Scalar, a: Mat3) -> SymMat3:
+    """``R A R^T`` of a symmetric matrix, 8 mul 8 add."""
+    x, y, z = a
+    u = s * (x.x - y.y) + (c + c) * x.y
+    su = s * u
+    return SymMat3(x.x - su, y.y + su, z.z, c * u - x.y, c * x.z - s * y.z, s * x.z + c * y.z)
+
 
 @one_operand
 class ScrewPair(NamedTuple):
@@ -256,6 +316,50 @@ class ScrewPair(NamedTuple):
     def inertia(self, i: RigidInertia) -> RigidInertia:
         """Rigid inertia from B to A, 32 mul 32 add."""
         return self.first.inertia(self.second.inertia(i))
+
+
+@one_operand
+class ScrewChain(NamedTuple):
+    """Screws one after the other, ``first @ ... @ last``: a step between frames that sit on joint axes."""
+
+    screws: tuple[Screw, ...]
+
+    def general(self) -> Transform:
+        """The same as a general transform."""
+        total = IDENTITY_TRANSFORM
+        for screw in self.screws:
+            total = total @ screw.general()
+        return total
+
+    def force(self, f: Force) -> Force:
+        """Force from B to A, 10 mul 6 add a screw."""
+        for screw in reversed(self.screws):
+            f = screw.force(f)
+        return f
+
+    def motion(self, m: Motion) -> Motion:
+        """Motion from B to A."""
+        for screw in reversed(self.screws):
+            m = screw.motion(m)
+        return m
+
+    def inverse_motion(self, m: Motion) -> Motion:
+        """Motion from A to B."""
+        for screw in self.screws:
+            m = screw.inverse_motion(m)
+        return m
+
+    def inertia(self, i: RigidInertia) -> RigidInertia:
+        """Rigid inertia from B to A, 16 mul 16 add a screw."""
+        for screw in reversed(self.screws):
+            i = screw.inertia(i)
+        return i
+
+    def articulated(self, p: ArticulatedInertia) -> ArticulatedInertia:
+        """Articulated inertia from B to A."""
+        for screw in reversed(self.screws):
+            p = screw.articulated(p)
+        return p
 
 
 def dh_transform(

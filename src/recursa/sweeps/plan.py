@@ -180,9 +180,9 @@ def check(plan: Plan) -> None:
                     step,
                     f"cannot write {name!r}",
                 )
-                _require(
-                    place != "parent" or sweep.direction is Direction.TIP_TO_BASE, plan, step, f"{name!r} going out"
-                )
+                inward = sweep.direction is Direction.TIP_TO_BASE
+                _require(place != "parent" or inward, plan, step, f"{name!r} going out")
+                _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
             written |= {split(name)[0] for name in step.writes}
 
 

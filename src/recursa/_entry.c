@@ -1,0 +1,150 @@
+/* A thin way into a compiled kernel for one state: plain float64 arrays in, a new array out.
+ *
+ * Anything but the simplest case (exact ndarrays, native float64, one-dimensional, contiguous, of the right length, and a
+ * finite result) is answered with NotImplemented; the caller then takes the general way, which explains what is wrong. */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <structmember.h>
+#include <numpy/arrayobject.h>
+#include <math.h>
+#include <stdint.h>
+
+#define MAX_INPUTS 4
+#define MAX_DIMS 3
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *owner; /* keeps the machine code alive */
+    void *function;
+    int inputs;
+    npy_intp sizes[MAX_INPUTS];
+    int ndim;
+    npy_intp dims[MAX_DIMS];
+    npy_intp count; /* entries of the result */
+} Entry;
+
+typedef void (*Call1)(int64_t, const void *, void *);
+typedef void (*Call2)(int64_t, const void *, const void *, void *);
+typedef void (*Call3)(int64_t, const void *, const void *, const void *, void *);
+typedef void (*Call4)(int64_t, const void *, const void *, const void *, const void *, void *);
+
+static int is_plain(PyObject *object, npy_intp size)
+{
+    if (!PyArray_CheckExact(object))
+        return 0;
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_TYPE(array) == NPY_DOUBLE && PyArray_NDIM(array) == 1 && PyArray_DIM(array, 0) == size &&
+           PyArray_ISCARRAY_RO(array);
+}
+
+static PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)callable;
+    const void *in[MAX_INPUTS];
+    if (names != NULL || PyVectorcall_NARGS(nargsf) != self->inputs)
+        Py_RETURN_NOTIMPLEMENTED;
+    for (int i = 0; i < self->inputs; i++) {
+        if (!is_plain(args[i], self->sizes[i]))
+            Py_RETURN_NOTIMPLEMENTED;
+        in[i] = PyArray_DATA((PyArrayObject *)args[i]);
+    }
+    PyObject *result = PyArray_SimpleNew(self->ndim, self->dims, NPY_DOUBLE);
+    if (result == NULL)
+        return NULL;
+    double *out = (double *)PyArray_DATA((PyArrayObject *)result);
+    switch (self->inputs) {
+    case 1: ((Call1)self->function)(1, in[0], out); break;
+    case 2: ((Call2)self->function)(1, in[0], in[1], out); break;
+    case 3: ((Call3)self->function)(1, in[0], in[1], in[2], out); break;
+    default: ((Call4)self->function)(1, in[0], in[1], in[2], in[3], out); break;
+    }
+    double sum = 0.0;
+    for (npy_intp i = 0; i < self->count; i++)
+        sum += out[i] * 0.0; /* nan as soon as one entry is not finite */
+    if (sum != 0.0) {
+        Py_DECREF(result);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return result;
+}
+
+static int read_sizes(PyObject *tuple, npy_intp *sizes, int most)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > most) {
+        PyErr_SetString(PyExc_ValueError, "a tuple of few sizes is needed");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        sizes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, i));
+        if (sizes[i] < 0)
+            return -1;
+    }
+    return (int)PyTuple_GET_SIZE(tuple);
+}
+
+static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    unsigned long long address;
+    PyObject *sizes, *dims, *owner;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "KOOO", &address, &sizes, &dims, &owner))
+        return NULL;
+    Entry *self = (Entry *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->inputs = read_sizes(sizes, self->sizes, MAX_INPUTS);
+    self->ndim = self->inputs < 0 ? -1 : read_sizes(dims, self->dims, MAX_DIMS);
+    if (self->inputs < 1 || self->ndim < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "an entry needs at least one input");
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->count = 1;
+    for (int i = 0; i < self->ndim; i++)
+        self->count *= self->dims[i];
+    self->function = (void *)(uintptr_t)address;
+    self->vectorcall = entry_call;
+    Py_INCREF(owner);
+    self->owner = owner;
+    return (PyObject *)self;
+}
+
+static void entry_dealloc(Entry *self)
+{
+    Py_XDECREF(self->owner);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyTypeObject EntryType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
+    .tp_doc = "Entry(address, input sizes, result shape, owner): calls a kernel for one state.",
+    .tp_basicsize = sizeof(Entry),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = entry_new,
+    .tp_dealloc = (destructor)entry_dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Entry, vectorcall),
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_entry", "Thin entry into compiled kernels.", -1, NULL,
+                                    NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__entry(void)
+{
+    import_array();
+    if (PyType_Ready(&EntryType) < 0)
+        return NULL;
+    PyObject *m = PyModule_Create(&module);
+    if (m == NULL)
+        return NULL;
+    Py_INCREF(&EntryType);
+    if (PyModule_AddObject(m, "Entry", (PyObject *)&EntryType) < 0) {
+        Py_DECREF(&EntryType);
+        Py_DECREF(m);
+        return NULL;
+    }
+    return m;
+}

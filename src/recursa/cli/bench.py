@@ -1,0 +1,174 @@
+"""``recursa bench``: our latency and throughput beside every installed peer, as ratios in one run."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+import recursa as rc
+from recursa.interop import pinocchio as interop
+
+QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+_STATES = 200  # distinct states, repeated to fill a batch
+Call = Callable[[int], Any]
+
+
+def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[str, Any]:
+    """Times in seconds: a call with one state, and a state within a batch, ours beside peers' single calls."""
+    q, v, x = _states(robot, batch)
+    calls: dict[str, tuple[Any, ...]] = {
+        "inverse_dynamics": (q, v, x),
+        "mass_matrix": (q,),
+        "forward_dynamics": (q, v, x),
+    }
+    peers = _peers(robot, q, v, x)
+    results: dict[str, Any] = {}
+    for name in QUANTITIES:
+        method, arguments = getattr(robot, name), calls[name]
+        rows = [tuple(argument[k] for argument in arguments) for k in range(_STATES)]
+        method(*arguments)
+        method(*rows[0])
+        timing = {
+            "call": _best(partial(_each, method, rows), repeats) / _STATES,
+            "batch": _best(partial(method, *arguments), repeats) / batch,
+            "batch, 2 threads": _best(partial(method, *arguments, threads=2), repeats) / batch,
+        }
+        for peer, functions in peers.items():
+            numbers = [(k,) for k in range(_STATES)]
+            timing[peer] = _best(partial(_each, functions[name], numbers), repeats) / _STATES
+        results[name] = timing
+    return {
+        "robot": robot.name,
+        "nv": robot.nv,
+        "batch": batch,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
+        "seconds": results,
+    }
+
+
+def bench_table(report: dict[str, Any]) -> Table:
+    """Microseconds, and how many times faster than each peer's call."""
+    title = f"{report['robot']}, nv = {report['nv']}: microseconds (times faster than the peer's call from Python)"
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for name in QUANTITIES:
+        table.add_column(name.replace("_", " "), justify="right")
+    seconds = report["seconds"]
+    kinds = list(seconds[QUANTITIES[0]])
+    peers = [kind for kind in kinds if kind not in ("call", "batch", "batch, 2 threads")]
+    for kind in kinds:
+        cells = []
+        for name in QUANTITIES:
+            own = seconds[name][kind]
+            ratios = "" if kind in peers else _ratios([seconds[name][peer] / own for peer in peers])
+            cells.append(f"{1e6 * own:.3f}{ratios}")
+        label = f"{kind}, a call" if kind in peers else f"recursa, {kind}"
+        table.add_row(label, *cells)
+    return table
+
+
+def _ratios(values: list[float]) -> str:
+    return f"  ({', '.join(f'{value:.1f}x' for value in values)})" if values else ""
+
+
+def _states(robot: rc.Robot, batch: int) -> tuple[Any, Any, Any]:
+    drawn = [robot.random_state(seed) for seed in range(_STATES)]
+    repeats = -(-batch // _STATES)
+    q = np.tile(np.stack([state[0] for state in drawn]), (repeats, 1))[:batch]
+    v = np.tile(np.stack([state[1] for state in drawn]), (repeats, 1))[:batch]
+    return q, v, np.random.default_rng(0).normal(size=v.shape)
+
+
+def _each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:
+    for row in arguments:
+        function(*row)
+
+
+def _best(work: Callable[[], Any], repeats: int) -> float:
+    """The least of several timings: noise only ever adds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _peers(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, dict[str, Call]]:
+    found = {"pinocchio": _pinocchio(robot, q, v, x), "mujoco": _mujoco(robot, q, v, x)}
+    return {name: calls for name, calls in found.items() if calls is not None}
+
+
+def _pinocchio(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return None
+    model = interop.build(robot)
+    data = model.createData()
+    pq = list(interop.configuration(robot, model, q[:_STATES]))
+    pv, px = (list(interop.velocity(robot, model, a[:_STATES])) for a in (v, x))
+    return {
+        "inverse_dynamics": lambda k: pin.rnea(model, data, pq[k], pv[k], px[k]),
+        "mass_matrix": lambda k: pin.crba(model, data, pq[k]),
+        "forward_dynamics": lambda k: pin.aba(model, data, pq[k], pv[k], px[k]),
+    }
+
+
+def _mujoco(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
+    """Robots with one freedom per joint, as MuJoCo reads them from our URDF."""
+    try:
+        import mujoco
+    except ImportError:
+        return None
+    if robot.nq != robot.nv:
+        return None
+    try:
+        model = mujoco.MjModel.from_xml_string(robot.to_urdf())
+    except ValueError:
+        return None
+    if model.nv != robot.nv:
+        return None
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(model)
+    full = np.zeros((model.nv, model.nv))
+
+    def inverse(k: int) -> Any:
+        data.qpos, data.qvel, data.qacc = q[k], v[k], x[k]
+        mujoco.mj_inverse(model, data)
+        return data.qfrc_inverse
+
+    def forward(k: int) -> Any:
+        data.qpos, data.qvel, data.qfrc_applied = q[k], v[k], x[k]
+        mujoco.mj_forward(model, data)
+        return data.qacc
+
+    def mass(k: int) -> Any:
+        data.qpos = q[k]
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_crb(model, data)
+        return _full_mass(mujoco, model, data, full)
+
+    calls: dict[str, Call] = {"inverse_dynamics": inverse, "mass_matrix": mass, "forward_dynamics": forward}
+    try:
+        for call in calls.values():
+            call(0)
+    except (AttributeError, TypeError):  # another version of its interface
+        return None
+    return calls
+
+
+def _full_mass(mujoco: Any, model: Any, data: Any, full: Any) -> Any:
+    """Its mass matrix as a full one; the order of the arguments changed with version 4."""
+    if hasattr(data, "qM"):
+        mujoco.mj_fullM(model, full, data.qM)
+    else:
+        mujoco.mj_fullM(model, data, full)
+    return full

@@ -1,0 +1,221 @@
+"""From a graph to C99 text: one function of straight-line ``double`` arithmetic, its header, and a test program.
+
+The code allocates nothing, keeps no state and needs nothing but ``math.h``. All inputs are read before the first output
+is written, so an output array may be the same as an input array.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recursa.errors import UntraceableError
+from recursa.kernels.graph import Graph, Node
+from recursa.spatial.counting import Counts
+
+Output = int | float  # a node, or a constant
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
+_FUNCTIONS = ("sin", "cos", "sqrt")
+_NOT_IDENTIFIERS = {
+    *keyword.kwlist, *dir(math), "j0", "j1", "jn", "y0", "y1", "yn", "main", "printf", "abs", "exit", "free",
+    "asm", "auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double", "enum", "explicit",
+    "export", "extern", "float", "friend", "goto", "inline", "int", "long", "mutable", "namespace", "new", "operator",
+    "private", "protected", "public", "register", "restrict", "short", "signed", "sizeof", "static", "struct", "switch",
+    "template", "this", "throw", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """What becomes ``void name(const double inputs[]..., double out[])``; inputs in the order of ``sizes``."""
+
+    name: str
+    graph: Graph
+    outputs: Sequence[Output]
+    sizes: Mapping[str, int]
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one call."""
+        return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
+
+    @property
+    def prototype(self) -> str:
+        """The declaration, without the semicolon."""
+        arguments = [f"const double {_array(name, size)}" for name, size in self.sizes.items()]
+        arguments.append(f"double {_array('out', len(self.outputs))}")
+        return f"void {self.name}({', '.join(arguments)})"
+
+    def definition(self) -> str:
+        """The function's text: one constant per node, then the outputs."""
+        nodes = self.graph.nodes
+        order = self.graph.reachable(x for x in self.outputs if isinstance(x, int))
+        used = {nodes[k].operands[0] for k in order if nodes[k].op == "input"}
+        lines = [f"    {_declaration(nodes, k)}" for k in order if nodes[k].op != "const"]
+        lines += [f"    (void){name};" for name in self.sizes if name not in used]
+        results = [_operand(nodes, x) if isinstance(x, int) else c_number(x) for x in self.outputs]
+        lines += [f"    out[{place}] = {result};" for place, result in enumerate(results)]
+        return "\n".join([self.prototype, "{", *lines, "}", ""])
+
+
+def _array(name: str, size: int) -> str:
+    return f"{name}[{size}]" if size else f"*{name}"  # C has no arrays without entries
+
+
+def _declaration(nodes: Sequence[Node], number: int) -> str:
+    kind = "int" if nodes[number].op == "lt" else "double"
+    return f"const {kind} t{number} = {_expression(nodes, nodes[number])};"
+
+
+def _operand(nodes: Sequence[Node], number: int) -> str:
+    return c_number(nodes[number].operands[0]) if nodes[number].op == "const" else f"t{number}"
+
+
+def _expression(nodes: Sequence[Node], node: Node) -> str:
+    if node.op == "input":
+        return "{}[{}]".format(*node.operands)
+    operands = [_operand(nodes, k) for k in node.operands]
+    if node.op in _INFIX:
+        return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
+    if node.op in _FUNCTIONS:
+        return f"{node.op}({operands[0]})"
+    if node.op == "neg":
+        return f"-{operands[0]}"
+    if node.op == "select":
+        return "{} ? {} : {}".format(*operands)
+    raise UntraceableError(f"C code has no {node.op!r} here")
+
+
+# ---- small pieces of C -----------------------------------------------------------------------------------------------
+
+
+def c_number(value: float) -> str:
+    """A constant, decimal, that reads back to the same bits.
+
+    >>> c_number(0.1), c_number(-3.0)
+    ('0.1', '(-3.0)')
+    """
+    if not math.isfinite(value):
+        raise UntraceableError(f"the constant {value} cannot be part of C code")
+    text = repr(float(value))
+    return f"({text})" if text.startswith("-") else text
+
+
+def c_identifier(name: str) -> str:
+    """The name as a C (and C++) identifier: other characters become underscores.
+
+    >>> c_identifier("KUKA LBR-iiwa 7"), c_identifier("2link"), c_identifier("double")
+    ('KUKA_LBR_iiwa_7', 'robot_2link', 'double_')
+    """
+    plain = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")
+    if not plain or plain[0].isdigit():
+        plain = f"robot_{plain}".rstrip("_")
+    return f"{plain}_" if plain in _NOT_IDENTIFIERS else plain
+
+
+def c_comment(lines: Iterable[str]) -> str:
+    """A block comment with long lines folded; what could end it, or is not plain ASCII, is replaced."""
+    folded = [part for line in lines for part in _folded(_harmless(line))]
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in folded), " */", ""])
+
+
+def _folded(line: str) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, 110, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _harmless(text: str) -> str:
+    plain = re.sub(r"[^ -~]", "_", text)
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "?_")
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def c_header(function: CFunction, about: Iterable[str]) -> str:
+    """The header: the documentation and the declaration."""
+    guard = f"RECURSA_{c_identifier(function.name).upper()}_H"
+    guarded = [
+        f"#ifndef {guard}", f"#define {guard}", "",
+        "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
+        f"{function.prototype};", "",
+        "#ifdef __cplusplus", "}", "#endif", "",
+        "#endif", "",
+    ]  # fmt: skip
+    return c_comment(about) + "\n".join(guarded)
+
+
+def c_unit(function: CFunction, title: str, stem: str) -> str:
+    """The source ``stem.c``."""
+    return f'{c_comment([title])}\n#include "{stem}.h"\n\n#include <math.h>\n\n{function.definition()}'
+
+
+def c_test(
+    function: CFunction, title: str, stem: str, states: Mapping[str, Any], expected: Sequence[Any], tolerance: float
+) -> str:
+    """A program ``stem_test.c`` that calls the function at some states and compares with results known beforehand."""
+    tables = [_table(name, states[name]) for name in function.sizes]
+    calls = ", ".join([*(f"{name}[k]" for name in function.sizes), "out"])
+    return _TEST.format(
+        comment=c_comment([title, "", f"cc -std=c99 -O2 {stem}.c {stem}_test.c -lm && ./a.out"]),
+        stem=stem,
+        states=len(expected),
+        size=len(function.outputs),
+        tolerance=c_number(tolerance),
+        tables="\n".join([*tables, _table("expected", expected)]),
+        call=f"{function.name}({calls})",
+    )
+
+
+def _table(name: str, rows: Sequence[Sequence[float]]) -> str:
+    width = max(1, len(rows[0]))
+    entries = [", ".join(c_number(x) for x in row) or "0.0" for row in rows]
+    lines = ",\n".join(f"    {{{row}}}" for row in entries)
+    return f"static const double {name}[STATES][{width}] = {{\n{lines}\n}};\n"
+
+
+_TEST = """{comment}
+#include <math.h>
+#include <stdio.h>
+
+#include "{stem}.h"
+
+#define STATES {states}
+#define SIZE {size}
+#define TOLERANCE {tolerance}
+
+{tables}
+/* The largest difference, relative to the largest number expected; nan where a result is nan. */
+static double gap(const double *found, const double *wanted)
+{{
+    double worst = 0.0, scale = 0.0;
+    int i;
+    for (i = 0; i < SIZE; ++i) {{
+        const double difference = fabs(found[i] - wanted[i]);
+        if (difference > worst || difference != difference) worst = difference;
+        if (fabs(wanted[i]) > scale) scale = fabs(wanted[i]);
+    }}
+    return scale > 0.0 ? worst / scale : worst;
+}}
+
+int main(void)
+{{
+    double out[SIZE];
+    double worst = 0.0;
+    int k;
+    for (k = 0; k < STATES; ++k) {{
+        double error;
+        {call};
+        error = gap(out, expected[k]);
+        if (error > worst || error != error) worst = error;
+    }}
+    printf("max error %.3g (tolerance %.3g)\\n", worst, (double)TOLERANCE);
+    return worst <= TOLERANCE ? 0 : 1;
+}}
+"""

@@ -1,0 +1,351 @@
+"""C export: the files compile without a warning, agree with the methods, and document themselves."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import recursa as rc
+import zoo
+from recursa.cli.commands import recursa
+from recursa.dynamics import gathering, inertia
+from recursa.facade import exporting
+from recursa.facade.exporting import QUANTITIES, CExport
+from recursa.kernels.c_source import c_comment, c_identifier, c_number
+from recursa.kernels.kernel import Kernel
+
+CC = shutil.which("cc")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+LINK_QUANTITIES = ("pose", "jacobian", "jacobian_derivative")
+INPUTS = {
+    "q": lambda robot, rng: robot.random_state(rng)[0],
+    **{name: lambda robot, rng: rng.normal(size=robot.nv) for name in ("v", "a", "tau", "dv")},
+    "wrenches": lambda robot, rng: rng.normal(size=(robot.nlinks, 6)),
+    "base_acceleration": lambda robot, rng: rng.normal(size=6),
+    "parameters": lambda robot, rng: (
+        np.array([inertia.components() for inertia in robot.model.inertias]).ravel() * rng.uniform(0.9, 1.1)
+    ),
+}
+
+
+def compiler(folder: Path, *arguments: str) -> None:
+    done = subprocess.run([str(CC), *STRICT, *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def function(export: CExport) -> Any:
+    """The exported function, from a shared object."""
+    source = export.files[0]
+    compiler(source.parent, "-shared", "-fPIC", source.name, "-o", f"{source.stem}.so", "-lm")
+    return getattr(ctypes.CDLL(str(source.with_suffix(".so"))), export.function)
+
+
+def arguments_of(export: CExport) -> list[str]:
+    """The names of the inputs, read from the declaration in the header."""
+    line = next(line for line in export.files[1].read_text().splitlines() if line.startswith("void "))
+    names = [part.split()[-1].split("[")[0].lstrip("*") for part in line.split("(")[1].split(",")]
+    assert names[-1] == "out"
+    return names[:-1]
+
+
+def call(native: Any, arrays: list[np.ndarray], size: int) -> np.ndarray:
+    out = np.full(size, np.nan)
+    pointers = [np.ascontiguousarray(x, dtype=float) for x in (*arrays, out)]
+    pointers[-1] = out
+    native(*(ctypes.c_void_p(x.ctypes.data) for x in pointers))
+    return out
+
+
+def agrees(robot: rc.Robot, folder: Path, quantity: str, **options: Any) -> CExport:
+    """Export, compile, and compare with the method at random states."""
+    export = robot.export_c(quantity, folder / f"{quantity}.c", **options)
+    native, names = function(export), arguments_of(export)
+    plain = {name: value for name, value in options.items() if name not in INPUTS and name != "name"}
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        arrays = {name: INPUTS[name](robot, rng) for name in names}
+        expected = np.asarray(getattr(robot, quantity)(**arrays, **plain)).ravel()
+        found = call(native, list(arrays.values()), expected.size)
+        assert np.abs(found - expected).max() <= 1e-12 * max(np.abs(expected).max(), 1e-300), quantity
+    return export
+
+
+def options_for(robot: rc.Robot, quantity: str) -> dict[str, str]:
+    return {"link": robot.link_names[-1]} if quantity in LINK_QUANTITIES else {}
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@needs_compiler
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("make", [rc.robots.panda_like, rc.robots.free_flyer])
+def test_every_quantity_agrees(make: Any, quantity: str, tmp_path: Path) -> None:
+    robot = make()
+    agrees(robot, tmp_path, quantity, **options_for(robot, quantity))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "quantity", "options"),
+    [
+        ("stanford", "inverse_dynamics", {}),
+        ("stanford", "forward_dynamics", {}),
+        ("puma560", "inverse_dynamics", {"losses": True}),
+        ("puma560", "forward_dynamics", {"losses": True}),
+        ("puma560", "joint_losses", {}),
+        ("puma560", "jacobian", {"link": "link6", "frame": "world"}),
+        ("puma560", "velocities", {"frame": "mixed"}),
+        ("puma560", "accelerations", {"frame": "world", "kind": "classical"}),
+        ("puma560", "momentum", {"about": "world"}),
+        ("puma560", "inverse_dynamics", {"wrenches": True, "base_acceleration": True, "parameters": True}),
+        ("free_flyer", "forward_dynamics", {"wrenches": True, "parameters": True}),
+        ("mixed_tree", "forward_dynamics", {}),
+        ("one_of_each", "mass_matrix", {}),
+        ("one_of_each", "integrate", {}),
+        ("floating_tree", "regressor", {}),
+    ],
+)
+def test_options_and_joint_kinds_agree(name: str, quantity: str, options: dict[str, Any], tmp_path: Path) -> None:
+    agrees(zoo.ZOO[name](), tmp_path, quantity, **options)
+
+
+@needs_compiler
+def test_tied_joints_agree(tmp_path: Path) -> None:
+    text = zoo.ZOO["panda_like"]().to_urdf()
+    tied = text.replace("</joint>", '<mimic joint="joint1" multiplier="-0.5" offset="0.1"/></joint>')
+    first = tied.index("<mimic")
+    tied = tied[:first] + tied[tied.index("/>", first) + 2 :]  # the first joint leads
+    robot = rc.load(tied, mimic="tie")
+    assert robot.nv < robot.nbodies
+    agrees(robot, tmp_path, "inverse_dynamics")
+    agrees(robot, tmp_path, "mass_matrix")
+    for quantity in ("forward_dynamics", "mass_matrix_inverse"):
+        with pytest.raises(rc.RecursaError, match="Export mass_matrix"):
+            robot.export_c(quantity, tmp_path / "x.c")
+
+
+@needs_compiler
+def test_output_may_be_an_input(tmp_path: Path) -> None:
+    robot = rc.robots.puma560()
+    native = function(robot.export_c("inverse_dynamics", tmp_path / "id.c"))
+    q, v = robot.random_state(4)
+    expected, a = robot.inverse_dynamics(q, v, v), v.copy()
+    native(*(ctypes.c_void_p(x.ctypes.data) for x in (q, a, a, a)))
+    assert np.allclose(a, expected, rtol=1e-12, atol=0)
+
+
+# ---- the test program ------------------------------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_test_program_passes_and_notices_a_wrong_number(tmp_path: Path) -> None:
+    rc.robots.free_flyer().export_c("forward_dynamics", tmp_path / "fd.c")
+
+    def outcome() -> subprocess.CompletedProcess[str]:
+        compiler(tmp_path, "fd.c", "fd_test.c", "-o", "fd", "-lm")
+        return subprocess.run([tmp_path / "fd"], capture_output=True, text=True)
+
+    good = outcome()
+    assert good.returncode == 0
+    assert good.stdout.startswith("max error ")
+    source = tmp_path / "fd.c"
+    text = source.read_text()
+    source.write_text(text.replace("    out[2] = ", "    out[2] = 1.0001 * "))
+    assert outcome().returncode == 1
+    source.write_text(text.replace("    out[0] = ", "    out[0] = sqrt(-1.0) + "))
+    assert outcome().returncode == 1
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_header_serves_c_plus_plus(tmp_path: Path) -> None:
+    rc.robots.planar(2).export_c("poses", tmp_path / "poses.c")
+    (tmp_path / "use.cpp").write_text(
+        '#include "poses.h"\n#include "poses.h"\nint main() { double q[2] = {0, 0}, out[64]; '
+        "planar2_poses(q, out); return 0; }\n"
+    )
+    compiler(tmp_path, "-c", "poses.c")
+    subprocess.run(["c++", "-Wall", "-Werror", "use.cpp", "poses.o", "-lm"], cwd=tmp_path, check=True)
+
+
+@needs_compiler
+def test_odd_names_compile(tmp_path: Path) -> None:
+    """Names that end comments, open them, form trigraphs or are not ASCII."""
+    b = rc.Builder("9 */ lives ??/ Ünï")
+    b.link("a */ /* b", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.joint("x\u202ey ??/", "revolute", parent="world", child="a */ /* b")
+    robot = b.build()
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    export = robot.export_c("pose", folder / "my pose-1.c", link="a */ /* b")
+    assert export.function == "robot_9_lives_n_pose_a_b"
+    compiler(folder, "my pose-1.c", "my pose-1_test.c", "-lm")
+    assert agrees(robot, tmp_path, "bias_forces", name="double").function == "double_"
+    assert agrees(robot, tmp_path, "kinetic_energy", name="sin").function == "sin_"
+
+
+@needs_compiler
+def test_kernel_source_in_c(tmp_path: Path) -> None:
+    robot = rc.robots.panda_like()
+
+    def gather(values: Any) -> Any:
+        return gathering.joint_matrix(robot.model, values.lists["rows"], symmetric=True)
+
+    kernel = Kernel(inertia.MASS_MATRIX, robot.model, {"q": 7}, gather)
+    text = kernel.source("c")
+    assert text.startswith("void kernel(const double q[7], double out[49])\n")
+    assert text.count(" * ") == kernel.operations.mul
+    (tmp_path / "k.c").write_text(f"#include <math.h>\n{text}")
+    compiler(tmp_path, "-c", "k.c")
+    with pytest.raises(rc.UnknownNameError, match="kind of source 'cc'"):
+        kernel.source("cc")
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def test_header_documents_order_shapes_units_and_joints(tmp_path: Path) -> None:
+    robot = rc.robots.free_flyer()
+    header = robot.export_c("jacobian", tmp_path / "j.c", link="link2", frame="mixed").files[1].read_text()
+    for words in (
+        "void free_flyer3_jacobian_link2_mixed(const double q[10], double out[54]);",
+        "Options: link = link2, frame = mixed",
+        "(6 x 9)",
+        "world axes at the link origin",
+        "quaternion (x, y, z, w)",
+        'extern "C"',
+        *robot.joint_names,
+        *robot.link_names,
+    ):
+        assert words in header
+
+
+@pytest.mark.parametrize("value", [0.1, -1 / 3, 1e-300, 5e-324, 1.7976931348623157e308, -0.0, 3.0, 1e22])
+def test_numbers_read_back_to_the_same_bits(value: float) -> None:
+    text = c_number(value).strip("()")
+    assert float(text).hex() == value.hex()
+    assert "." in text or "e" in text  # an integer would divide as one
+
+
+def test_comments_and_identifiers() -> None:
+    assert c_comment(["a */ b /*/ c"]).count("*/") == 1
+    assert c_identifier("__x__") == "x"
+    assert c_identifier("") == "robot"
+    with pytest.raises(rc.RecursaError):
+        c_number(float("nan"))
+
+
+def test_the_same_robot_gives_the_same_files(tmp_path: Path) -> None:
+    texts = []
+    for _ in range(2):
+        export = rc.robots.stanford().export_c("mass_matrix", tmp_path / "m")
+        texts.append([file.read_text() for file in export.files])
+    assert texts[0] == texts[1]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["m.c", "m.h", "m_test.c"]
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------
+
+
+def refused(error: type[Exception], words: str, quantity: str, path: Any, robot: Any = None, **options: Any) -> None:
+    with pytest.raises(error, match=words):
+        (robot or rc.robots.puma560()).export_c(quantity, path, **options)
+
+
+def test_unknown_quantities_and_options(tmp_path: Path) -> None:
+    path = tmp_path / "x.c"
+    refused(rc.UnknownNameError, "Did you mean 'inverse_dynamics'", "inverse_dynamic", path)
+    refused(rc.UnknownNameError, "There are: ", "export_c", path)
+    refused(rc.UnknownNameError, "no option of mass_matrix 'losses'", "mass_matrix", path, losses=True)
+    refused(rc.UnknownNameError, "no option of mass_matrix 'q'", "mass_matrix", path, q=True)
+    refused(rc.UnknownNameError, "Did you mean 'link6'", "pose", path, link="lnk6")
+    refused(rc.UnknownNameError, "frame", "jacobian", path, link="link6", frame="bdy")
+    refused(rc.RecursaError, "pose needs the option link=", "pose", path)
+    refused(rc.RecursaError, "wrenches=True", "inverse_dynamics", path, wrenches=[[0.0] * 6] * 7)
+    assert not list(tmp_path.iterdir())
+
+
+def test_robots_that_are_too_large_or_empty(tmp_path: Path) -> None:
+    path = tmp_path / "x.c"
+    refused(rc.RecursaError, "more than 60000 operations", "mass_matrix", path, rc.robots.chain(150, seed=1))
+    b = rc.Builder("still")
+    b.link("a", mass=1.0, inertia=(1, 1, 1)).joint("weld", "fixed", parent="world", child="a")
+    refused(rc.RecursaError, "no entries", "mass_matrix", path, b.build())
+    assert not list(tmp_path.iterdir())
+
+
+def test_joint_without_inertia_is_named(tmp_path: Path) -> None:
+    b = rc.Builder("idle")
+    b.link("a", mass=1.0, inertia=(1, 1, 1)).joint("turn", "revolute", parent="world", child="a")
+    b.link("b", mass=1.0, inertia=(1, 1, 1)).joint("idle", "revolute", parent="a", child="b")
+    text = b.build().to_urdf()
+    start = text.index("<inertial", text.index('<link name="b"'))
+    end = text.index("</inertial>", start) + len("</inertial>")
+    robot = rc.load(text[:start] + text[end:], strict=False)
+    refused(rc.RecursaError, "joint 'idle' has no inertia", "forward_dynamics", tmp_path / "x.c", robot)
+    robot.export_c("inverse_dynamics", tmp_path / "x.c")
+
+
+@needs_compiler
+def test_robot_without_joints_has_poses(tmp_path: Path) -> None:
+    b = rc.Builder("still")
+    b.link("a", mass=1.0, inertia=(1, 1, 1)).joint("weld", "fixed", parent="world", child="a", xyz=(1, 2, 3))
+    agrees(b.build(), tmp_path, "poses")
+    compiler(tmp_path, "poses.c", "poses_test.c", "-lm")
+
+
+def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
+    refused(rc.RecursaError, "cannot write .*No such file", "mass_matrix", tmp_path / "missing" / "x.c")
+    refused(rc.RecursaError, "give the path of a C file", "mass_matrix", tmp_path)
+    refused(rc.RecursaError, "give the path of a C file", "mass_matrix", tmp_path / "x.py")
+    refused(rc.RecursaError, "give the path of a C file", "mass_matrix", tmp_path / 'a"b.c')
+
+
+def test_a_failed_write_leaves_the_old_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.c"
+    path.write_text("old")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(exporting.os, "replace", full)
+    refused(rc.RecursaError, "cannot write .*No space left", "mass_matrix", path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- command line ----------------------------------------------------------------------------------------------------
+
+
+def test_command_writes_and_tells(tmp_path: Path) -> None:
+    path = tmp_path / "j.c"
+    words = ["export", "puma560", "jacobian", "--link", "link6", "--frame", "world", "-o", str(path)]
+    result = CliRunner().invoke(recursa, words, catch_exceptions=False)
+    assert result.exit_code == 0
+    for name in ("j.c", "j.h", "j_test.c"):
+        assert f"wrote {tmp_path / name}" in result.output
+        assert (tmp_path / name).is_file()
+    assert "puma560_jacobian_link6_world: " in result.output
+    assert " operations (" in result.output
+
+
+def test_command_as_json_and_refusal(tmp_path: Path) -> None:
+    words = ["export", "puma560", "inverse_dynamics", "--losses", "--name", "torque", "-o", str(tmp_path / "t.c")]
+    data = json.loads(CliRunner().invoke(recursa, [*words, "--json"], catch_exceptions=False).output)
+    assert data["function"] == "torque"
+    assert data["operations"]["mul"] > 100
+    assert len(data["files"]) == 3
+    with pytest.raises(rc.UnknownNameError, match="Did you mean"):
+        CliRunner().invoke(recursa, ["export", "puma560", "mass_matrx", "-o", "m.c"], catch_exceptions=False)

@@ -1,0 +1,233 @@
+"""Compiled kernels against the interpreter, and what must not change a result: batch, place, threads, memory layout."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import tied_gripper
+from recursa.kernels.dispatch import Switch
+from zoo import ZOO, each_kind
+
+pytestmark = pytest.mark.compiled
+
+ROBOTS = {
+    **{name: ZOO[name] for name in ("pendulum", "stanford", "puma560", "panda_like", "mixed_tree", "floating_tree")},
+    **{kind: (lambda kind=kind: each_kind(kind)) for kind in ("helical", "spherical", "planar", "free")},
+    "tied_gripper": tied_gripper,
+}
+COUNT = 11  # not a multiple of any width
+
+
+def questions(robot):
+    """Every batched answer as a function of rows of states."""
+    last = robot.link_names[-1]
+    return {
+        "poses": lambda q, v, a: robot.poses(q),
+        "pose": lambda q, v, a: robot.pose(q, last),
+        "velocities": lambda q, v, a: robot.velocities(q, v, "mixed"),
+        "accelerations": lambda q, v, a: robot.accelerations(q, v, a, "world", "classical"),
+        "jacobian": lambda q, v, a: robot.jacobian(q, last, frame="world"),
+        "jacobian_derivative": lambda q, v, a: robot.jacobian_derivative(q, v, last, frame="mixed"),
+        "center_of_mass": lambda q, v, a: robot.center_of_mass(q),
+        "momentum": lambda q, v, a: robot.momentum(q, v),
+        "momentum about the world": lambda q, v, a: robot.momentum(q, v, "world"),
+        "kinetic_energy": lambda q, v, a: robot.kinetic_energy(q, v),
+        "potential_energy": lambda q, v, a: robot.potential_energy(q),
+        "inverse_dynamics": lambda q, v, a: robot.inverse_dynamics(q, v, a),
+        "inverse_dynamics with losses": lambda q, v, a: robot.inverse_dynamics(q, v, a, losses=True),
+        "bias_forces": lambda q, v, a: robot.bias_forces(q, v),
+        "gravity_forces": lambda q, v, a: robot.gravity_forces(q),
+        "mass_matrix": lambda q, v, a: robot.mass_matrix(q),
+        "coriolis_matrix": lambda q, v, a: robot.coriolis_matrix(q, v),
+        "regressor": lambda q, v, a: robot.regressor(q, v, a),
+        "momentum_matrix": lambda q, v, a: robot.momentum_matrix(q),
+        "reaction_wrenches": lambda q, v, a: robot.reaction_wrenches(q, v, a),
+    }
+
+
+def solves(robot):
+    """Those that need a regular mass matrix."""
+    return {
+        "forward_dynamics": lambda q, v, a: robot.forward_dynamics(q, v, a),
+        "mass_matrix_inverse": lambda q, v, a: robot.mass_matrix_inverse(q),
+    }
+
+
+def states(robot, count):
+    drawn = [robot.random_state(seed) for seed in range(count)]
+    q, v = np.stack([s[0] for s in drawn]), np.stack([s[1] for s in drawn])
+    return q, v, np.random.default_rng(1).normal(size=v.shape)
+
+
+def interpreted(ask, *state):
+    Switch.on = False
+    try:
+        return ask(*state)
+    finally:
+        Switch.on = True
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_kernels_match_the_interpreter_and_themselves(name):
+    robot = ROBOTS[name]()
+    state = states(robot, COUNT)
+    asked = questions(robot) if name == "floating_tree" else {**questions(robot), **solves(robot)}
+    for what, ask in asked.items():
+        expected, found = interpreted(ask, *state), ask(*state)
+        tolerance = 1e-9 if what in solves(robot) else 1e-12
+        scale = max(1.0, float(np.abs(expected).max()))
+        assert np.abs(found - expected).max() <= tolerance * scale, what
+        for row in (0, 3, COUNT - 1):
+            alone = ask(*(x[row] for x in state))
+            assert np.array_equal(alone, found[row]), f"{what}: row {row} alone"
+            assert np.array_equal(alone, ask(*(x[row] for x in state))), f"{what}: the native entry"
+        assert np.array_equal(ask(*(x[4:9] for x in state)), found[4:9]), f"{what}: a slice"
+
+
+def test_kernels_are_used():
+    robot = rc.robots.panda_like()
+    q, v, a = states(robot, 3)
+    robot.inverse_dynamics(q, v, a)
+    kernels = [kernel for _, kernel in robot._joint_space._kernels.values()]
+    assert len(kernels) == 1
+    assert kernels[0].form == "straight"
+    assert kernels[0].inputs == ("q", "v", "a")
+    assert kernels[0].operations.mul < 540
+    assert "llvm.fma" in kernels[0].source("llvm")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_give_the_same_bits(threads):
+    robot = rc.robots.stanford()
+    q, v, a = states(robot, 40)
+    q, v, a = (np.tile(x, (401, 1))[:16001] for x in (q, v, a))
+    assert np.array_equal(robot.inverse_dynamics(q, v, a, threads=threads), robot.inverse_dynamics(q, v, a))
+
+
+def test_memory_layouts_give_the_same_bits():
+    robot = rc.robots.stanford()
+    q, v, a = states(robot, COUNT)
+    expected = robot.inverse_dynamics(q, v, a)
+    readonly = q.copy()
+    readonly.flags.writeable = False
+    for other in (np.asfortranarray(q), q.astype(">f8"), np.repeat(q, 2, axis=0)[::2], q.tolist(), readonly):
+        assert np.array_equal(robot.inverse_dynamics(other, v, a), expected)
+        one = other[2]
+        assert np.array_equal(robot.inverse_dynamics(one, v[2], a[2]), expected[2])
+    whole = robot.inverse_dynamics(np.arange(6), np.arange(6), np.arange(6))
+    assert np.array_equal(whole, robot.inverse_dynamics(*[np.arange(6.0)] * 3))
+
+
+def test_float32_in_gives_float32_out():
+    robot = rc.robots.panda_like()
+    q, v, a = states(robot, COUNT)
+    single = robot.inverse_dynamics(*(x.astype(np.float32) for x in (q, v, a)))
+    assert single.dtype == np.float32
+    expected = robot.inverse_dynamics(q, v, a)
+    assert np.abs(single - expected).max() <= 1e-4 * np.abs(expected).max()
+    tau = np.random.default_rng(2).normal(size=v.shape)
+    moved = robot.forward_dynamics(*(x.astype(np.float32) for x in (q, v, tau)))
+    residual = robot.inverse_dynamics(q, v, moved.astype(float)) - tau
+    scale = np.abs(robot.mass_matrix(q)).max() * np.abs(moved).max()
+    assert np.abs(residual).max() <= 1e-4 * scale
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_bad_numbers_stay_in_their_row(bad):
+    robot = rc.robots.stanford()
+    q, v, a = states(robot, COUNT)
+    expected = robot.inverse_dynamics(q, v, a)
+    q[5, 1] = bad
+    found = robot.inverse_dynamics(q, v, a)
+    assert np.isnan(found[5]).any()
+    rest = np.arange(COUNT) != 5
+    assert np.array_equal(found[rest], expected[rest])
+    assert np.array_equal(robot.inverse_dynamics(q[5], v[5], a[5]), found[5], equal_nan=True)
+
+
+def test_losses_of_a_bad_speed_are_bad():
+    robot = rc.robots.puma560()
+    v = np.zeros((3, 6))
+    v[1, 2] = np.nan
+    lost = robot.joint_losses(v)
+    assert np.isnan(lost[1, 2])
+    assert not np.isnan(lost[[0, 2]]).any()
+    assert (lost[[0, 2]] == 0.0).all()
+
+
+def test_parameters_wrenches_and_base_acceleration_match_the_interpreter():
+    robot = rc.robots.panda_like()
+    q, v, a = states(robot, COUNT)
+    rng = np.random.default_rng(3)
+    parameters = np.concatenate([np.array(inertia.components()) for inertia in robot.model.inertias])
+    scaled = parameters * rng.uniform(0.8, 1.2, size=(COUNT, 1))
+    options = {
+        "parameters": {"parameters": scaled},
+        "wrenches": {"wrenches": rng.normal(size=(robot.nlinks, 6))},
+        "world wrench": {"wrenches": [rc.Wrench(force=(1, 2, 3), at="flange", point=(0.1, 0, 0))]},
+        "base": {"base_acceleration": rng.normal(size=6)},
+    }
+    for what, keywords in options.items():
+
+        def ask(q, v, a, keywords=keywords):
+            return robot.inverse_dynamics(q, v, a, **keywords)
+
+        expected = interpreted(ask, q, v, a)
+        assert np.abs(ask(q, v, a) - expected).max() <= 1e-12 * np.abs(expected).max(), what
+        assert np.abs(expected - robot.inverse_dynamics(q, v, a)).max() > 1e-3, what
+
+
+def test_concurrent_first_calls_agree():
+    robot = rc.robots.puma560()
+    q, v, a = states(robot, 500)
+    found: list[np.ndarray] = [np.empty(0)] * 8
+
+    def work(k: int) -> None:
+        found[k] = robot.forward_dynamics(q, v, a)
+
+    crowd = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    assert all(np.array_equal(result, found[0]) for result in found)
+
+
+def test_singular_hinge_is_named_by_compiled_code_too():
+    b = rc.Builder("loose")
+    b.link("arm", mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.02, 0.02)).link("tip")
+    b.joint("shoulder", "revolute", parent="world", child="arm")
+    b.joint("wrist", "revolute", parent="arm", child="tip", axis=(1, 0, 0), xyz=(0.4, 0, 0))
+    robot = b.build(strict=False)
+    for batch in ((), (3,)):
+        with pytest.raises(rc.SingularHingeError, match="'wrist'"):
+            robot.forward_dynamics(np.zeros((*batch, 2)), np.zeros((*batch, 2)), np.ones((*batch, 2)))
+
+
+def test_wrong_input_to_the_native_entry_is_explained():
+    robot = rc.robots.planar()
+    q = np.zeros(3)
+    robot.gravity_forces(q)
+    with pytest.raises(rc.ShapeError, match=r"\(4,\)"):
+        robot.gravity_forces(np.zeros(4))
+    with pytest.raises(rc.StateError):
+        robot.gravity_forces("abc")
+    with pytest.raises(TypeError):
+        robot.gravity_forces()
+    assert robot.gravity_forces([0, 0, 0]).dtype == np.float64
+
+
+def test_without_llvm_everything_works(monkeypatch):
+    from recursa.kernels import dispatch, native
+
+    monkeypatch.setattr(native, "available", lambda: False)
+    monkeypatch.setattr(dispatch, "_said", [])
+    robot = rc.robots.stanford()
+    q, v, a = states(robot, 2)
+    with pytest.warns(dispatch.NoCompilerWarning, match="llvmlite"):
+        found = robot.inverse_dynamics(q, v, a)
+    assert np.allclose(found, interpreted(robot.inverse_dynamics, q, v, a), rtol=1e-12)

@@ -1,0 +1,71 @@
+"""The frame pass: moved link frames change no torque, and every step is a chain of screws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import tied_gripper
+from recursa.dynamics import articulated, gathering, inertia, inverse
+from recursa.model.canonical import CanonicalJoint, canonical
+from recursa.sweeps import run
+from zoo import ZOO
+
+ROBOTS = {
+    **{name: make for name, make in ZOO.items() if name != "chain200"},
+    "ur5_like": rc.robots.ur5_like,
+    "parallel": lambda: rc.robots.planar(5),
+    "tied": tied_gripper,
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_moved_frames_give_the_same_torques_and_inertias(name):
+    robot = ROBOTS[name]()
+    moved = canonical(robot.model)
+    q, v = robot.random_state(3)
+    a = np.random.default_rng(2).normal(size=robot.nv)
+    wrenches = np.random.default_rng(4).normal(size=6 * robot.nlinks)
+    inputs = {"q": q.tolist(), "v": v.tolist(), "a": a.tolist(), "wrench": wrenches.tolist()}
+    for plan, gather in (
+        (inverse.inverse_plan(), lambda m, values: gathering.joint_vector(m, values["T"])),
+        (inverse.inverse_plan(wrenches=True), lambda m, values: gathering.joint_vector(m, values["T"])),
+        (inertia.MASS_MATRIX, lambda m, values: gathering.joint_matrix(m, values["rows"], symmetric=True)),
+    ):
+        expected = np.array(list(gather(robot.model, run(plan, robot.model, inputs))))
+        found = np.array(list(gather(moved, run(plan, moved, inputs))))
+        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["stanford", "puma560", "panda_like", "planar_arm", "tree"])
+def test_moved_frames_give_the_same_accelerations(name):
+    robot = ROBOTS[name]()
+    moved = canonical(robot.model)
+    q, v = robot.random_state(3)
+    inputs = {"q": q.tolist(), "v": v.tolist(), "tau": [0.3] * robot.nv}
+    plan = articulated.forward_plan()
+    expected = np.array(gathering.joint_vector(robot.model, run(plan, robot.model, inputs)["qdd"]))
+    found = np.array(gathering.joint_vector(moved, run(plan, moved, inputs)["qdd"]))
+    assert np.abs(found - expected).max() <= 1e-11 * max(1.0, np.abs(expected).max())
+
+
+def test_serial_arms_need_two_screws_a_step_and_none_before_the_first_joint():
+    for robot in (rc.robots.chain(8, seed=5, joints="mixed"), rc.robots.panda_like(), rc.robots.ur5_like()):
+        joints = canonical(robot.model).joints
+        assert all(isinstance(joint, CanonicalJoint) for joint in joints)
+        assert joints[0].before == ()
+        assert all(len(joint.before) <= 1 for joint in joints)
+
+
+def test_right_angles_and_zero_offsets_stay_exact():
+    for joint in canonical(rc.robots.puma560().model).joints:
+        for screw in joint.before:
+            assert {abs(screw.c), abs(screw.s)} <= {0.0, 1.0}
+
+
+def test_joints_with_several_freedoms_keep_their_frames():
+    robot = rc.robots.free_flyer()
+    moved = canonical(robot.model)
+    assert moved.inertias[0] == robot.model.inertias[0]
+    assert not isinstance(moved.joints[0], CanonicalJoint)
