@@ -12,6 +12,8 @@
 
 #define MAX_INPUTS 4
 #define MAX_DIMS 3
+#define MAX_QUATERNIONS 16
+#define UNIT_TOLERANCE 1e-6
 
 typedef struct {
     PyObject_HEAD
@@ -23,6 +25,8 @@ typedef struct {
     int ndim;
     npy_intp dims[MAX_DIMS];
     npy_intp count; /* entries of the result */
+    int quaternions; /* in the first input, which is q */
+    npy_intp starts[MAX_QUATERNIONS];
 } Entry;
 
 typedef void (*Call1)(int64_t, const void *, void *);
@@ -39,6 +43,18 @@ static int is_plain(PyObject *object, npy_intp size)
            PyArray_ISCARRAY_RO(array);
 }
 
+/* Whether every quaternion has unit length to the tolerance; nan has not, and the general way lets it through. */
+static int are_unit(const Entry *self, const double *q)
+{
+    for (int i = 0; i < self->quaternions; i++) {
+        const double *p = q + self->starts[i];
+        double norm = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
+        if (!(fabs(norm - 1.0) <= UNIT_TOLERANCE))
+            return 0;
+    }
+    return 1;
+}
+
 static PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Entry *self = (Entry *)callable;
@@ -50,6 +66,8 @@ static PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t na
             Py_RETURN_NOTIMPLEMENTED;
         in[i] = PyArray_DATA((PyArrayObject *)args[i]);
     }
+    if (!are_unit(self, (const double *)in[0]))
+        Py_RETURN_NOTIMPLEMENTED;
     PyObject *result = PyArray_SimpleNew(self->ndim, self->dims, NPY_DOUBLE);
     if (result == NULL)
         return NULL;
@@ -87,18 +105,22 @@ static int read_sizes(PyObject *tuple, npy_intp *sizes, int most)
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     unsigned long long address;
-    PyObject *sizes, *dims, *owner;
+    PyObject *sizes, *dims, *starts, *owner;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "KOOO", &address, &sizes, &dims, &owner))
+    if (!PyArg_ParseTuple(args, "KOOOO", &address, &sizes, &dims, &starts, &owner))
         return NULL;
     Entry *self = (Entry *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     self->inputs = read_sizes(sizes, self->sizes, MAX_INPUTS);
     self->ndim = self->inputs < 0 ? -1 : read_sizes(dims, self->dims, MAX_DIMS);
-    if (self->inputs < 1 || self->ndim < 0) {
+    self->quaternions = self->ndim < 0 ? -1 : read_sizes(starts, self->starts, MAX_QUATERNIONS);
+    for (int i = 0; i < self->quaternions; i++)
+        if (self->starts[i] + 4 > self->sizes[0])
+            self->quaternions = -1;
+    if (self->inputs < 1 || self->ndim < 0 || self->quaternions < 0) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "an entry needs at least one input");
+            PyErr_SetString(PyExc_ValueError, "an entry needs inputs, and quaternions within the first of them");
         Py_DECREF(self);
         return NULL;
     }
@@ -120,7 +142,7 @@ static void entry_dealloc(Entry *self)
 
 static PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
-    .tp_doc = "Entry(address, input sizes, result shape, owner): calls a kernel for one state.",
+    .tp_doc = "Entry(address, input sizes, result shape, starts of quaternions in q, owner): calls a kernel for one state.",
     .tp_basicsize = sizeof(Entry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = entry_new,

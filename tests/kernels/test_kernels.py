@@ -221,6 +221,19 @@ def test_wrong_input_to_the_native_entry_is_explained():
     assert robot.gravity_forces([0, 0, 0]).dtype == np.float64
 
 
+def test_native_entry_checks_quaternions():
+    robot = rc.robots.free_flyer().with_gravity((0, 0, -9.81))
+    q, v = robot.random_state(1)
+    expected = robot.bias_forces(q, v)
+    assert np.array_equal(robot.bias_forces(q, v), expected)
+    wrong = q.copy()
+    wrong[6] += 0.1
+    with pytest.raises(rc.StateError, match="'root'"):
+        robot.bias_forces(wrong, v)
+    wrong[6] = np.nan
+    assert np.isnan(robot.bias_forces(wrong, v)).any()
+
+
 def test_without_llvm_everything_works(monkeypatch):
     from recursa.kernels import dispatch, native
 

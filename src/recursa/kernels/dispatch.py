@@ -62,7 +62,7 @@ class KernelStore:
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
         _, kernel = self._kernels.get((id(plan), key, inputs, "d"), (plan, None))
-        return None if kernel is None or self.model.has_quaternions else kernel.entry(shape)
+        return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
         try:

@@ -76,12 +76,16 @@ class Kernel:
             found = self._compiled.setdefault(width, made)
         return found
 
-    def entry(self, shape: tuple[int, ...]) -> Callable[..., Any] | None:
-        """A native function of single-state arrays that returns a new array of ``shape``; None if it was not built."""
-        if Entry is None or self.single or len(self.inputs) > 4 or len(shape) > 3:
+    def entry(self, shape: tuple[int, ...], quaternions: tuple[int, ...]) -> Callable[..., Any] | None:
+        """A native function of single-state arrays that returns a new array of ``shape``; None if it was not built.
+
+        ``quaternions`` are their places in q, whose lengths it checks.
+        """
+        unsuited = self.single or len(self.inputs) > 4 or len(shape) > 3 or len(quaternions) > 16
+        if Entry is None or unsuited or (quaternions and self.inputs[0] != "q"):
             return None
         native = self._native(1)
-        return Entry(native.address, tuple(self._sizes.values()), shape, native)
+        return Entry(native.address, tuple(self._sizes.values()), shape, quaternions, native)
 
     def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
         """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""

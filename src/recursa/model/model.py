@@ -135,9 +135,9 @@ class Model:
         return sum((inertia.mass for inertia in self.inertias), 0.0)
 
     @cached_property
-    def has_quaternions(self) -> bool:
-        """Whether some joint has one among its coordinates."""
-        return any(joint.kind.quaternion is not None for joint in self.joints)
+    def quaternions(self) -> tuple[int, ...]:
+        """Where in q quaternions start."""
+        return tuple(j.q_start + j.kind.quaternion for j in self.joints if j.kind.quaternion is not None)
 
     @cached_property
     def digest(self) -> str:

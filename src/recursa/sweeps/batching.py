@@ -111,7 +111,7 @@ def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str
     """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
     arrays = {name: _argument(model, name, labels.get(name, name), value) for name, value in arguments.items()}
     for name, array in arrays.items():
-        if model.has_quaternions and name in COORDINATES:
+        if model.quaternions and name in COORDINATES:
             _require_unit_quaternions(model, labels.get(name, name), array)
     shapes = [array.shape[:-1] for array in arrays.values()]
     shape = shapes[0]
