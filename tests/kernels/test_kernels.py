@@ -96,7 +96,7 @@ def test_kernels_are_used():
     assert len(kernels) == 1
     assert kernels[0].form == "straight"
     assert kernels[0].inputs == ("q", "v", "a")
-    assert kernels[0].operations.mul < 540
+    assert kernels[0].operations.mul < 350
     assert "llvm.fma" in kernels[0].source("llvm")
 
 

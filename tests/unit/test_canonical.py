@@ -7,7 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import tied_gripper
-from recursa.dynamics import articulated, gathering, inertia, inverse
+from recursa.dynamics import articulated, augmented, gathering, inertia, inverse
+from recursa.kernels.graph import Graph
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.sweeps import run
 from zoo import ZOO
@@ -48,6 +49,38 @@ def test_moved_frames_give_the_same_accelerations(name):
     expected = np.array(gathering.joint_vector(robot.model, run(plan, robot.model, inputs)["qdd"]))
     found = np.array(gathering.joint_vector(moved, run(plan, moved, inputs)["qdd"]))
     assert np.abs(found - expected).max() <= 1e-11 * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["pendulum", "stanford", "puma560", "panda_like", "planar_arm", "chain_mixed", "tree"])
+def test_augmented_links_match_newton_euler(name):
+    robot = ROBOTS[name]()
+    moved = canonical(robot.model)
+    assert augmented.suits(moved)
+    q, v = robot.random_state(6)
+    a = np.random.default_rng(7).normal(size=robot.nv)
+    inputs = {"q": q.tolist(), "v": v.tolist(), "a": a.tolist()}
+    for plan, fewer in (
+        (inverse.inverse_plan(), augmented.augmented_plan(accelerating=True)),
+        (inverse.bias_plan(), augmented.augmented_plan(accelerating=False)),
+    ):
+        expected = np.array(gathering.joint_vector(robot.model, run(plan, robot.model, inputs)["T"]))
+        found = np.array(gathering.joint_vector(moved, run(fewer, moved, inputs)["T"]))
+        assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def test_augmented_links_of_a_turning_arm_cost_nothing():
+    """Step 1 of Algorithm 5.7 is off line: only the two later steps are left in the graph."""
+    robot = rc.robots.chain(6)
+    moved = canonical(robot.model)
+    graph = Graph()
+    inputs = {name: graph.inputs(name, 6) for name in "qva"}
+    values = run(augmented.augmented_plan(accelerating=True), moved, inputs)
+    assert all(isinstance(x, float) for k in range(6) for x in (values["mass"][k], *values["u"][k], *values["K"][k]))
+
+
+def test_robots_that_do_not_suit_are_told_apart():
+    for name in ("free_flyer", "helical", "spherical", "planar", "mixed_tree"):
+        assert not augmented.suits(canonical(ROBOTS[name]().model))
 
 
 def test_serial_arms_need_two_screws_a_step_and_none_before_the_first_joint():

@@ -93,12 +93,24 @@ class Facade:
         labels: Mapping[str, str] | None = None,
         entry: str | None = None,
         store: KernelStore | None = None,
+        compiled_plan: Plan | None = None,
     ) -> Array:
         """Run a plan; ``entry`` names the method that may from now on go straight in for single states."""
         kernels = self._kernels if store is None else store
-        result = evaluate(kernels, plan, arguments, gather, shape, key=key, out=out, threads=threads, labels=labels)
+        result = evaluate(
+            kernels,
+            plan,
+            arguments,
+            gather,
+            shape,
+            compiled_plan=compiled_plan,
+            key=key,
+            out=out,
+            threads=threads,
+            labels=labels,
+        )
         if entry is not None and result.ndim == len(shape) and entry not in self._entries:
-            native = kernels.entry(plan, (key, shape), tuple(arguments), shape)
+            native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape)
             if native is not None:
                 self._entries[entry] = native
         return result

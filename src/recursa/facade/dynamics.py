@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import articulated, coriolis, gathering, inertia, inverse, mass_properties, regressor
+from recursa.dynamics import articulated, augmented, coriolis, gathering, inertia, inverse, mass_properties, regressor
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import SingularHingeError, unknown_name
@@ -67,13 +67,16 @@ class DynamicsMethods(KinematicsMethods):
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         plan = inverse.inverse_plan(wrenches=wrenches is not None)
         plain = len(arguments) == 3 and not losses
-        torque = self._joint_vector(plan, "T", arguments, out, threads, "inverse_dynamics" if plain else None)
+        fewer = self._augmented(accelerating=True) if len(arguments) == 3 else None
+        entry = "inverse_dynamics" if plain else None
+        torque = self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
         return self._with_losses(torque, v, 1.0, losses)
 
     @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, "bias_forces")
+        fewer = self._augmented(accelerating=False)
+        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, "bias_forces", fewer)
 
     @single_state_fast
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -236,6 +239,11 @@ class DynamicsMethods(KinematicsMethods):
             extra["parameters"] = parameters
         return extra
 
+    def _augmented(self, *, accelerating: bool) -> Plan | None:
+        """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
+        suited = augmented.suits(self._joint_space.compiled_model)
+        return augmented.augmented_plan(accelerating=accelerating) if suited else None
+
     def _store_for(self, arguments: dict[str, Any]) -> KernelStore:
         """Kernels whose link frames may be moved, unless an argument is given in those frames."""
         framed = "parameters" in arguments or "base_acceleration" in arguments
@@ -249,6 +257,7 @@ class DynamicsMethods(KinematicsMethods):
         out: Array | None,
         threads: int | None,
         entry: str | None = None,
+        compiled_plan: Plan | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -259,6 +268,7 @@ class DynamicsMethods(KinematicsMethods):
             threads,
             entry=entry,
             store=self._store_for(arguments),
+            compiled_plan=compiled_plan,
         )
 
     def _joint_matrix(

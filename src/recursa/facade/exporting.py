@@ -23,6 +23,7 @@ from recursa.dynamics.hinges import singular_hinges
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
+from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
 from recursa.spatial.counting import Counts
@@ -191,10 +192,15 @@ class _ScalarRobot(DynamicsMethods):
         gather: Callable[[Values], Iterator[Any] | Any],
         shape: tuple[int, ...],
         *_: Any,
+        store: KernelStore | None = None,
+        compiled_plan: Plan | None = None,
         **__: Any,
     ) -> Array:
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        entries = list(gather(run(plan, self.model, inputs)))
+        model = self.model
+        if store is not None and any(isinstance(x, Traced) for values in inputs.values() for x in values):
+            model, plan = store.compiled_model, compiled_plan or plan  # as kernels do it; numbers go the plain way
+        entries = list(gather(run(plan, model, inputs)))
         result = np.empty(len(entries), dtype=object)
         result[:] = entries
         return result.reshape(shape)

@@ -64,11 +64,16 @@ class KernelStore:
         _, kernel = self._kernels.get((id(plan), key, inputs, "d"), (plan, None))
         return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
 
+    @property
+    def compiled_model(self) -> Model:
+        """The model that kernels are made of: the robot's, or the same with its frames moved."""
+        if self._compiled_model is None:
+            self._compiled_model = canonical(self.model) if self._frame_pass else self.model
+        return self._compiled_model
+
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
         try:
-            if self._compiled_model is None:
-                self._compiled_model = canonical(self.model) if self._frame_pass else self.model
-            return Kernel(plan, self._compiled_model, sizes, gather, single)
+            return Kernel(plan, self.compiled_model, sizes, gather, single)
         except UntraceableError:
             return None
 
@@ -93,6 +98,7 @@ def evaluate(
     gather: Gather,
     shape: tuple[int, ...],
     *,
+    compiled_plan: Plan | None = None,
     key: Hashable = None,
     out: Array | None = None,
     threads: int | None = None,
@@ -101,7 +107,8 @@ def evaluate(
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
     ``gather`` lists the result's components, in C order, from the values of a run; ``key`` tells gathers of the same
-    plan and shape apart. ``labels`` are the names by which the caller knows the arguments, where they differ.
+    plan and shape apart. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
+    are the names by which the caller knows the arguments, where they differ.
     """
     batch = prepare(store.model, arguments, labels or {})
     workers = check_threads(threads)
@@ -110,7 +117,7 @@ def evaluate(
         return result
     fits = result.flags.c_contiguous and result.dtype == batch.dtype
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
-    kernel = store.get(plan, (key, shape), batch, gather)
+    kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
     if kernel is None:
         interpret(store.model, plan, batch, gather, flat, workers)
     else:

@@ -178,6 +178,19 @@ class Screw(NamedTuple):
     def _turn_back(self, v: Vec3) -> Vec3:
         return Vec3(self.c * v.x + self.s * v.y, self.c * v.y - self.s * v.x, v.z)
 
+    def rotate(self, v: Vec3) -> Vec3:
+        """A free vector from B to A, 4 mul 2 add."""
+        return self._global(self._turn(self._local(v)))
+
+    def inverse_rotate(self, v: Vec3) -> Vec3:
+        """A free vector from A to B, 4 mul 2 add."""
+        return self._global(self._turn_back(self._local(v)))
+
+    def point(self, p: Vec3) -> Vec3:
+        """A point from B to A."""
+        x, y, z = self._turn(self._local(p))
+        return self._global(Vec3(x, y, z + self.d))
+
     def force(self, f: Force) -> Force:
         """Force from B to A, 10 mul 6 add."""
         n, g = self._turn(self._local(f.moment)), self._turn(self._local(f.force))
@@ -330,6 +343,25 @@ class ScrewChain(NamedTuple):
         for screw in self.screws:
             total = total @ screw.general()
         return total
+
+    def origin(self) -> Vec3:
+        """The origin of B in A; it does not depend on the last screw's angle."""
+        place = ZERO
+        for screw in reversed(self.screws):
+            place = screw.point(place)
+        return place
+
+    def rotate(self, v: Vec3) -> Vec3:
+        """A free vector from B to A, 4 mul 2 add a screw."""
+        for screw in reversed(self.screws):
+            v = screw.rotate(v)
+        return v
+
+    def inverse_rotate(self, v: Vec3) -> Vec3:
+        """A free vector from A to B, 4 mul 2 add a screw."""
+        for screw in self.screws:
+            v = screw.inverse_rotate(v)
+        return v
 
     def force(self, f: Force) -> Force:
         """Force from B to A, 10 mul 6 add a screw."""
