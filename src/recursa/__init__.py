@@ -25,6 +25,7 @@ from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
+from recursa.operation_counts import count as count
 from recursa.robot import Robot as Robot
 
 __version__ = "0.1.0"

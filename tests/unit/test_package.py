@@ -32,7 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
-    ("loading",),
+    ("operation_counts", "loading"),
     ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )

@@ -162,7 +162,7 @@ class ExportMethods(DynamicsMethods):
         >>> export.function, [file.name for file in export.files]
         ('planar2_gravity_forces', ['gravity.c', 'gravity.h', 'gravity_test.c'])
         """
-        question = _Question.of(self.model, quantity, options)
+        question = Question.of(self.model, quantity, options)
         source = _source_path(path)
         function = question.traced(c_identifier(question.title if name is None else name))
         states, expected = question.examples()
@@ -230,7 +230,7 @@ class _BoundedGraph(Graph):
 
 
 @dataclass(frozen=True)
-class _Question:
+class Question:
     """A method of a robot, the arrays it takes, and its other options."""
 
     model: Model
@@ -239,7 +239,7 @@ class _Question:
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, model: Model, quantity: str, options: Mapping[str, Any]) -> _Question:
+    def of(cls, model: Model, quantity: str, options: Mapping[str, Any]) -> Question:
         """Checked: the quantity exists, its options too, and none is missing."""
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
@@ -338,7 +338,7 @@ class _Question:
 # ---- documentation ---------------------------------------------------------------------------------------------------
 
 
-def _about(question: _Question, function: CFunction, title: str) -> Iterator[str]:
+def _about(question: Question, function: CFunction, title: str) -> Iterator[str]:
     """The lines of the header's comment."""
     model = question.model
     yield from (title, "", *_meaning(question.quantity), "")
