@@ -20,7 +20,7 @@ from recursa.spatial import (
     RigidInertia,
     Rotation,
     Screw,
-    ScrewPair,
+    ScrewChain,
     SymMat3,
     Transform,
     Vec3,
@@ -102,8 +102,8 @@ class Draw:
         k = int(self.rng.integers(3)) if axis is None else axis
         return Screw(k, float(np.cos(angle)), float(np.sin(angle)), self.number())
 
-    def screw_pair(self) -> ScrewPair:
-        return ScrewPair(self.screw(), self.screw())
+    def screw_pair(self) -> ScrewChain:
+        return ScrewChain((self.screw(), self.screw()))
 
     def motion(self) -> Motion:
         return Motion(self.vec3(), self.vec3())

@@ -34,7 +34,7 @@ from recursa.spatial import (
     RigidInertia,
     Rotation,
     Screw,
-    ScrewPair,
+    ScrewChain,
     SymMat3,
     Transform,
     Vec3,
@@ -326,20 +326,20 @@ def test_six_vectors_are_a_vector_space(seed):
 # ---- transforms: general, along one axis, along two ------------------------------------------------------------------
 
 
-def displacements(seed: int) -> list[Transform | Screw | ScrewPair]:
+def displacements(seed: int) -> list[Transform | Screw | ScrewChain]:
     """One of every structure: general, a screw about each axis, and all nine pairs of screws."""
     draw = Draw(seed)
     singles = [draw.screw(axis) for axis in range(3)]
-    pairs = [ScrewPair(draw.screw(i), draw.screw(j)) for i in range(3) for j in range(3)]
+    pairs = [ScrewChain((draw.screw(i), draw.screw(j))) for i in range(3) for j in range(3)]
     return [draw.transform(), *singles, *pairs]
 
 
-def dense_pose(x: Transform | Screw | ScrewPair) -> np.ndarray:
+def dense_pose(x: Transform | Screw | ScrewChain) -> np.ndarray:
     """The 4x4 pose, for screws from their cosine, sine and distance."""
     if isinstance(x, Transform):
         return homogeneous(x)
-    if isinstance(x, ScrewPair):
-        return dense_pose(x.first) @ dense_pose(x.second)
+    if isinstance(x, ScrewChain):
+        return dense_pose(x.screws[0]) @ dense_pose(x.screws[1])
     along, pose = np.eye(3)[x.axis], np.eye(4)
     pose[:3, :3] = x.c * np.eye(3) + x.s * skew(along) + (1.0 - x.c) * np.outer(along, along)
     pose[:3, 3] = x.d * along
@@ -379,6 +379,21 @@ def test_power_is_the_same_in_every_frame(seed):
         close(x.motion(m).dot(x.force(f)), m.dot(f), 5e-14)
         close(x.inverse_motion(m).dot(x.inverse_force(f)), m.dot(f), 5e-14)
         close(x.inverse_motion(m).dot(f), m.dot(x.force(f)), 5e-14)  # phi* is the transpose of phi
+
+
+@given(SEEDS)
+def test_screws_match_general_transforms(seed):
+    draw = Draw(seed)
+    chain = ScrewChain(tuple(draw.screw(axis) for axis in (2, 0, 1, 2)))
+    p, v = draw.articulated(), draw.vec3()
+    for x in (*chain.screws, chain):
+        pose = x.general()
+        forces = force_matrix(homogeneous(pose))
+        close(articulated_matrix(x.articulated(p)), forces @ articulated_matrix(p) @ forces.T, 2e-13)
+        close(flat(x.rotate(v)), flat(pose.rotation @ v))
+        close(flat(x.inverse_rotate(v)), flat(pose.rotation.inverse_times(v)))
+    close(flat(chain.origin()), flat(chain.general().translation))
+    close(flat(chain.screws[1].point(v)), flat(chain.screws[1].general() @ v))
 
 
 @given(SEEDS)

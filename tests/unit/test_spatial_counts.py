@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from numeric import Draw, flat, mapped
-from recursa.spatial import Counter, Counts, ScrewPair, Vec3
+from recursa.spatial import Counter, Counts, ScrewChain, Vec3
 
 # operation, arguments by the names of Draw's methods, expected (mul, add)
 COSTS: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[int, int]]] = {
@@ -70,10 +70,19 @@ def test_dh_step_of_an_inertia_costs_no_more_than_the_literature():
     draw, counter = Draw(2), Counter()
     for first, second in ((0, 2), (2, 0)):  # modified and standard convention
         counter.reset()
-        pair, inertia = counted(counter, [ScrewPair(draw.screw(first), draw.screw(second)), draw.rigid()])
+        pair, inertia = counted(counter, [ScrewChain((draw.screw(first), draw.screw(second))), draw.rigid()])
         pair.inertia(inertia)
         assert counter.counts().mul <= 32
         assert counter.counts().add <= 33
+
+
+def test_screw_turns_an_articulated_inertia_with_few_products():
+    draw, counter = Draw(3), Counter()
+    for axis in range(3):
+        counter.reset()
+        screw, inertia = counted(counter, [draw.screw(axis), draw.articulated()])
+        screw.articulated(inertia)
+        assert counter.counts() == Counts(mul=39, add=41)
 
 
 def test_constant_zeros_of_a_geometry_cost_nothing():

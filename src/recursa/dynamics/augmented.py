@@ -19,7 +19,8 @@ from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.transform import IDENTITY_TRANSFORM, ScrewChain
+from recursa.spatial.screws import ScrewChain
+from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 

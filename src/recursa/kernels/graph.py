@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from recursa.errors import UntraceableError
 from recursa.spatial.counting import Counts
+from recursa.spatial.scalars import Subtraction
 
 
 class Node(NamedTuple):
@@ -142,7 +143,7 @@ def operands_of(node: Node) -> tuple[int, ...]:
     return () if node.op in ("const", "input") else node.operands
 
 
-class Traced:
+class Traced(Subtraction):
     """A scalar that is a node of a graph."""
 
     __array_ufunc__ = None
@@ -167,15 +168,6 @@ class Traced:
 
     def __neg__(self) -> Traced:
         return Traced(self.graph, self.graph.negate(self.number))
-
-    def __pos__(self) -> Traced:
-        return self
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return (-self) + other
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Traced):

@@ -19,7 +19,8 @@ from recursa.model.joints import Hinge
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.scalars import Scalar, cos, sin
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Screw, ScrewChain, Transform
+from recursa.spatial.screws import Screw, ScrewChain
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 
 _PARALLEL = 1e-9  # sine of the angle below which axes count as parallel

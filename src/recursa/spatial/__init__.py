@@ -9,7 +9,8 @@ from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.transform import Screw, ScrewPair, Transform, dh_transform, log_of
+from recursa.spatial.screws import Screw, ScrewChain
+from recursa.spatial.transform import Transform, dh_transform, log_of
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
@@ -26,7 +27,7 @@ __all__ = [
     "Rotation",
     "Scalar",
     "Screw",
-    "ScrewPair",
+    "ScrewChain",
     "SymMat3",
     "Transform",
     "Vec3",

@@ -11,6 +11,8 @@ import math
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from recursa.spatial.scalars import Subtraction
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -68,7 +70,7 @@ class Counter:
         self.mul = self.add = self.div = self.sqrt = self.trig = 0
 
 
-class Counted:
+class Counted(Subtraction):
     """A number with a value and a counter; results are counted numbers or, where folding applies, plain floats."""
 
     __array_ufunc__ = None
@@ -93,15 +95,6 @@ class Counted:
 
     def __neg__(self) -> Counted:
         return self._new(-self.value)
-
-    def __pos__(self) -> Counted:
-        return self
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return (-self) + other
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, tuple):  # a vector: it scales itself, component by component

@@ -28,6 +28,21 @@ def one_operand(cls: _Class) -> _Class:
     return cls
 
 
+class Subtraction:
+    """Subtraction by addition and change of sign, for classes of scalars that define these two."""
+
+    __slots__ = ()
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)  # type: ignore[operator]
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other  # type: ignore[operator]
+
+
 def _apply(name: str, ufunc: np.ufunc, x: Scalar) -> Scalar:
     if isinstance(x, float | int):
         return float(ufunc(float(x)))
