@@ -382,7 +382,7 @@ def test_power_is_the_same_in_every_frame(seed):
 
 
 @given(SEEDS)
-def test_screws_match_general_transforms(seed):
+def test_chains_of_screws_act_as_general_transforms(seed):
     draw = Draw(seed)
     chain = ScrewChain(tuple(draw.screw(axis) for axis in (2, 0, 1, 2)))
     p, v = draw.articulated(), draw.vec3()
