@@ -221,6 +221,19 @@ def test_wrong_input_to_the_native_entry_is_explained():
     assert robot.gravity_forces([0, 0, 0]).dtype == np.float64
 
 
+def test_native_entries_tell_links_and_frames_apart():
+    robot = rc.robots.panda_like()
+    q, v = robot.random_state(1)
+    for _ in range(2):  # the second time through the entries
+        for link in ("link3", "flange"):
+            assert np.allclose(robot.jacobian(q, link) @ v, robot.velocities(q, v)[robot.model.link_index(link)])
+            there = robot.velocities(q, v, "mixed")[robot.model.link_index(link)]
+            assert np.allclose(robot.jacobian(q, link, frame="mixed") @ v, there)
+            assert np.allclose(robot.pose(q, link), robot.poses(q)[robot.model.link_index(link)], rtol=1e-13)
+    with pytest.raises(rc.UnknownNameError):
+        robot.jacobian(q, "flang")
+
+
 def test_native_entry_checks_quaternions():
     robot = rc.robots.free_flyer().with_gravity((0, 0, -9.81))
     q, v = robot.random_state(1)

@@ -38,6 +38,23 @@ def single_state_fast(method: _Method) -> _Method:
     return call  # type: ignore[return-value]
 
 
+def single_state_fast_at_link(method: _Method) -> _Method:
+    """As :func:`single_state_fast`, for methods whose last positional argument is the name of a link."""
+    name = method.__name__
+
+    @wraps(method)
+    def call(self: Facade, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and args and isinstance(args[-1], str):
+            entry = self._entries.get((name, args[-1]))
+            if entry is not None:
+                result = entry(*args[:-1])
+                if result is not NotImplemented:
+                    return result
+        return method(self, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
@@ -47,7 +64,7 @@ class Facade:
         self._model = model
         self._kernels = KernelStore(model)
         self._joint_space = KernelStore(model, frame_pass=True)
-        self._entries: dict[str, Callable[..., Any]] = {}
+        self._entries: dict[Hashable, Callable[..., Any]] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
     @property
@@ -91,7 +108,7 @@ class Facade:
         threads: int | None,
         key: Hashable = None,
         labels: Mapping[str, str] | None = None,
-        entry: str | None = None,
+        entry: Hashable = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
     ) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import configuration, kinematics, mass_properties
 from recursa.dynamics.kinematics import Frame, Kind
-from recursa.facade.base import Facade
+from recursa.facade.base import Facade, single_state_fast, single_state_fast_at_link
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -89,6 +89,7 @@ class KinematicsMethods(Facade):
 
     # ---- kinematics ------------------------------------------------------------------------------------------------
 
+    @single_state_fast
     def poses(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses of all links in the world: homogeneous matrices (..., nlinks, 4, 4), link to world components.
 
@@ -101,9 +102,16 @@ class KinematicsMethods(Facade):
         """
         plan = self._plan("poses", kinematics.poses_plan)
         return self._evaluate(
-            plan, {"q": q}, lambda values: kinematics.pose_entries(values["L"]), (self.nlinks, 4, 4), out, threads
+            plan,
+            {"q": q},
+            lambda values: kinematics.pose_entries(values["L"]),
+            (self.nlinks, 4, 4),
+            out,
+            threads,
+            entry="poses",
         )
 
+    @single_state_fast_at_link
     def pose(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose of one link in the world, (..., 4, 4): the product of the transforms on the way to it.
 
@@ -116,9 +124,16 @@ class KinematicsMethods(Facade):
         number = self.model.link_index(link)
         plan = self._plan("pose", partial(kinematics.poses_plan, number, self.model), number)
         return self._evaluate(
-            plan, {"q": q}, lambda values: kinematics.pose_entries([values["L"][number]]), (4, 4), out, threads
+            plan,
+            {"q": q},
+            lambda values: kinematics.pose_entries([values["L"][number]]),
+            (4, 4),
+            out,
+            threads,
+            entry=("pose", link),
         )
 
+    @single_state_fast
     def velocities(
         self, q: ArrayLike, v: ArrayLike, frame: Frame = "body", *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -139,8 +154,10 @@ class KinematicsMethods(Facade):
             (self.nlinks, 6),
             out,
             threads,
+            entry="velocities" if frame == "body" else None,
         )
 
+    @single_state_fast
     def accelerations(
         self,
         q: ArrayLike,
@@ -171,8 +188,10 @@ class KinematicsMethods(Facade):
             (self.nlinks, 6),
             out,
             threads,
+            entry="accelerations" if (frame, kind) == ("body", "spatial") else None,
         )
 
+    @single_state_fast_at_link
     def jacobian(
         self,
         q: ArrayLike,
@@ -194,6 +213,7 @@ class KinematicsMethods(Facade):
         """
         return self._link_matrix("jacobian", kinematics.jacobian_plan, {"q": q}, link, frame, out, threads)
 
+    @single_state_fast_at_link
     def jacobian_derivative(
         self,
         q: ArrayLike,
@@ -229,6 +249,7 @@ class KinematicsMethods(Facade):
         """
         return self.model.total_mass
 
+    @single_state_fast
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Centre of mass of the moving bodies in the world, (..., 3): ``sum m c / sum m``. Cost: O(n).
 
@@ -244,8 +265,10 @@ class KinematicsMethods(Facade):
             (3,),
             out,
             threads,
+            entry="center_of_mass",
         )
 
+    @single_state_fast
     def momentum(
         self,
         q: ArrayLike,
@@ -274,8 +297,10 @@ class KinematicsMethods(Facade):
             out,
             threads,
             key=about,
+            entry="momentum" if about == "com" else None,
         )
 
+    @single_state_fast
     def kinetic_energy(
         self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -292,8 +317,10 @@ class KinematicsMethods(Facade):
             (),
             out,
             threads,
+            entry="kinetic_energy",
         )
 
+    @single_state_fast
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies. Cost: O(n).
 
@@ -302,7 +329,13 @@ class KinematicsMethods(Facade):
         0.73575
         """
         return self._evaluate(
-            mass_properties.POTENTIAL_ENERGY, {"q": q}, lambda values: [values.robot.get("U", 0.0)], (), out, threads
+            mass_properties.POTENTIAL_ENERGY,
+            {"q": q},
+            lambda values: [values.robot.get("U", 0.0)],
+            (),
+            out,
+            threads,
+            entry="potential_energy",
         )
 
     def _link_matrix(
@@ -321,4 +354,5 @@ class KinematicsMethods(Facade):
         def gather(values: Values) -> Iterator[Scalar]:
             return kinematics.jacobian_entries(self.model, number, values.lists.get("JF", []))
 
-        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads)
+        entry = (name, link) if frame == "body" else None
+        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads, entry=entry)
