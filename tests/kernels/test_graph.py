@@ -13,6 +13,7 @@ from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.kernel import trace
 from recursa.model.canonical import canonical
 from recursa.spatial.scalars import where
+from recursa.sweeps import run
 
 
 @pytest.fixture
@@ -101,16 +102,20 @@ def test_counts_for_a_general_six_joint_arm(seed):
     assert torques.mul <= 439
     assert torques.add <= 379
     forward = counted(robot, articulated.forward_plan(), ("q", "v", "tau"), vector("qdd"))
-    assert forward.mul <= 1120
-    assert forward.add <= 1010
+    assert forward.mul <= 1040
+    assert forward.add <= 950
 
 
 def test_operations_grow_linearly():
-    """Doubling the bodies doubles the operations; how much is shared depends a little on signs of constants."""
-    robots = [rc.robots.chain(n, seed=1) for n in (10, 20, 30, 40)]
-    for plan, inputs, name in (
-        (augmented.augmented_plan(accelerating=True), "qva", "T"),
-        (articulated.forward_plan(), ("q", "v", "tau"), "qdd"),
+    """Ten bodies more cost the same, wherever the chain stands: exactly, counted as the steps do them."""
+    models = [canonical(rc.robots.chain(n, seed=1).model) for n in (10, 20, 30, 40)]
+    for plan, inputs in (
+        (augmented.augmented_plan(accelerating=True), "qva"),
+        (articulated.forward_plan(), ("q", "v", "tau")),
     ):
-        totals = np.array([counted(robot, plan, inputs, vector(name)).total for robot in robots])
-        assert np.abs(np.diff(totals, 2)).max() <= 0.02 * np.diff(totals).min(), totals
+        totals = []
+        for model in models:
+            counter = rc.spatial.Counter()
+            run(plan, model, {name: counter.numbers(np.linspace(0.1, 1.0, model.nv)) for name in inputs})
+            totals.append(counter.counts().total)
+        assert (np.diff(totals, 2) == 0).all(), totals

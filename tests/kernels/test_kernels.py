@@ -88,6 +88,16 @@ def test_kernels_match_the_interpreter_and_themselves(name):
         assert np.array_equal(ask(*(x[4:9] for x in state)), found[4:9]), f"{what}: a slice"
 
 
+def test_tied_robots_fill_the_array_they_are_given():
+    robot = tied_gripper()
+    q, v = robot.random_state(1)
+    out = np.empty((robot.nv, robot.nv))
+    assert robot.mass_matrix_inverse(q, out=out) is out
+    assert np.allclose(out @ robot.mass_matrix(q), np.eye(robot.nv))
+    with pytest.raises(rc.ShapeError, match="out has shape"):
+        robot.forward_dynamics(q, v, v, out=np.empty(robot.nv + 1))
+
+
 def test_kernels_are_used():
     robot = rc.robots.panda_like()
     q, v, a = states(robot, 3)

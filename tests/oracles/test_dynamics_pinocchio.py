@@ -74,7 +74,7 @@ def compare_forward(robot, model, data, here, there, mass, back) -> None:
     q, v, tau = here
     eigenvalues = np.linalg.eigvalsh(mass)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
-        return  # the file has a joint with nothing to move; test_singular_files covers those
+        return  # the file has a joint with nothing to move; test_files_with_nothing_to_move_say_so
     tolerance = 1e-14 * float(eigenvalues[-1] / eigenvalues[0]) + 1e-10
     a = robot.forward_dynamics(q, v, tau)
     close(a, pin.aba(model, data, *there)[back], "forward dynamics", tolerance)
@@ -99,6 +99,16 @@ def test_urdf_matches_pinocchio(path, floating):
         return
     arguments = (pin.JointModelFreeFlyer(),) if floating else ()
     compare(robot, pin.buildModelFromUrdf(str(path), *arguments))
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("name", ["romeo.urdf", "romeo_laas_small.urdf"])
+def test_files_with_nothing_to_move_say_so(name):
+    (path,) = [path for path in FILES if path.name == name]
+    robot = rc.load(path, strict=False)
+    q, v = robot.random_state(0)
+    with pytest.raises(rc.SingularHingeError, match="hinge inertia D"):
+        robot.forward_dynamics(q, v, np.ones(robot.nv))
 
 
 @pytest.mark.parametrize("name", [name for name in ZOO if name != "chain200"])

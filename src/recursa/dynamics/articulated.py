@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH
-from recursa.dynamics.kinematics import LINK_BUFFERS, POSE, RELATIVE, VELOCITY, link_motion
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vec3 import Z_AXIS, ZERO
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
 
@@ -41,7 +41,12 @@ def eliminate(
         inverse_d = reciprocal(column.dot(u) + rotor)  # D = H P H* + A
         done.append(Elimination(column, u, inverse_d))
         rest = rest.minus_dyad(u, u * inverse_d)  # P+ = P - U inv(D) U*
+        if isinstance(rotor, float) and rotor == 0.0:  # then H P+ = 0, exactly and not only to rounding
+            rest = rest.without_z(turning=column == _TURN_Z, sliding=column == _SLIDE_Z)
     return own, tuple(done), step.articulated(rest)
+
+
+_TURN_Z, _SLIDE_Z = Motion(Z_AXIS, ZERO), Motion(ZERO, Z_AXIS)
 
 
 # ---- forward dynamics: Algorithm 4 (66)-(73), three sweeps -----------------------------------------------------------
@@ -85,11 +90,6 @@ def joint_accelerations(
     return tuple(reversed(accelerations)), here + bias
 
 
-def true_acceleration(pose: Transform, acceleration: Motion, gravity: Vec3) -> Motion:
-    """The acceleration without the base's upward one: gravity added back, in body axes."""
-    return acceleration + pose.inverse_motion(Motion(ZERO, gravity))
-
-
 ELIMINATE = Step(
     eliminate,
     ("joint", "P", "inertia", "X"),
@@ -110,29 +110,23 @@ ACCELERATIONS = Step(
     ("qdd", "alpha"),
     "qdd = nu - G* phi* alpha(parent)   (73)",
 )
-TRUE_ACCELERATION = Step(true_acceleration, ("W", "alpha", "gravity"), ("true",), "alpha + (0, g)")
-LINK_TRUE = Step(link_motion, ("true@body", "offset"), ("AL",), "alpha(link) = phi* alpha(body)")
 
 ARTICULATED_BUFFERS = (
     *FORCE_BUFFERS,
-    *LINK_BUFFERS,
     Buffer("P", ArticulatedInertia.zero()),
     Buffer("G", ()),
     Buffer("c", Motion.zero()),
     Buffer("nu", ()),
     Buffer("qdd", ()),
-    Buffer("true", Motion.zero()),
 )
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, links: bool = False) -> Plan:
-    """Accelerations for given torques; with ``links`` also those of all links."""
+def forward_plan(*, wrenches: bool = False) -> Plan:
+    """Accelerations for given torques."""
     bring = (each_link(WRENCH),) if wrenches else ()
     out = (RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *((EXTERNAL,) if wrenches else ()))
-    last = (ACCELERATIONS, *((POSE, TRUE_ACCELERATION) if links else ()))
-    show = (each_link(LINK_TRUE),) if links else ()
-    sweeps = (*bring, base_to_tip(*out), tip_to_base(ELIMINATE, INNOVATIONS), base_to_tip(*last), *show)
+    sweeps = (*bring, base_to_tip(*out), tip_to_base(ELIMINATE, INNOVATIONS), base_to_tip(ACCELERATIONS))
     return Plan("forward_dynamics", ARTICULATED_BUFFERS, sweeps)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import articulated, augmented, coriolis, gathering, inertia, inverse, mass_properties, regressor
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import SingularHingeError, unknown_name
+from recursa.errors import ShapeError, SingularHingeError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import KernelStore
@@ -25,6 +25,16 @@ MassMethod = Literal["composite"]
 def _known(kind: str, method: str, methods: tuple[str, ...]) -> None:
     if method not in methods:
         raise unknown_name(f"method of {kind}", method, methods)
+
+
+def _into(out: Array | None, result: Array) -> Array:
+    """The result in the caller's array, if there is one."""
+    if out is None:
+        return result
+    if not isinstance(out, np.ndarray) or out.shape != result.shape:
+        raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
+    out[...] = result
+    return out
 
 
 class DynamicsMethods(KinematicsMethods):
@@ -128,11 +138,11 @@ class DynamicsMethods(KinematicsMethods):
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
         if self._tied:
-            return np.linalg.inv(self.mass_matrix(q))
+            return _into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         result = self._joint_matrix(
             articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, "mass_matrix_inverse"
         )
-        self._require_finite(result, {"q": q}, axes=2)
+        self._require_finite(result, {"q": q})
         return result
 
     @single_state_fast
@@ -162,15 +172,13 @@ class DynamicsMethods(KinematicsMethods):
         extra = self._extra(q, wrenches, None, parameters)
         if chosen == "composite" or self._tied:
             result = self._composite_forward(q, v, tau, extra)
-            if out is not None:
-                out[...] = result
-                result = out
+            result = _into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
         plan = articulated.forward_plan(wrenches=wrenches is not None)
         plain = len(arguments) == 3 and not losses and not links
         result = self._joint_vector(plan, "qdd", arguments, out, threads, "forward_dynamics" if plain else None)
-        self._require_finite(result, arguments, axes=1)
+        self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
 
     @single_state_fast
@@ -199,10 +207,7 @@ class DynamicsMethods(KinematicsMethods):
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
         result = self.momentum_matrix(q, threads=threads)[..., 3:, :] / self.model.total_mass
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        return _into(out, result)
 
     @single_state_fast
     def regressor(
@@ -307,7 +312,7 @@ class DynamicsMethods(KinematicsMethods):
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
 
-    def _require_finite(self, result: Array, arguments: dict[str, Any], axes: int) -> None:
+    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
         """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero."""
         if self.nv == 0 or np.isfinite(result).all():
             return

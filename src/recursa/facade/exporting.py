@@ -205,7 +205,7 @@ class _ScalarRobot(DynamicsMethods):
         result[:] = entries
         return result.reshape(shape)
 
-    def _require_finite(self, result: Array, arguments: dict[str, Any], axes: int) -> None:
+    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
     def _composite_forward(self, q: Any, v: Any, tau: Any, extra: dict[str, Any]) -> Array:

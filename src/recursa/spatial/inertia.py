@@ -144,6 +144,16 @@ class ArticulatedInertia(NamedTuple):
             self.mass - _symmetric_dyad(u.force, weighted.force),
         )
 
+    def without_z(self, *, turning: bool, sliding: bool) -> ArticulatedInertia:
+        """The same with the row and column of turning about (sliding along) z set to exact zeros."""
+        i, c, q = self
+        if turning:
+            i, c = SymMat3(i.xx, i.yy, 0.0, i.xy, 0.0, 0.0), Mat3(c.x, c.y, ZERO)
+        if sliding:
+            c = Mat3(*(Vec3(row.x, row.y, 0.0) for row in c))
+            q = SymMat3(q.xx, q.yy, 0.0, q.xy, 0.0, 0.0)
+        return ArticulatedInertia(i, c, q)
+
     def rotated(self, rotation: Rotation) -> ArticulatedInertia:
         """The same inertia in other axes through the same origin."""
         return ArticulatedInertia(
