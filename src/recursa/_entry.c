@@ -12,14 +12,17 @@
 
 #define MAX_INPUTS 4
 #define MAX_DIMS 3
+#define MAX_EXTRAS 3
 #define MAX_QUATERNIONS 16
 #define UNIT_TOLERANCE 1e-6
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *owner; /* keeps the machine code alive */
+    PyObject *owner; /* keeps the machine code and the tables alive */
     void *function;
+    int extras; /* 0, or MAX_EXTRAS: scratch, tables and numbers of code that loops over bodies */
+    void *extra[MAX_EXTRAS];
     int inputs;
     npy_intp sizes[MAX_INPUTS];
     int ndim;
@@ -29,10 +32,37 @@ typedef struct {
     npy_intp starts[MAX_QUATERNIONS];
 } Entry;
 
-typedef void (*Call1)(int64_t, const void *, void *);
-typedef void (*Call2)(int64_t, const void *, const void *, void *);
-typedef void (*Call3)(int64_t, const void *, const void *, const void *, void *);
-typedef void (*Call4)(int64_t, const void *, const void *, const void *, const void *, void *);
+#define IN const void *
+#define MORE void *, void *, void *, void *
+typedef void (*Call1)(int64_t, IN, void *);
+typedef void (*Call2)(int64_t, IN, IN, void *);
+typedef void (*Call3)(int64_t, IN, IN, IN, void *);
+typedef void (*Call4)(int64_t, IN, IN, IN, IN, void *);
+typedef void (*Loop1)(int64_t, IN, MORE);
+typedef void (*Loop2)(int64_t, IN, IN, MORE);
+typedef void (*Loop3)(int64_t, IN, IN, IN, MORE);
+typedef void (*Loop4)(int64_t, IN, IN, IN, IN, MORE);
+
+/* One state. The scratch is this entry's own; the interpreter's lock is held, so nobody else is using it. */
+static void call(const Entry *self, const void **in, double *out)
+{
+    void *f = self->function;
+    void *const *x = self->extra;
+    if (self->extras == 0)
+        switch (self->inputs) {
+        case 1: ((Call1)f)(1, in[0], out); break;
+        case 2: ((Call2)f)(1, in[0], in[1], out); break;
+        case 3: ((Call3)f)(1, in[0], in[1], in[2], out); break;
+        default: ((Call4)f)(1, in[0], in[1], in[2], in[3], out); break;
+        }
+    else
+        switch (self->inputs) {
+        case 1: ((Loop1)f)(1, in[0], out, x[0], x[1], x[2]); break;
+        case 2: ((Loop2)f)(1, in[0], in[1], out, x[0], x[1], x[2]); break;
+        case 3: ((Loop3)f)(1, in[0], in[1], in[2], out, x[0], x[1], x[2]); break;
+        default: ((Loop4)f)(1, in[0], in[1], in[2], in[3], out, x[0], x[1], x[2]); break;
+        }
+}
 
 static int is_plain(PyObject *object, npy_intp size)
 {
@@ -72,12 +102,7 @@ static PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t na
     if (result == NULL)
         return NULL;
     double *out = (double *)PyArray_DATA((PyArrayObject *)result);
-    switch (self->inputs) {
-    case 1: ((Call1)self->function)(1, in[0], out); break;
-    case 2: ((Call2)self->function)(1, in[0], in[1], out); break;
-    case 3: ((Call3)self->function)(1, in[0], in[1], in[2], out); break;
-    default: ((Call4)self->function)(1, in[0], in[1], in[2], in[3], out); break;
-    }
+    call(self, in, out);
     double sum = 0.0;
     for (npy_intp i = 0; i < self->count; i++)
         sum += out[i] * 0.0; /* nan as soon as one entry is not finite */
@@ -105,9 +130,9 @@ static int read_sizes(PyObject *tuple, npy_intp *sizes, int most)
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     unsigned long long address;
-    PyObject *sizes, *dims, *starts, *owner;
+    PyObject *sizes, *dims, *starts, *owner, *extra;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "KOOOO", &address, &sizes, &dims, &starts, &owner))
+    if (!PyArg_ParseTuple(args, "KOOOOO!", &address, &sizes, &dims, &starts, &owner, &PyTuple_Type, &extra))
         return NULL;
     Entry *self = (Entry *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -118,9 +143,13 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     for (int i = 0; i < self->quaternions; i++)
         if (self->starts[i] + 4 > self->sizes[0])
             self->quaternions = -1;
-    if (self->inputs < 1 || self->ndim < 0 || self->quaternions < 0) {
+    self->extras = (int)PyTuple_GET_SIZE(extra);
+    for (int i = 0; i < self->extras && i < MAX_EXTRAS; i++)
+        self->extra[i] = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(extra, i));
+    int few = self->inputs < 1 || self->ndim < 0 || self->quaternions < 0;
+    if (few || PyErr_Occurred() || (self->extras != 0 && self->extras != MAX_EXTRAS)) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "an entry needs inputs, and quaternions within the first of them");
+            PyErr_SetString(PyExc_ValueError, "an entry needs inputs, quaternions within the first, 0 or 3 extras");
         Py_DECREF(self);
         return NULL;
     }
@@ -142,7 +171,8 @@ static void entry_dealloc(Entry *self)
 
 static PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
-    .tp_doc = "Entry(address, input sizes, result shape, starts of quaternions in q, owner): calls a kernel for one state.",
+    .tp_doc = "Entry(address, input sizes, result shape, starts of quaternions in q, owner, addresses of scratch, tables "
+              "and numbers): calls a kernel for one state.",
     .tp_basicsize = sizeof(Entry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = entry_new,

@@ -11,7 +11,7 @@ import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels import native
-from recursa.kernels.kernel import MAX_BODIES, Gather, Kernel
+from recursa.kernels.kernel import Gather, Kernel
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
@@ -21,9 +21,12 @@ _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class Switch:
-    """Whether plans are compiled: the environment variable RECURSA_COMPILE=0 turns it off."""
+    """Whether plans are compiled, and into what: RECURSA_COMPILE=0 turns it off, RECURSA_FORM=straight or =loop insists
+    on one form of code.
+    """
 
     on = os.environ.get("RECURSA_COMPILE", "1") not in ("0", "off", "no")
+    form: str | None = os.environ.get("RECURSA_FORM") or None
 
 
 class NoCompilerWarning(UserWarning):
@@ -44,13 +47,13 @@ class KernelStore:
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
-        if not Switch.on or batch.dtype not in _COMPILED_TYPES or not 0 < self.model.nbodies <= MAX_BODIES:
+        if not Switch.on or batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
             return None
         if not native.available():
             _say_once()
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
-        full = (id(plan), key, tuple(sizes), batch.dtype.char)
+        full = (id(plan), key, tuple(sizes), batch.dtype.char, Switch.form)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
             made = plan, self._make(plan, sizes, gather, batch.dtype == np.float32)
@@ -61,7 +64,7 @@ class KernelStore:
         self, plan: Plan, key: Hashable, inputs: tuple[str, ...], shape: tuple[int, ...]
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
-        _, kernel = self._kernels.get((id(plan), key, inputs, "d"), (plan, None))
+        _, kernel = self._kernels.get((id(plan), key, inputs, "d", Switch.form), (plan, None))
         return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
 
     @property
@@ -73,7 +76,7 @@ class KernelStore:
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
         try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single)
+            return Kernel(plan, self.compiled_model, sizes, gather, single, Switch.form)
         except UntraceableError:
             return None
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recursa.errors import UntraceableError
-from recursa.kernels.graph import Graph, Node, operands_of
-from recursa.kernels.sincos import BEFORE, sincos
+from recursa.kernels.graph import LEAVES, Graph, Node, operands_of
+from recursa.kernels.sincos import sincos
 
 Output = int | float  # a node, or a constant
 
@@ -54,10 +54,11 @@ class Shape:
 
 
 class Writer:
-    """Lines of IR with fresh names."""
+    """Lines of IR with fresh names; ``label`` is the basic block that is being written."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, label: str) -> None:
         self.shape = shape
+        self.label = label
         self.lines: list[str] = []
         self.intrinsics: set[str] = set()
         self._count = 0
@@ -72,6 +73,11 @@ class Writer:
     def line(self, text: str) -> None:
         """Add a line as it is."""
         self.lines.append(text)
+
+    def start(self, label: str) -> None:
+        """Start a basic block."""
+        self.line(f"{label}:")
+        self.label = label
 
     def binary(self, op: str, a: str, b: str) -> str:
         """A floating-point operation of two operands."""
@@ -109,26 +115,25 @@ def transposed(writer: Writer, rows: Sequence[str]) -> list[str]:
     return current
 
 
-class Emitter:
-    """Writes the body of a kernel for one block."""
+class Arithmetic:
+    """Writes nodes of a graph, operands first; subclasses say where leaves come from."""
 
-    def __init__(self, graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape) -> None:
+    def __init__(self, graph: Graph, order: Sequence[int], roots: Iterable[Output], writer: Writer) -> None:
         self.graph = graph
-        self.outputs = outputs
-        self.sizes = sizes
-        self.shape = shape
-        self.writer = Writer(shape)
+        self.order = order
+        self.shape = writer.shape
+        self.writer = writer
         self.values: dict[int, str] = {}
-        self.columns: dict[tuple[str, int], str] = {}
-        self.order = graph.reachable(x for x in outputs if isinstance(x, int))
-        self.uses: dict[int, int] = dict.fromkeys(self.order, 0)
-        for number in self.order:
-            for operand in operands_of(graph.nodes[number]):
-                self.uses[operand] += 1
-        for output in outputs:
-            if isinstance(output, int):
-                self.uses[output] += 1
+        self.uses: dict[int, int] = dict.fromkeys(order, 0)
+        operands = [operand for number in order for operand in operands_of(graph.nodes[number])]
+        for number in [*operands, *(x for x in roots if isinstance(x, int))]:
+            self.uses[number] = self.uses.get(number, 0) + 1
+        self.here = set(order)
         self.fused = self._choose_fused()
+
+    def leaf(self, number: int, node: Node) -> str:
+        """The name that holds a leaf other than a constant."""
+        raise NotImplementedError
 
     def _choose_fused(self) -> dict[int, int]:
         """For sums: which operand, a product that nobody else needs, is fused into it."""
@@ -137,12 +142,28 @@ class Emitter:
             node = self.graph.nodes[number]
             if node.op in ("add", "sub"):
                 for operand in node.operands:
-                    if self.graph.nodes[operand].op == "mul" and self.uses[operand] == 1:
+                    if operand in self.here and self.graph.nodes[operand].op == "mul" and self.uses[operand] == 1:
                         chosen[number] = operand
                         break
         return chosen
 
-    # ---- values ------------------------------------------------------------------------------------------------------
+    def compute(self) -> None:
+        """Sines and cosines first (with a slow way round for huge angles), then everything else, in order."""
+        nodes = self.graph.nodes
+        angles = sorted({nodes[k].operands[0] for k in self.order if nodes[k].op in ("sin", "cos")})
+        if angles:
+            results = sincos(self.writer, [self.value(angle) for angle in angles])
+            for angle, (sine, cosine) in zip(angles, results, strict=True):
+                self.values[self.graph.node("sin", angle)] = sine
+                self.values[self.graph.node("cos", angle)] = cosine
+        skipped = set(self.fused.values())
+        for number in self.order:
+            if number not in skipped and nodes[number].op not in LEAVES:
+                self.value(number)
+
+    def output(self, x: Output) -> str:
+        """The name of a node, or a constant."""
+        return self.value(x) if isinstance(x, int) else self.shape.constant(x)
 
     def value(self, number: int) -> str:
         """The name that holds a node, written if it is not there yet (constants and inputs on demand)."""
@@ -151,8 +172,8 @@ class Emitter:
             node = self.graph.nodes[number]
             if node.op == "const":
                 name = self.shape.constant(node.operands[0])
-            elif node.op == "input":
-                name = self.column(*node.operands)
+            elif node.op in LEAVES or number not in self.here:
+                name = self.leaf(number, node)
             else:
                 name = self._operation(number, node)
             self.values[number] = name
@@ -190,7 +211,19 @@ class Emitter:
             return w.call("fma", x, y, w.put(f"fneg {self.shape.vector} {value(b)}"))
         return w.call("fma", w.put(f"fneg {self.shape.vector} {x}"), y, value(a))  # a - x y
 
-    # ---- rows and columns --------------------------------------------------------------------------------------------
+
+class Emitter(Arithmetic):
+    """Writes the body of a straight-line kernel for one block."""
+
+    def __init__(self, graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], writer: Writer) -> None:
+        super().__init__(graph, graph.reachable(x for x in outputs if isinstance(x, int)), outputs, writer)
+        self.outputs = outputs
+        self.sizes = sizes
+        self.columns: dict[tuple[str, int], str] = {}
+
+    def leaf(self, number: int, node: Node) -> str:
+        """An input."""
+        return self.column(*node.operands)
 
     def column(self, name: str, index: int) -> str:
         """One entry of an input, for every lane; loaded W columns at a time."""
@@ -224,7 +257,7 @@ class Emitter:
     def store_outputs(self) -> None:
         """Write the block's results, W columns at a time."""
         size, width = len(self.outputs), self.shape.width
-        names = [self.value(x) if isinstance(x, int) else self.shape.constant(x) for x in self.outputs]
+        names = [self.output(x) for x in self.outputs]
         if width == 1 or size < width:
             for index, name in enumerate(names):
                 self._scatter(name, index, size)
@@ -247,28 +280,13 @@ class Emitter:
         place = self.writer.put(f"getelementptr {self.shape.scalar}, ptr %out.here, i64 {offset}")
         self.writer.line(f"  store {kind} {name}, ptr {place}, align {align}")
 
-    # ---- the body ----------------------------------------------------------------------------------------------------
-
-    def body(self) -> None:
-        """Sines and cosines first (with a slow way round for huge angles), then everything else, in order."""
-        angles = {self.graph.nodes[k].operands[0] for k in self.order if self.graph.nodes[k].op in ("sin", "cos")}
-        if angles:
-            ordered = sorted(angles)
-            results = sincos(self.writer, [self.value(angle) for angle in ordered])
-            for angle, (sine, cosine) in zip(ordered, results, strict=True):
-                self.values[self.graph.node("sin", angle)] = sine
-                self.values[self.graph.node("cos", angle)] = cosine
-        skipped = set(self.fused.values())
-        for number in self.order:
-            if number not in skipped and self.graph.nodes[number].op not in ("const", "input"):
-                self.value(number)
-        self.store_outputs()
-
 
 def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape, name: str) -> str:
     """The IR of ``void name(i64 blocks, ptr inputs..., ptr out)``; inputs in the order of ``sizes``."""
-    emitter = Emitter(graph, outputs, sizes, shape)
-    emitter.body()
+    writer = Writer(shape, "block.start")
+    emitter = Emitter(graph, outputs, sizes, writer)
+    emitter.compute()
+    emitter.store_outputs()
     pointers = [*sizes, "out"]
     counts = {**sizes, "out": len(outputs)}
     parameters = ", ".join(f"ptr noalias %{p}" for p in pointers)
@@ -282,20 +300,25 @@ def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: 
         f"define void @{name}(i64 %blocks, {parameters}) #0 {{",
         "entry:",
         "  %some = icmp sgt i64 %blocks, 0",
-        f"  br i1 %some, label %{BEFORE}, label %done",
-        f"{BEFORE}:",
+        "  br i1 %some, label %block.start, label %done",
+        "block.start:",
         "  %block = phi i64 [ 0, %entry ], [ %next, %block.end ]",
         *places,
-        *emitter.writer.lines,
+        *writer.lines,
         "  br label %block.end",
         "block.end:",
         "  %next = add i64 %block, 1",
         "  %more = icmp slt i64 %next, %blocks",
-        f"  br i1 %more, label %{BEFORE}, label %done",
+        "  br i1 %more, label %block.start, label %done",
         "done:",
         "  ret void",
         "}",
     ]
-    bits = shape.width * (32 if shape.single else 64)
+    return module(writer, lines)
+
+
+def module(writer: Writer, function: Sequence[str]) -> str:
+    """The text of a module with one function and what it calls."""
+    bits = writer.shape.width * (32 if writer.shape.single else 64)
     attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{max(bits, 128)}" }}'
-    return "\n".join([*sorted(emitter.writer.intrinsics), "", *lines, "", attributes, ""])
+    return "\n".join([*sorted(writer.intrinsics), "", *function, "", attributes, ""])

@@ -17,12 +17,13 @@ from recursa.spatial.scalars import Subtraction
 
 
 class Node(NamedTuple):
-    """One operation: its name and its operands, numbers of earlier nodes (a value for "const", a place for "input")."""
+    """One operation: its name and its operands, numbers of earlier nodes (for leaves, what they stand for instead)."""
 
     op: str
     operands: tuple[Any, ...]
 
 
+LEAVES = ("const", "input", "param", "load")  # a value; an entry of an input; a number from a table; a stored value
 _COMMUTATIVE = ("add", "mul")
 
 
@@ -128,10 +129,14 @@ class Graph:
         return sorted(needed)
 
     def counts(self, outputs: Sequence[int]) -> Counts:
-        """Operations that the outputs need; signs, comparisons and choices are not counted."""
+        """Operations that the outputs need."""
+        return self.tally(self.reachable(outputs))
+
+    def tally(self, numbers: Iterable[int]) -> Counts:
+        """Operations among some nodes; signs, comparisons and choices are not counted."""
         tally = {"mul": 0, "add": 0, "div": 0, "sqrt": 0, "trig": 0}
         names = {"mul": "mul", "add": "add", "sub": "add", "div": "div", "sqrt": "sqrt", "sin": "trig", "cos": "trig"}
-        for number in self.reachable(outputs):
+        for number in numbers:
             name = names.get(self.nodes[number].op)
             if name is not None:
                 tally[name] += 1
@@ -140,7 +145,7 @@ class Graph:
 
 def operands_of(node: Node) -> tuple[int, ...]:
     """The numbers of the nodes it uses."""
-    return () if node.op in ("const", "input") else node.operands
+    return () if node.op in LEAVES else node.operands
 
 
 class Traced(Subtraction):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels.c_source import CFunction
 from recursa.kernels.emit import Output, Shape, emit
 from recursa.kernels.graph import Graph, Traced
+from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import Native, simd_shape
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
@@ -29,52 +31,121 @@ except ImportError:  # the optional extension was not built
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
+Workspace = tuple[Array, ...]
 
-MAX_BODIES = 64  # beyond these, straight-line code takes long to compile; such robots run on NumPy columns
-MAX_NODES = 40_000  # an output counts as four
+LOOP_BODIES = 16  # beyond these, loops are tried first
+MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
 _SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
 
+class Program(Protocol):
+    """A plan of one robot, ready to be written as code in one of two forms."""
+
+    form: str
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+
+    def ir(self, shape: Shape) -> str:
+        """LLVM IR of a function ``kernel`` for so many lanes."""
+
+    def workspace(self, shape: Shape) -> Workspace:
+        """What calls hand over beside inputs and result; one per thread."""
+
+
+class StraightProgram:
+    """All bodies one after the other, every constant part of the code."""
+
+    form = "straight"
+
+    def __init__(self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> None:
+        self.sizes = dict(sizes)
+        self.graph, self.outputs = trace(plan, model, sizes, gather)
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+        return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
+
+    def ir(self, shape: Shape) -> str:
+        """LLVM IR for so many lanes."""
+        return emit(self.graph, self.outputs, self.sizes, shape, "kernel")
+
+    def workspace(self, shape: Shape) -> Workspace:
+        """It needs nothing."""
+        return ()
+
+
+def program(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, form: str | None = None) -> Program:
+    """The form that is likely the faster one, or the one asked for; UntraceableError where there is none."""
+    if form not in (None, *FORMS):
+        raise unknown_name("form of code", str(form), FORMS)
+    large = model.nbodies > LOOP_BODIES
+    wished = (form,) if form else ("loop", "straight") if large else ("straight", "loop")
+    for name in wished[:-1]:
+        with suppress(UntraceableError):
+            return FORMS[name](plan, model, sizes, gather)
+    return FORMS[wished[-1]](plan, model, sizes, gather)
+
+
+FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
+
+
 class Kernel:
-    """Straight-line code for one plan, one robot, one number type.
+    """Native code for one plan, one robot, one number type.
 
     One state goes through a scalar form, batches through a SIMD form, W states at a time; the last, incomplete block is
     the same code on a padded block. Both forms do the same arithmetic, so a row never depends on its place.
     """
 
-    form = "straight"
-
     def __init__(
-        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, single: bool = False
+        self,
+        plan: Plan,
+        model: Model,
+        sizes: Mapping[str, int],
+        gather: Gather,
+        single: bool = False,
+        form: str | None = None,
     ) -> None:
         self.plan = plan
         self.inputs = tuple(sizes)
         self.single = single
         self._sizes = dict(sizes)
-        self._graph, self._outputs = trace(plan, model, sizes, gather)
+        self._program = program(plan, model, sizes, gather, form)
         self._compiled: dict[int, Native] = {}  # by width
+
+    @property
+    def form(self) -> str:
+        """ "straight", every body spelled out, or "loop", over bodies that share code."""
+        return self._program.form
 
     @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
-        return self._graph.counts([x for x in self._outputs if isinstance(x, int)])
+        return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code: LLVM IR text, or a C99 function for one state in double precision."""
-        if kind == "c":
-            return CFunction("kernel", self._graph, self._outputs, self._sizes).definition()
-        if kind != "llvm":
+        """The generated code: LLVM IR text, or (straight form) a C99 function for one state in double precision."""
+        if kind not in ("llvm", "c"):
             raise unknown_name("kind of source", kind, ("llvm", "c"))
-        shape = simd_shape(self.single) if width is None else Shape(width, self.single)
-        return emit(self._graph, self._outputs, self._sizes, shape, "kernel")
+        if kind == "llvm":
+            return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
+        if not isinstance(self._program, StraightProgram):
+            raise UntraceableError("C is written in straight form only; this kernel loops over bodies")
+        return CFunction("kernel", self._program.graph, self._program.outputs, self._sizes).definition()
 
     def _native(self, width: int) -> Native:
         """The machine code for so many lanes, compiled when first needed."""
         found = self._compiled.get(width)
         if found is None:  # two threads may both compile it; one is kept
-            made = Native(self.source(width=width), "kernel", len(self.inputs) + 1)
+            extra = len(self._workspace(width))
+            made = Native(self.source(width=width), "kernel", len(self.inputs) + 1 + extra)
             found = self._compiled.setdefault(width, made)
         return found
+
+    def _workspace(self, width: int) -> Workspace:
+        return self._program.workspace(Shape(width, self.single))
 
     def entry(self, shape: tuple[int, ...], quaternions: tuple[int, ...]) -> Callable[..., Any] | None:
         """A native function of single-state arrays that returns a new array of ``shape``; None if it was not built.
@@ -84,32 +155,38 @@ class Kernel:
         unsuited = self.single or len(self.inputs) > 4 or len(shape) > 3 or len(quaternions) > 16
         if Entry is None or unsuited or (quaternions and self.inputs[0] != "q"):
             return None
-        native = self._native(1)
-        return Entry(native.address, tuple(self._sizes.values()), shape, quaternions, native)
+        native, extra = self._native(1), self._workspace(1)
+        places = tuple(x.ctypes.data for x in extra)
+        return Entry(native.address, tuple(self._sizes.values()), shape, quaternions, (native, extra), places)
 
     def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
         """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""
         inputs = [rows[name] for name in self.inputs]
         count = len(out)
         if count == 1:
-            self._native(1).function(1, *[x.ctypes.data for x in inputs], out.ctypes.data)
+            self._blocks(1, inputs, out, 0, 1)
             return
         width = simd_shape(self.single).width
-        native = self._native(width)
         blocks = count // width
         workers = min(threads, max(1, count // _SERIAL_ROWS))
         if workers <= 1:
-            _blocks(native, inputs, out, width, 0, blocks)
+            self._blocks(width, inputs, out, 0, blocks)
         else:
             cuts = [blocks * k // workers for k in range(workers + 1)]
-            work = partial(_blocks, native, inputs, out, width)
+            work = partial(self._blocks, width, inputs, out)
             list(_pool(workers).map(work, cuts[:-1], cuts[1:]))
         rest = count - blocks * width
         if rest:
             padded = [np.concatenate([x[-rest:], np.repeat(x[-1:], width - rest, axis=0)]) for x in inputs]
             block = np.empty((width, out.shape[1]), out.dtype)
-            _blocks(native, padded, block, width, 0, 1)
+            self._blocks(width, padded, block, 0, 1)
             out[-rest:] = block[:rest]
+
+    def _blocks(self, width: int, inputs: list[Array], out: Array, start: int, stop: int) -> None:
+        """Some blocks of states, in the calling thread."""
+        extra = self._workspace(width)
+        places = [x.ctypes.data + start * width * x.strides[0] for x in (*inputs, out)]
+        self._native(width).function(stop - start, *places, *[x.ctypes.data for x in extra])
 
 
 @cache
@@ -120,11 +197,6 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
-
-
-def _blocks(native: Native, inputs: list[Array], out: Array, width: int, start: int, stop: int) -> None:
-    places = [x.ctypes.data + start * width * x.strides[0] for x in (*inputs, out)]
-    native.function(stop - start, *places)
 
 
 def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from recursa.kernels.emit import Writer
 
 LARGEST = 1.0e5
-BEFORE = "block.start"  # the basic block in which angles are computed
 _TWO_OVER_PI = 0.6366197723675814
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, whose last bits then name the quadrant
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
@@ -31,25 +30,29 @@ _COS = (
 
 
 def sincos(writer: Writer, angles: Sequence[str]) -> list[tuple[str, str]]:
-    """Sines and cosines of several angles; lanes with huge ones are mended, so that no lane depends on another."""
-    shape = writer.shape
+    """Sines and cosines of several angles; lanes with huge ones are mended, so that no lane depends on another.
+
+    Ends the basic block that the writer is in, and starts another.
+    """
+    shape, before = writer.shape, writer.label
+    huge, done = f"{before}.huge", f"{before}.trig"
     doubles = _Doubles(writer)
     wide = [doubles.widened(angle) for angle in angles]
     masks = [doubles.huge(x) for x in wide]
     fast = [doubles.fast(x) for x in wide]
-    writer.line(f"  br i1 {doubles.any(masks)}, label %huge, label %trig.done")
-    writer.line("huge:")
+    writer.line(f"  br i1 {doubles.any(masks)}, label %{huge}, label %{done}")
+    writer.start(huge)
     mended = [
         tuple(
             doubles.where(mask, doubles.slow(name, x), quick) for name, quick in zip(("sin", "cos"), pair, strict=True)
         )
         for x, mask, pair in zip(wide, masks, fast, strict=True)
     ]
-    writer.line("  br label %trig.done")
-    writer.line("trig.done:")
+    writer.line(f"  br label %{done}")
+    writer.start(done)
     merged = [
         tuple(
-            writer.put(f"phi {doubles.vector} [ {quick}, %{BEFORE} ], [ {right}, %huge ]")
+            writer.put(f"phi {doubles.vector} [ {quick}, %{before} ], [ {right}, %{huge} ]")
             for quick, right in zip(pair, other, strict=True)
         )
         for pair, other in zip(fast, mended, strict=True)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 from recursa.model.joints import Hinge
 from recursa.model.model import WORLD, Joint, Model
@@ -31,17 +32,21 @@ _SNAP = 1e-12
 class CanonicalJoint(Joint):
     """A joint about or along z whose step from the parent is a chain of screws.
 
-    ``before`` are constant; ``angle`` and ``shift`` are the offsets of the last screw, to which q is added.
+    ``before`` are constant; ``angle`` (with cosine and sine ``turn``) and ``shift`` are the offsets of the last screw,
+    to which q is added.
     """
+
+    constants: ClassVar[tuple[str, ...]] = (*Joint.constants, "before", "angle", "turn", "shift")
 
     before: tuple[Screw, ...] = ()
     angle: float = 0.0
+    turn: tuple[float, float] = (1.0, 0.0)
     shift: float = 0.0
 
     def transform(self, q: Sequence[Scalar]) -> ScrewChain:  # type: ignore[override]
         """Pose of this body in its parent."""
         if self.kind.name == "prismatic":
-            last = Screw(2, *_exact_cos_sin(self.angle), q[0] + self.shift)
+            last = Screw(2, *self.turn, q[0] + self.shift)
         else:
             advance = q[0] * self.hinge.pitch if self.kind.name == "helical" else 0.0
             turned = q[0] + self.angle
@@ -194,9 +199,10 @@ def _screws(joint: Joint, step: Transform) -> CanonicalJoint:
     theta = math.atan2(rest.yx, rest.xx)
     before = [Screw(2, cg, sg, _clean(b)), Screw(0, ca, sa, _clean(x))]
     moving = tuple(s for s in before if not (s.c == 1.0 and s.s == 0.0 and s.d == 0.0))
-    fields = {name: getattr(joint, name) for name in Joint.__dataclass_fields__}
-    fields |= {"placement": IDENTITY_TRANSFORM, "after": None, "hinge": Hinge(Z_AXIS, joint.hinge.pitch, IDENTITY)}
-    return CanonicalJoint(**fields, before=moving, angle=_clean(theta), shift=_clean(d))
+    same = {item.name: getattr(joint, item.name) for item in fields(Joint)}
+    same |= {"placement": IDENTITY_TRANSFORM, "after": None, "hinge": Hinge(Z_AXIS, joint.hinge.pitch, IDENTITY)}
+    angle = _clean(theta)
+    return CanonicalJoint(**same, before=moving, angle=angle, turn=_exact_cos_sin(angle), shift=_clean(d))
 
 
 def _exact_cos_sin(angle: float) -> tuple[float, float]:

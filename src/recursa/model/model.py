@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from recursa.errors import unknown_name
 from recursa.model.description import Description, Mimic
@@ -28,6 +28,9 @@ MimicMode = Literal["free", "tie"]
 class Tie:
     """The joint follows joint number ``source``: ``q = multiplier * q_source + offset``."""
 
+    constants: ClassVar = ("multiplier", "offset")
+    """The fields whose numbers enter the arithmetic; code that loops over bodies reads them from a table."""
+
     source: int
     multiplier: float
     offset: float
@@ -41,6 +44,9 @@ class Joint:
     body's frame, ``after`` being ``None`` where it is the identity. ``q_start`` and ``v_start`` say where its
     coordinates are; a tied joint points at its source's.
     """
+
+    constants: ClassVar[tuple[str, ...]] = ("placement", "after", "hinge", "armature", "damping", "friction", "tie")
+    """The fields whose numbers enter the arithmetic; code that loops over bodies reads them from a table."""
 
     name: str
     kind: JointKind

@@ -31,6 +31,9 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
+    def __mul__(self, times: int) -> Counts:
+        return Counts(*(a * times for a in astuple(self)))
+
     @property
     def total(self) -> int:
         """All operations together."""

@@ -66,6 +66,24 @@ def _cut_inputs(
     return cut
 
 
+def visiting_order(sweep: Sweep, model: Model) -> Sequence[int]:
+    """The bodies (or links) that a sweep visits, in its order."""
+    size = len(model.links) if sweep.direction is Direction.EACH_LINK else model.nbodies
+    numbers: Sequence[int] = range(size) if sweep.only is None else sweep.only
+    return numbers[::-1] if sweep.direction is Direction.TIP_TO_BASE else numbers
+
+
+def neighbours(place: str, sweep: Sweep, model: Model) -> Callable[[int], int]:
+    """Which body ``"@parent"``, ``"@child"`` or ``"@body"`` means, seen from body (or link) k, or WORLD."""
+    if place == "parent":
+        return lambda k: model.joints[k].parent
+    if place == "body":
+        return lambda k: model.links[k].body
+    path = sweep.only or ()
+    outward = dict(zip(path, (*path[1:], WORLD), strict=False))  # along a path every body has one next body
+    return outward.__getitem__
+
+
 class _Run:
     """One sweep under way."""
 
@@ -85,11 +103,10 @@ class _Run:
         self.inputs = inputs
         self.inertias = inertias
         self.over_links = sweep.direction is Direction.EACH_LINK
-        self.size = len(model.links) if self.over_links else model.nbodies
         self.steps = [(step.fn, *self._accessors(step)) for step in sweep.steps]
 
     def go(self) -> None:
-        for k in self._order():
+        for k in visiting_order(self.sweep, self.model):
             for fn, getters, setters in self.steps:
                 result = fn(*[get(k) for get in getters])
                 if len(setters) == 1:
@@ -97,10 +114,6 @@ class _Run:
                 else:
                     for put, value in zip(setters, result, strict=True):
                         put(k, value)
-
-    def _order(self) -> Sequence[int]:
-        numbers: Sequence[int] = range(self.size) if self.sweep.only is None else self.sweep.only
-        return numbers[::-1] if self.sweep.direction is Direction.TIP_TO_BASE else numbers
 
     def _accessors(self, step: Step) -> tuple[list[Callable[[int], Any]], list[Callable[[int, Any], None]]]:
         return [self._getter(name) for name in step.reads], [self._setter(name) for name in step.writes]
@@ -119,23 +132,13 @@ class _Run:
             return items.__getitem__
         if place == "target":
             return lambda _: items[self.plan.target]  # type: ignore[index]
-        neighbour = self._neighbour(place)
+        neighbour = neighbours(place, self.sweep, self.model)
 
         def get(k: int) -> Any:
             n = neighbour(k)
             return base if n == WORLD else items[n]
 
         return get
-
-    def _neighbour(self, place: str) -> Callable[[int], int]:
-        model = self.model
-        if place == "parent":
-            return lambda k: model.joints[k].parent
-        if place == "body":
-            return lambda k: model.links[k].body
-        path = self.sweep.only or ()
-        outward = dict(zip(path, (*path[1:], WORLD), strict=False))  # along a path every body has one next body
-        return outward.__getitem__
 
     def _constant(self, name: str) -> Callable[[int], Any]:
         model = self.model
@@ -163,7 +166,7 @@ class _Run:
         items = self._items(buffer, over_links=self.over_links and place != "body")
         if place == "":
             return items.__setitem__
-        neighbour = self._neighbour(place)
+        neighbour = neighbours(place, self.sweep, self.model)
 
         def add(k: int, value: Any) -> None:
             n = neighbour(k)

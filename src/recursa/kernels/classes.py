@@ -1,0 +1,365 @@
+"""Bodies (and links) that can share code, and that code: a plan's steps traced once per class.
+
+A class is a set of bodies whose steps read values of the same structure and that stand alike in the tree. Its steps run
+on tracing scalars whose leaves are inputs of the body (``input``), constants from a table (``param``) and values stored
+by another body or summed over several (``load``). Numbers that are the same for all members are constants of the code;
+what follows from constants alone is computed once, here, and becomes another column of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recursa.errors import UntraceableError
+from recursa.kernels.graph import Graph, Node, Traced, operands_of
+from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
+from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vectors6 import Motion
+from recursa.sweeps.engine import Values, neighbours
+from recursa.sweeps.plan import COORDINATES, RATES, Direction, Given, Plan, Step, Sweep, split
+
+BODIES, LINKS = "bodies", "links"
+Output = int | float  # a node, or a constant
+
+
+class Slot(NamedTuple):
+    """A stored number: the ``leaf``-th of a buffer's value, where ``area`` says, as it is after a sweep.
+
+    Areas: "row" (at a body, for its children, during one sweep), "sum" (at a body, from its children, during one
+    sweep), "bodies" and "links" (kept), "total" (at a body, added up over its links), "robot" (added up over all).
+    """
+
+    area: str
+    buffer: str
+    leaf: int
+    sweep: int
+
+
+ADDED = ("sum", "total", "robot")  # areas into which several bodies or links add
+
+
+def domain_of(sweep: Sweep) -> str:
+    """Over what a sweep runs."""
+    return LINKS if sweep.direction is Direction.EACH_LINK else BODIES
+
+
+class ClassGraph(Graph):
+    """A graph that works out what depends on constants alone, for every member at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.columns: list[NDArray[np.float64]] = []  # per param its value at each member
+        self._known: dict[bytes, int] = {}
+
+    def param(self, column: NDArray[np.float64]) -> int:
+        """The node of a number that differs from member to member."""
+        key = column.tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.columns)
+            self.columns.append(column)
+        return super().node("param", self._known[key])
+
+    def node(self, op: str, *operands: Any) -> int:
+        """The number of a node; operations on constants are done."""
+        done = _ON_COLUMNS.get(op)
+        if done is not None:
+            nodes = [self.nodes[k] for k in operands]
+            if all(node.op in ("const", "param") for node in nodes):
+                with np.errstate(all="ignore"):  # what is not finite shows in the result, as elsewhere
+                    return self.param(np.asarray(done(*[self._column(node) for node in nodes]), float))
+        return super().node(op, *operands)
+
+    def _column(self, node: Node) -> Any:
+        return self.columns[node.operands[0]] if node.op == "param" else node.operands[0]
+
+
+_ON_COLUMNS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "neg": np.negative, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos,
+}  # fmt: skip
+
+
+@dataclass
+class Class:
+    """Bodies or links that share code. ``offers[sweep]`` are the numbers that could be stored at the end of a sweep;
+    ``level`` says in which sweep a node can first be computed (-1: in any).
+    """
+
+    domain: str
+    members: list[int]
+    graph: ClassGraph
+    has_children: bool
+    gives_first: bool  # on the way in, it is the first to add to its parent's sums
+    offers: dict[int, dict[Slot, Output]] = field(default_factory=dict)
+    born: list[tuple[int, int]] = field(default_factory=list)  # (number of nodes before it, sweep)
+    postponed: dict[int, int] = field(default_factory=dict)  # nodes that are computed in a later sweep than they could
+    _pure: dict[int, bool] = field(default_factory=dict)
+
+    @property
+    def sweeps(self) -> list[int]:
+        """The sweeps that visit it."""
+        return list(self.offers)
+
+    def level(self, number: int) -> int:
+        """In which sweep a node is computed."""
+        if self.graph.nodes[number].op in ("const", "input", "param"):
+            return -1
+        if number in self.postponed:
+            return self.postponed[number]
+        return next((sweep for first, sweep in reversed(self.born) if first <= number), self.born[0][1])
+
+    def follows_from_inputs(self, number: int) -> bool:
+        """Whether a node needs nothing that another body has stored, so that any sweep can compute it."""
+        known = self._pure.get(number)
+        if known is None:
+            node = self.graph.nodes[number]
+            known = node.op != "load" and all(self.follows_from_inputs(k) for k in operands_of(node))
+            self._pure[number] = known
+        return known
+
+
+# ---- who is like whom ------------------------------------------------------------------------------------------------
+
+
+def classes(plan: Plan, model: Model, sizes: Mapping[str, int], seen: Observation) -> list[Class]:
+    """All classes of bodies and links, traced."""
+    shared = _Shared(plan, model, sizes, seen)
+    return [
+        _Tracer(shared, domain, members).traced()
+        for domain, size in ((BODIES, model.nbodies), (LINKS, len(model.links)))
+        for members in _alike(shared, domain, size)
+    ]
+
+
+class _Shared:
+    """What all classes of a plan need."""
+
+    def __init__(self, plan: Plan, model: Model, sizes: Mapping[str, int], seen: Observation) -> None:
+        self.plan = plan
+        self.model = model
+        self.sizes = sizes
+        self.seen = seen
+        self.first_giver: dict[int, int] = {}  # the child that is visited first on the way in
+        for k, joint in enumerate(model.joints):
+            self.first_giver[joint.parent] = k
+        _require_one_sum_over_links(plan)
+
+    def steps(self, domain: str) -> list[tuple[int, int]]:
+        """(sweep, step) of all steps done there."""
+        return [
+            (s, t) for s, sweep in enumerate(self.plan.sweeps) if domain_of(sweep) == domain
+            for t in range(len(sweep.steps))
+        ]  # fmt: skip
+
+    def written(self, sweep: int, buffer: str, suffix: str) -> bool:
+        """Whether a sweep writes a buffer in this way."""
+        return any(buffer + suffix in step.writes for step in self.plan.sweeps[sweep].steps)
+
+
+def _require_one_sum_over_links(plan: Plan) -> None:
+    """Sums of links at their bodies are kept in one place, so only one sweep may add to them."""
+    added = [
+        name for sweep in plan.sweeps for name in {n for step in sweep.steps for n in step.writes} if "@body" in name
+    ]
+    if len(added) != len(set(added)):
+        raise UntraceableError("several sweeps over links add to the same buffer")
+
+
+def _alike(shared: _Shared, domain: str, size: int) -> list[list[int]]:
+    """The members of each class."""
+    steps = shared.steps(domain)
+    found: dict[Any, list[int]] = {}
+    for k in range(size) if steps else ():
+        given = tuple(structure(shared.seen.given[s][t].get(k), []) for s, t in steps)
+        if all(item == ("as it is", None) for item in given):
+            continue  # no sweep visits it
+        found.setdefault((given, _standing(shared, domain, k)), []).append(k)
+    return list(found.values())
+
+
+def _standing(shared: _Shared, domain: str, k: int) -> Any:
+    """How a body or link stands in the tree, as far as its code depends on it."""
+    model = shared.model
+    if domain == LINKS:
+        return model.links[k].body == WORLD, not any(_moved(model.links[k].offset))
+    joint = model.joints[k]
+    ends = tuple(
+        sweep.only is not None and sweep.direction is Direction.TIP_TO_BASE and sweep.only[-1:] == (k,)
+        for sweep in shared.plan.sweeps
+    )
+    own = structure(joint, [])
+    return own, joint.parent == WORLD, k in shared.first_giver, shared.first_giver[joint.parent] == k, ends
+
+
+def _moved(offset: Any) -> list[bool]:
+    identity = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    return [x != y for x, y in zip(numbers_of(offset), identity, strict=True)]
+
+
+# ---- tracing ---------------------------------------------------------------------------------------------------------
+
+
+class _Tracer:
+    """Runs the steps of one class."""
+
+    def __init__(self, shared: _Shared, domain: str, members: list[int]) -> None:
+        self.shared = shared
+        self.plan = shared.plan
+        self.model = shared.model
+        self.first = members[0]
+        self.graph = ClassGraph()
+        bodies, first = domain == BODIES, members[0]
+        has_children = bodies and first in shared.first_giver
+        gives_first = bodies and shared.first_giver[shared.model.joints[first].parent] == first
+        self.result = Class(domain, members, self.graph, has_children, gives_first)
+        self.values: dict[str, Any] = {}
+        acceleration = self._input("base_acceleration", 6) if "base_acceleration" in shared.sizes else (0.0,) * 6
+        self.base = Values(self.plan, Given(Vec3(*self.model.gravity), Motion.of(acceleration))).base
+        self.pending: set[str] = set()  # buffers to which links have added since the last sweep over bodies
+
+    def traced(self) -> Class:
+        """The class with everything it computes."""
+        for number, sweep in enumerate(self.plan.sweeps):
+            here = domain_of(sweep) == self.result.domain
+            if not here:
+                self.pending |= {split(name)[0] for step in sweep.steps for name in step.writes if "@body" in name}
+            elif sweep.only is None or self.first in sweep.only:
+                self._sweep(number, sweep)
+        return self.result
+
+    def _sweep(self, number: int, sweep: Sweep) -> None:
+        self.number, self.current = number, sweep
+        self.result.born.append((len(self.graph.nodes), number))
+        offers: dict[Slot, Output] = {}
+        self.result.offers[number] = offers
+        self._take_sums()
+        for t, step in enumerate(sweep.steps):
+            given = self._given(t, step)
+            result = step.fn(*given)
+            for name, value in zip(step.writes, (result,) if len(step.writes) == 1 else result, strict=True):
+                buffer, place = split(name)
+                if place == "":
+                    self.values[buffer] = value
+                else:
+                    self._offer_sum(offers, buffer, place, value)
+        for buffer, value in self.values.items():
+            for leaf, x in enumerate(numbers_of(value)):
+                offers[Slot(self.result.domain, buffer, leaf, number)] = _output(x)
+                if self.result.has_children:
+                    offers[Slot("row", buffer, leaf, number)] = _output(x)
+
+    def _offer_sum(self, offers: dict[Slot, Output], buffer: str, place: str, value: Any) -> None:
+        area = {"parent": "sum", "body": "total", "robot": "robot"}[place]
+        k = self.first
+        if (place == "parent" and self.model.joints[k].parent == WORLD) or (
+            place == "body" and self.model.links[k].body == WORLD
+        ):
+            return
+        if structure(value, []) != structure(self.base[buffer], []):
+            raise UntraceableError(f"a loop over bodies cannot add up {buffer!r}, whose values differ in structure")
+        for leaf, x in enumerate(numbers_of(value)):
+            offers[Slot(area, buffer, leaf, self.number if place == "parent" else 0)] = _output(x)
+
+    def _take_sums(self) -> None:
+        """Add what links and, on the way in, children have handed over."""
+        sums = [(buffer, "total") for buffer in sorted(self.pending)] if self.result.domain == BODIES else []
+        if self.current.direction is Direction.TIP_TO_BASE and self.first in self.shared.first_giver:
+            added = {split(name)[0] for step in self.current.steps for name in step.writes if "@parent" in name}
+            sums += [(buffer, "sum") for buffer in sorted(added)]
+        self.pending = set()
+        for buffer, area in sums:
+            own = self.values.get(buffer, self.base[buffer])
+            sweep = self.number if area == "sum" else 0
+            self.values[buffer] = own + self._loaded(self.base[buffer], "own", area, buffer, sweep)
+
+    # ---- what a step is given ----------------------------------------------------------------------------------------
+
+    def _given(self, t: int, step: Step) -> list[Any]:
+        """Arguments of a step: known numbers from the table, unknown ones from where the name says."""
+        seen = self.shared.seen.given[self.number][t]
+        observed = [[numbers_of(arg) for arg in seen[k]] for k in self.result.members]
+        return [
+            self._argument(name, seen[self.first][i], [one[i] for one in observed]) for i, name in enumerate(step.reads)
+        ]
+
+    def _argument(self, name: str, template: Any, numbers: list[list[Any]]) -> Any:
+        known = [self._known([one[j] for one in numbers]) for j in range(len(numbers[0]))]
+        if any(x is None for x in known):
+            source = self._source(name, template)
+            if structure(source, []) != structure(template, []):
+                raise UntraceableError(f"{name!r} differs in structure from body to body")
+            known = [own if x is None else x for x, own in zip(known, numbers_of(source), strict=True)]
+        return rebuilt(template, iter(known))
+
+    def _known(self, numbers: Sequence[Any]) -> Any:
+        """A constant, a number from the table, or None where it is not known for all members."""
+        if not all(isinstance(x, float) for x in numbers):
+            return None
+        if all(x == numbers[0] for x in numbers):
+            return float(numbers[0])
+        return Traced(self.graph, self.graph.param(np.array(numbers, float)))
+
+    def _source(self, name: str, template: Any) -> Any:
+        """Where unknown numbers come from."""
+        if name in COORDINATES or name in RATES:
+            joint = self._joint()
+            if name in COORDINATES:
+                return joint.coordinates(self._input(name, joint.kind.nq))
+            return joint.rates(self._input(name, joint.kind.nv))
+        if name == "wrench":
+            return tuple(self._input(name, 6))
+        if name == "inertia":
+            return RigidInertia.from_components(self._input("parameters", 10))
+        buffer, place = split(name)
+        if place == "":
+            return self.values.get(buffer, self.base[buffer])
+        if place == "robot":
+            return self._loaded(template, "robot", "robot", buffer, 0)
+        return self._elsewhere(buffer, place, template)
+
+    def _elsewhere(self, buffer: str, place: str, template: Any) -> Any:
+        """A buffer's value at a neighbour."""
+        if place == "target":
+            return self._loaded(template, "target", LINKS, buffer, self._last_change(buffer))
+        if neighbours(place, self.current, self.model)(self.first) == WORLD:
+            return self.base[buffer]
+        outward = self.current.direction is Direction.BASE_TO_TIP and self.current.only is None
+        if place == "parent" and outward and self.shared.written(self.number, buffer, ""):
+            return self._loaded(template, "parent", "row", buffer, self.number)
+        return self._loaded(template, place, BODIES, buffer, self._last_change(buffer))
+
+    def _last_change(self, buffer: str) -> int:
+        """The last sweep, up to this one, that changes a buffer."""
+        changed = [
+            s for s in range(self.number + 1)
+            if any(split(name)[0] == buffer for step in self.plan.sweeps[s].steps for name in step.writes)
+        ]  # fmt: skip
+        return max(changed)
+
+    def _joint(self) -> Joint:
+        """The joint, its constants known or from the table, its coordinates first in line."""
+        joints = [self.model.joints[k] for k in self.result.members]
+        numbers = [numbers_of(joint) for joint in joints]
+        known = [self._known([one[j] for one in numbers]) for j in range(len(numbers[0]))]
+        return replace(rebuilt(joints[0], iter(known)), q_start=0, v_start=0)
+
+    def _input(self, name: str, size: int) -> list[Traced]:
+        return self.graph.inputs(name, size)
+
+    def _loaded(self, template: Any, via: str, area: str, buffer: str, sweep: int) -> Any:
+        count = len(numbers_of(template))
+        nodes = [
+            self.graph.node("load", via, Slot(area, buffer, leaf, sweep), self.number) for leaf in range(count)
+        ]  # the sweep of reading is part of it: what is stored may change
+        return rebuilt(template, (Traced(self.graph, node) for node in nodes))
+
+
+def _output(x: Any) -> Output:
+    return x.number if isinstance(x, Traced) else float(x)

@@ -1,0 +1,228 @@
+"""A plan as loops over bodies: code whose size does not grow with the robot, with its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recursa.errors import UntraceableError
+from recursa.kernels.classes import BODIES, LINKS, classes
+from recursa.kernels.emit import Shape
+from recursa.kernels.loop_emit import Loops
+from recursa.kernels.loop_layout import Layout, demanded, results
+from recursa.kernels.observe import observe
+from recursa.model.model import Model
+from recursa.spatial.counting import Counts
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.engine import Values, neighbours, visiting_order
+from recursa.sweeps.plan import COORDINATES, RATES, Plan
+
+Array = NDArray[Any]
+
+MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
+
+
+class LoopProgram:
+    """One plan of one robot as loops."""
+
+    form = "loop"
+
+    def __init__(
+        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Callable[[Values], Iterable[Scalar]]
+    ) -> None:
+        if any("number" in step.reads for sweep in plan.sweeps for step in sweep.steps):
+            raise UntraceableError("steps that depend on the body's number cannot share code")
+        self.plan = plan
+        self.model = model
+        self.sizes = dict(sizes)
+        seen = observe(plan, model, sizes)
+        self.results = results(plan, seen, gather)
+        self.found = classes(plan, model, sizes, seen)
+        wanted = {slot for _, _, slot in self.results.loads()}
+        self.blocks = demanded(self.found, wanted)
+        self.layout = Layout(plan, model, wanted)
+        self._tables: dict[Shape, _Tables] = {}
+        if len(self._loops(Shape(1)).made_results()) > MAX_FINAL:
+            raise UntraceableError("too many results need arithmetic of their own")
+
+    def _loops(self, shape: Shape) -> Loops:
+        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape)
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+        total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)])
+        for one, own in zip(self.found, self.blocks, strict=True):
+            for block in own.values():
+                nodes = [k for k in block.order if k not in block.restored]
+                total = total + one.graph.tally(nodes) * len(one.members)
+        return total
+
+    def ir(self, shape: Shape) -> str:
+        """The code for so many lanes."""
+        return self._loops(shape).text()
+
+    def workspace(self, shape: Shape) -> tuple[Array, ...]:
+        """A scratch for one thread, and the tables and numbers that all share."""
+        tables = self._tables.get(shape)
+        if tables is None:
+            tables = self._tables[shape] = _Tables(self, shape)
+        return tables.scratch(), tables.integers, tables.numbers
+
+
+class _Tables:
+    """What the code reads beside its inputs."""
+
+    def __init__(self, program: LoopProgram, shape: Shape) -> None:
+        loops = program._loops(shape)
+        loops.text()  # says which columns and sizes it reads
+        self.program = program
+        self.loops = loops
+        self.shape = shape
+        self.places = self._places()
+        self.parts: list[NDArray[np.int64]] = []
+        self.used = len(loops.writer.header)
+        header = {name: self._header(name) for name in loops.writer.header}
+        self.integers = np.concatenate([np.array(list(header.values()), np.int64), *self.parts]).astype(np.int32)
+        kind = np.float32 if shape.single else np.float64
+        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in (BODIES, LINKS)]).astype(kind)
+
+    # ---- scratch -----------------------------------------------------------------------------------------------------
+
+    def _places(self) -> dict[str, int]:
+        """Where the parts of the scratch begin; "end" is its size."""
+        program, loops, layout = self.program, self.loops, self.loops.layout
+        rows = [layout.rows(s)[2] for s in {slot.sweep for slot in layout.in_row}]
+        self.constants = sorted({x for x in program.results.outputs if isinstance(x, float)})
+        sizes = {
+            **{f"input.{name}": size for name, size in program.sizes.items()},
+            "robot": len(layout.robot),
+            "rows": layout.row_size * max(rows, default=0),
+            "made": len(loops.made_results()),
+            "constants": len(self.constants),
+            f"records.{BODIES}": loops.records[BODIES] * program.model.nbodies,
+            f"records.{LINKS}": loops.records[LINKS] * len(program.model.links),
+        }
+        places, end = {}, 0
+        for name, size in sizes.items():
+            places[name] = end
+            end += size
+        return places | {"end": end}
+
+    def scratch(self) -> Array:
+        """A new scratch; results that are constants are already in it."""
+        width, kind = self.shape.width, np.float32 if self.shape.single else np.float64
+        scratch = aligned(self.places["end"] * width, kind)
+        first = self.places["constants"] * width
+        scratch[first : first + width * len(self.constants)] = np.repeat(self.constants, width)
+        return scratch
+
+    # ---- integers ----------------------------------------------------------------------------------------------------
+
+    def _part(self, values: Iterable[int]) -> int:
+        """Append integers to the tables; where they begin."""
+        part = np.array(list(values), np.int64)
+        start, self.used = self.used, self.used + len(part)
+        self.parts.append(part)
+        return start
+
+    def _header(self, name: str) -> int:
+        model, plan = self.program.model, self.program.plan
+        kind, _, rest = name.partition(".")
+        if name in self.places:
+            return self.places[name]
+        if kind == "size":
+            return len(self.program.results.outputs) if rest == "out" else self.program.sizes[rest]
+        if kind == "count":
+            return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
+        if kind == "order":
+            return self._part(visiting_order(plan.sweeps[int(rest)], model))
+        if kind == "columns":
+            return len(self.loops.columns[rest])
+        if kind == "table":
+            return self._part(self._table(rest).ravel())
+        if kind == "numbers":
+            return 0 if rest == BODIES else self._numbers(BODIES).size
+        if name == "entries":
+            return self._part(self._entries())
+        if name == "loads":
+            return self._part(self._place_of_load(number) for number in self.loops.loads_of_results)
+        assert name == "target" and plan.target is not None
+        return plan.target
+
+    def _table(self, domain: str) -> NDArray[np.int64]:
+        """One line per body or link."""
+        size = self.program.model.nbodies if domain == BODIES else len(self.program.model.links)
+        table = np.zeros((size, len(self.loops.columns[domain])), np.int64)
+        for column, index in self.loops.columns[domain].items():
+            table[:, index] = self._column(domain, column, size)
+        return table
+
+    def _column(self, domain: str, column: Any, size: int) -> list[int]:
+        model, plan = self.program.model, self.program.plan
+        if column == "class":
+            numbers = [-1] * size
+            for number, one in enumerate(self.program.found):
+                for k in one.members if one.domain == domain else ():
+                    numbers[k] = number
+            return numbers
+        what, which = column
+        if what == "start":
+            return [self._start(domain, which, k) for k in range(size)]
+        if what in ("own row", "other row"):
+            own, other, _ = self.loops.layout.rows(which)
+            return [max(row, 0) for row in (own if what == "own row" else other)]
+        if what == "child":
+            sweep = plan.sweeps[which]
+            path = set(sweep.only or ())
+            find = neighbours("child", sweep, model)
+            return [max(find(k), 0) if k in path else 0 for k in range(size)]
+        find = neighbours(what, plan.sweeps[0], model)
+        return [max(find(k), 0) for k in range(size)]  # where there is none, the code does not ask
+
+    def _start(self, domain: str, name: str, k: int) -> int:
+        """Where in an input the entries of a body or link begin."""
+        if name in COORDINATES:
+            return self.program.model.joints[k].q_start
+        if name in RATES:
+            return self.program.model.joints[k].v_start
+        return {"wrench": 6, "parameters": 10, "base_acceleration": 0}[name] * k
+
+    def _entries(self) -> list[int]:
+        """Where each result is in the scratch."""
+        nodes = self.program.results.graph.nodes
+        made = {number: self.places["made"] + i for i, number in enumerate(self.loops.made_results())}
+        constant = {x: self.places["constants"] + i for i, x in enumerate(self.constants)}
+        return [
+            constant[x] if isinstance(x, float) else made[x] if nodes[x].op != "load" else self._place_of_load(x)
+            for x in self.program.results.outputs
+        ]
+
+    def _place_of_load(self, number: int) -> int:
+        area, k, slot = self.program.results.graph.nodes[number].operands
+        layout = self.loops.layout
+        if area == "robot":
+            return self.places["robot"] + layout.robot[slot]
+        return self.places[f"records.{area}"] + k * self.loops.records[area] + layout.kept[area][slot]
+
+    # ---- numbers -----------------------------------------------------------------------------------------------------
+
+    def _numbers(self, domain: str) -> NDArray[np.float64]:
+        size = self.program.model.nbodies if domain == BODIES else len(self.program.model.links)
+        table = np.zeros((size, self.loops.numbers[domain]))
+        for one in self.program.found:
+            if one.domain == domain:
+                for column, index in self.loops.params[id(one)].items():
+                    table[one.members, index] = one.graph.columns[column]
+        return table
+
+
+def aligned(size: int, kind: Any) -> Array:
+    """Uninitialised numbers that begin at a multiple of 64 bytes."""
+    itemsize = np.dtype(kind).itemsize
+    room = np.empty(size + 64 // itemsize, kind)
+    skip = -room.ctypes.data % 64 // itemsize
+    return room[skip : skip + size]

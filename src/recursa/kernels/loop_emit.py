@@ -1,0 +1,303 @@
+"""From the classes of a plan to LLVM IR: loops over bodies, one piece of code per class and sweep.
+
+``void kernel(i64 blocks, ptr inputs..., ptr out, ptr scratch, ptr tables, ptr numbers)``. Nothing in the code depends
+on how many bodies there are: counts, places and indices are read from ``tables``, constants from ``numbers``. The
+scratch is the caller's. Inputs are turned into lanes at the start of a block, results back into rows at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from recursa.kernels.classes import ADDED, BODIES, Class, Output, Slot, domain_of
+from recursa.kernels.emit import Arithmetic, Shape, module
+from recursa.kernels.graph import Node
+from recursa.kernels.loop_layout import Block, Layout, Results
+from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
+from recursa.kernels.observe import numbers_of
+
+
+class Here(Arithmetic):
+    """Writes the code of one class in one sweep, at body (or link) ``k``."""
+
+    writer: LoopWriter
+
+    def __init__(self, loops: Loops, one: Class, sweep: int, block: Block, k: str) -> None:
+        roots: list[Output] = [*(x for _, x in block.stores), *block.saves]
+        super().__init__(one.graph, block.order, roots, loops.writer)
+        self.loops = loops
+        self.one = one
+        self.sweep = sweep
+        self.block = block
+        self.k = k
+        self._bases: dict[object, str] = {}
+
+    def write(self) -> None:
+        """Everything: compute, save what later sweeps need, store what others read."""
+        self.compute()
+        roots = [(self._own(self.loops.saved[id(self.one)][k]), self.value(k)) for k in self.block.saves]
+        stores = [(slot, self.output(x)) for slot, x in self.block.stores]
+        for place, value in roots:
+            self.writer.store(value, place)
+        for slot, value in stores:
+            place = self._target(slot)
+            adds = slot.area in ADDED and not (slot.area == "sum" and self.one.gives_first)
+            total = self.writer.binary("fadd", self.writer.load(place), value) if adds else value
+            self.writer.store(total, place)
+
+    # ---- where things are --------------------------------------------------------------------------------------------
+
+    def leaf(self, number: int, node: Node) -> str:
+        """A node saved by an earlier sweep, an input, a constant from the table, a stored number."""
+        writer = self.writer
+        if number in self.block.restored:
+            return writer.load(self._own(self.loops.saved[id(self.one)][number]))
+        if node.op == "param":
+            base = self._base("numbers", lambda: self._start("numbers", self.loops.numbers[self.one.domain]))
+            place = writer.put(
+                f"getelementptr {self.shape.scalar}, ptr %numbers, i64 "
+                f"{writer.add(base, self.loops.params[id(self.one)][node.operands[0]])}"
+            )
+            return writer.splat(writer.put(f"load {self.shape.scalar}, ptr {place}, align {writer.number}"))
+        if node.op == "input":
+            name, index = node.operands
+            start = self._base(("input", name), lambda: self._entry(("start", name)))
+            return self.loops.input(name, writer.add(start, index))
+        via, slot, _ = node.operands
+        return writer.load(self._source(via, slot))
+
+    def _source(self, via: str, slot: Slot) -> str:
+        layout = self.loops.layout
+        if slot.area in ("row", "sum"):
+            return self._row("own row" if via == "own" else "other row", slot)
+        if via == "robot":
+            return self.loops.robot(slot)
+        if via == "own":
+            return self._own(layout.kept[BODIES][slot])
+        if via == "target":
+            return self._at(slot.area, self.writer.size("target"), layout.kept[slot.area][slot], via)
+        item = self._base(via, lambda: self._entry((via, self.sweep if via == "child" else 0)))
+        return self._at(slot.area, item, layout.kept[slot.area][slot], via)
+
+    def _target(self, slot: Slot) -> str:
+        layout = self.loops.layout
+        if slot.area == "row":
+            return self._row("own row", slot)
+        if slot.area == "sum":
+            return self._row("other row", slot)
+        if slot.area == "robot":
+            return self.loops.robot(slot)
+        if slot.area == "total":
+            item = self._base("body", lambda: self._entry(("body", 0)))
+            return self._at(BODIES, item, layout.kept[BODIES][slot], "body")
+        return self._own(layout.kept[slot.area][slot])
+
+    def _own(self, index: int) -> str:
+        return self._at(self.one.domain, self.k, index, "own")
+
+    def _at(self, domain: str, item: str, index: int, via: str) -> str:
+        """A number in the record of a body or link."""
+        writer = self.writer
+        stride = self.loops.records[domain]
+        base = self._base(
+            ("record", domain, via),
+            lambda: writer.scratch(writer.add(writer.scaled(item, stride), writer.size(f"records.{domain}"))),
+        )
+        return writer.put(f"getelementptr {self.shape.vector}, ptr {base}, i64 {index}")
+
+    def _row(self, which: str, slot: Slot) -> str:
+        writer, layout = self.writer, self.loops.layout
+
+        def first() -> str:
+            row = self._entry((which, self.sweep))
+            return writer.scratch(writer.add(writer.scaled(row, layout.row_size), writer.size("rows")))
+
+        base = self._base(which, first)
+        return writer.put(f"getelementptr {self.shape.vector}, ptr {base}, i64 {layout.in_row[slot]}")
+
+    def _entry(self, column: object) -> str:
+        """An integer from this body's line of the table."""
+        columns = self.loops.columns[self.one.domain]
+        index = columns.setdefault(column, len(columns))
+        base = self._base("table", lambda: self._start("table", None))
+        return self.writer.integer(self.writer.add(base, index))
+
+    def _start(self, what: str, stride: int | None) -> str:
+        """Where this body's line begins in a table; the stride of the table of integers is read from the header."""
+        writer, domain = self.writer, self.one.domain
+        if stride is None:
+            line = writer.put(f"mul i64 {self.k}, {writer.size(f'columns.{domain}')}")
+        else:
+            line = writer.scaled(self.k, stride)
+        return writer.add(line, writer.size(f"{what}.{domain}"))
+
+    def _base(self, key: object, make: Callable[[], str]) -> str:
+        if key not in self._bases:
+            self._bases[key] = make()
+        return self._bases[key]
+
+
+class Loops:
+    """Writes a whole kernel."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        found: Sequence[Class],
+        blocks: Sequence[dict[int, Block]],
+        results: Results,
+        inputs: Sequence[str],
+        shape: Shape,
+    ) -> None:
+        self.layout = layout
+        self.found = found
+        self.blocks = blocks
+        self.results = results
+        self.inputs = inputs
+        self.writer = LoopWriter(shape)
+        self.saved = {id(one): _saved(layout, one, own) for one, own in zip(found, blocks, strict=True)}
+        self.params = {id(one): _params(one, own) for one, own in zip(found, blocks, strict=True)}
+        self.records = dict.fromkeys(layout.kept, 0)
+        self.numbers = dict.fromkeys(layout.kept, 0)
+        for one in found:
+            kept = len(layout.kept[one.domain])
+            self.records[one.domain] = max(self.records[one.domain], kept + len(self.saved[id(one)]))
+            self.numbers[one.domain] = max(self.numbers[one.domain], len(self.params[id(one)]))
+        self.loads_of_results: dict[int, int] = {}
+        self.columns: dict[str, dict[object, int]] = {domain: {"class": 0} for domain in layout.kept}
+
+    # ---- places ------------------------------------------------------------------------------------------------------
+
+    def input(self, name: str, index: str) -> str:
+        """An entry of an input, for every lane."""
+        writer = self.writer
+        if writer.shape.width == 1:
+            place = writer.put(f"getelementptr {writer.shape.scalar}, ptr %{name}.here, i64 {index}")
+            return writer.put(f"load {writer.shape.scalar}, ptr {place}, align {writer.number}")
+        return writer.load(writer.scratch(writer.add(writer.size(f"input.{name}"), index)))
+
+    def robot(self, slot: Slot) -> str:
+        """A number of the whole robot."""
+        return self.writer.scratch(self.writer.add(self.writer.size("robot"), self.layout.robot[slot]))
+
+    # ---- parts -------------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The whole module."""
+        writer = self.writer
+        with writer.loop("block", "0", "%blocks") as block:
+            for name in (*self.inputs, "out"):
+                step = writer.put(f"mul i64 {writer.size(f'size.{name}')}, {writer.shape.width}")
+                offset = writer.put(f"mul i64 {block}, {step}")
+                writer.line(f"  %{name}.here = getelementptr {writer.shape.scalar}, ptr %{name}, i64 {offset}")
+            if writer.shape.width > 1:
+                for name in self.inputs:
+                    turn_input(writer, name)
+            self._clear_sums()
+            for sweep in range(len(self.layout.plan.sweeps)):
+                self._sweep(sweep)
+            self._compute_results()
+            turn_results(writer)
+        pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
+        header = [
+            line
+            for name, index in writer.header.items()
+            for line in (
+                f"  %p.{name} = getelementptr i32, ptr %tables, i64 {index}",
+                f"  %n.{name} = load i32, ptr %p.{name}, align 4",
+                f"  %h.{name} = sext i32 %n.{name} to i64",
+            )
+        ]
+        begin = f"define void @kernel(i64 %blocks, {pointers}) #0 {{"
+        return module(writer, [begin, "start:", *header, *writer.lines, "  ret void", "}"])
+
+    def _clear_sums(self) -> None:
+        writer, layout = self.writer, self.layout
+        for slot in layout.robot:
+            base = self._base_number(slot)
+            writer.store(writer.shape.constant(base), self.robot(slot))
+        totals = [index for slot, index in layout.kept[BODIES].items() if slot.area == "total"]
+        if totals:
+            with writer.loop("clear", "0", writer.size("count.bodies")) as k:
+                first = writer.add(writer.scaled(k, self.records[BODIES]), writer.size(f"records.{BODIES}"))
+                for index in totals:
+                    writer.store(writer.shape.constant(0.0), writer.scratch(writer.add(first, index)))
+
+    def _base_number(self, slot: Slot) -> float:
+        buffer = next(b for b in self.layout.plan.buffers if b.name == slot.buffer)
+        return float(numbers_of(buffer.base)[slot.leaf])
+
+    def _sweep(self, sweep: int) -> None:
+        """One loop over the bodies or links in their order."""
+        writer = self.writer
+        here = [
+            (number, one, own[sweep])
+            for number, (one, own) in enumerate(zip(self.found, self.blocks, strict=True))
+            if sweep in own and (own[sweep].stores or own[sweep].saves)
+        ]
+        if not here:
+            return
+        domain = domain_of(self.layout.plan.sweeps[sweep])
+        name = f"sweep{sweep}"
+        with writer.loop(name, "0", writer.size(f"count.{sweep}")) as i:
+            k = writer.integer(writer.add(writer.size(f"order.{sweep}"), i))
+            line = writer.put(f"mul i64 {k}, {writer.size(f'columns.{domain}')}")
+            which = writer.integer(writer.add(line, writer.size(f"table.{domain}")))
+            cases = " ".join(f"i64 {number}, label %{name}.class{number}" for number, _, _ in here)
+            writer.line(f"  switch i64 {which}, label %{name}.latch [ {cases} ]")
+            for number, one, block in here:
+                writer.start(f"{name}.class{number}")
+                Here(self, one, sweep, block, k).write()
+                writer.line(f"  br label %{name}.end")
+            writer.start(f"{name}.end")
+
+    def _compute_results(self) -> None:
+        """Results that are more than a stored number."""
+        made = self.made_results()
+        if not made:
+            return
+        graph = self.results.graph
+        order = graph.reachable(made)
+        final = _Final(self, order, made)
+        final.compute()
+        for index, number in enumerate(made):
+            self.writer.store(
+                final.value(number), self.writer.scratch(self.writer.add(self.writer.size("made"), index))
+            )
+
+    def made_results(self) -> list[int]:
+        """The nodes of results that have to be computed from stored numbers."""
+        nodes = self.results.graph.nodes
+        numbers = {x for x in self.results.outputs if isinstance(x, int) and nodes[x].op != "load"}
+        return sorted(numbers)
+
+
+class _Final(Arithmetic):
+    """Arithmetic on stored numbers, after the sweeps."""
+
+    writer: LoopWriter
+
+    def __init__(self, loops: Loops, order: Sequence[int], roots: Sequence[int]) -> None:
+        super().__init__(loops.results.graph, order, roots, loops.writer)
+        self.loops = loops
+
+    def leaf(self, number: int, node: Node) -> str:
+        """A stored number; the table says where."""
+        writer, used = self.writer, self.loops.loads_of_results
+        position = used.setdefault(number, len(used))
+        return writer.load(writer.scratch(writer.integer(writer.add(writer.size("loads"), position))))
+
+
+def _saved(layout: Layout, one: Class, own: dict[int, Block]) -> dict[int, int]:
+    """Places of saved nodes in the record, after what is kept for others."""
+    nodes = sorted({number for block in own.values() for number in block.saves})
+    return {number: len(layout.kept[one.domain]) + i for i, number in enumerate(nodes)}
+
+
+def _params(one: Class, own: dict[int, Block]) -> dict[int, int]:
+    """Columns of the table of constants that are used, in a new order."""
+    nodes = one.graph.nodes
+    used = {number for block in own.values() for number in block.order}
+    used |= {x for block in own.values() for _, x in block.stores if isinstance(x, int)}
+    columns = sorted({nodes[k].operands[0] for k in used if nodes[k].op == "param"})
+    return {column: i for i, column in enumerate(columns)}

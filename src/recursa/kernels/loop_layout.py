@@ -1,0 +1,220 @@
+"""Which numbers a loop over bodies stores, and where.
+
+Only what somebody reads is computed: results ask for slots, slots for nodes, nodes for further slots. A node that a
+later sweep needs is computed once and saved with its body. What children read from their parent, or add to it, during
+one sweep lives in a row that is handed on as soon as the last of them is done: few rows, which stay in the nearest
+cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recursa.kernels.classes import BODIES, LINKS, Class, Output, Slot, domain_of
+from recursa.kernels.graph import Graph, Traced, operands_of
+from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
+from recursa.model.model import WORLD, Model
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.engine import Values, visiting_order
+from recursa.sweeps.plan import Direction, Plan, split
+
+
+@dataclass
+class Block:
+    """The code of one class in one sweep: nodes to compute, nodes saved by an earlier sweep, what to save and store."""
+
+    order: list[int]
+    restored: set[int]
+    saves: list[int] = field(default_factory=list)
+    stores: list[tuple[Slot, Output]] = field(default_factory=list)
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where each entry of the result comes from: a constant, a node of ``graph`` (often just a stored number)."""
+
+    graph: Graph
+    outputs: list[Output]
+
+    def loads(self) -> list[tuple[str, int, Slot]]:
+        """The stored numbers they need: area, body or link, slot."""
+        nodes = self.graph.reachable(x for x in self.outputs if isinstance(x, int))
+        return [self.graph.nodes[k].operands for k in nodes if self.graph.nodes[k].op == "load"]  # type: ignore[misc]
+
+
+def results(plan: Plan, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:
+    """Gather from values that stand for what will have been stored."""
+    graph = Graph()
+    last = {  # the last sweep that changes a buffer, and over what it ran
+        split(name)[0]: (s, domain_of(sweep))
+        for s, sweep in enumerate(plan.sweeps) for step in sweep.steps for name in step.writes
+        if not name.endswith(("@robot", "@body"))
+    }  # fmt: skip
+
+    def stored(value: Any, area: str, k: int, buffer: str, sweep: int) -> Any:
+        leaves = numbers_of(value)
+        return rebuilt(
+            value,
+            iter(
+                Traced(graph, graph.node("load", area, k, Slot(area, buffer, leaf, sweep)))
+                if isinstance(x, Unknown)
+                else x
+                for leaf, x in enumerate(leaves)
+            ),
+        )
+
+    values = Values.__new__(Values)
+    values.base = seen.values.base
+    values.robot = {name: stored(value, "robot", 0, name, 0) for name, value in seen.values.robot.items()}
+    values.lists = {
+        name: [stored(value, last[name][1], k, name, last[name][0]) for k, value in enumerate(items)]
+        for name, items in seen.values.lists.items() if name in last
+    }  # fmt: skip
+    outputs = [x.number if isinstance(x, Traced) else float(x) for x in gather(values)]
+    return Results(graph, outputs)
+
+
+# ---- demand ----------------------------------------------------------------------------------------------------------
+
+
+def demanded(found: Sequence[Class], wanted: set[Slot]) -> list[dict[int, Block]]:
+    """The code of every class in every sweep, reduced to what the wanted slots need; ``wanted`` grows to all slots."""
+    while True:
+        reached: set[Slot] = set()
+        blocks = [_blocks(one, wanted, reached) for one in found]
+        if reached <= wanted:
+            return blocks
+        wanted |= reached
+
+
+def _blocks(one: Class, wanted: set[Slot], reached: set[Slot]) -> dict[int, Block]:
+    """The blocks of a class; notes the slots they read. What can wait for the sweep that needs it waits."""
+    while True:
+        blocks = _blocks_as_they_are(one, wanted)
+        late = _could_wait(one, blocks) or _wait_too_long(one, blocks)
+        if not late:
+            break
+        one.postponed |= late
+    nodes = one.graph.nodes
+    reached |= {nodes[k].operands[1] for block in blocks.values() for k in block.order if nodes[k].op == "load"}
+    return blocks
+
+
+def _blocks_as_they_are(one: Class, wanted: set[Slot]) -> dict[int, Block]:
+    """From the last sweep to the first: what each stores, and what later ones need of it."""
+    saves: dict[int, set[int]] = {sweep: set() for sweep in one.sweeps}
+    blocks: dict[int, Block] = {}
+    for sweep in reversed(one.sweeps):
+        stores = [(slot, node) for slot, node in one.offers[sweep].items() if slot in wanted]
+        roots = [node for _, node in stores if isinstance(node, int)]
+        order, restored = _needed(one, sweep, [*roots, *saves[sweep]])
+        for number in restored:
+            saves[one.level(number)].add(number)
+        blocks[sweep] = Block(order, restored, sorted(saves[sweep]), stores)
+    return {sweep: blocks[sweep] for sweep in one.sweeps}
+
+
+def _could_wait(one: Class, blocks: dict[int, Block]) -> dict[int, int]:
+    """Saved nodes that follow from inputs alone and that their sweep does not need itself: the sweep that does."""
+    late: dict[int, int] = {}
+    for sweep, block in blocks.items():
+        roots = [node for _, node in block.stores if isinstance(node, int)]
+        volatile = [number for number in block.saves if not one.follows_from_inputs(number)]
+        needed_here = set(_needed(one, sweep, [*roots, *volatile])[0])
+        for number in block.saves:
+            if number not in needed_here and one.follows_from_inputs(number):
+                late[number] = next(s for s in blocks if s > sweep and number in blocks[s].restored)
+    return late
+
+
+def _wait_too_long(one: Class, blocks: dict[int, Block]) -> dict[int, int]:
+    """Postponed nodes that an earlier sweep needs after all, for something else that was postponed."""
+    early: dict[int, int] = {}
+    for sweep, block in blocks.items():
+        for number in block.order:
+            if one.postponed.get(number, sweep) > sweep:
+                early.setdefault(number, sweep)
+    return early
+
+
+def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], set[int]]:
+    """Nodes to compute in a sweep, and those that an earlier one has saved."""
+    nodes, needed, restored = one.graph.nodes, set(), set()
+    pending = list(roots)
+    while pending:
+        number = pending.pop()
+        if number in needed or number in restored:
+            continue
+        earlier = 0 <= one.level(number) < sweep
+        if earlier and nodes[number].op != "neg":  # a sign is cheaper to change again than to store
+            restored.add(number)
+            continue
+        needed.add(number)
+        pending.extend(operands_of(nodes[number]))
+    return sorted(needed), restored
+
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+
+class Layout:
+    """Places of all slots, in units of one number per lane: records per body and link, rows, and one for the robot."""
+
+    def __init__(self, plan: Plan, model: Model, wanted: Iterable[Slot]) -> None:
+        self.plan = plan
+        self.model = model
+        self.kept: dict[str, dict[Slot, int]] = {BODIES: {}, LINKS: {}}
+        self.in_row: dict[Slot, int] = {}
+        self.robot: dict[Slot, int] = {}
+        filled = [0] * len(plan.sweeps)
+        for slot in sorted(wanted):
+            if slot.area in ("row", "sum"):
+                self.in_row[slot] = filled[slot.sweep]
+                filled[slot.sweep] += 1
+            elif slot.area == "robot":
+                self.robot[slot] = len(self.robot)
+            else:
+                places = self.kept[LINKS if slot.area == LINKS else BODIES]
+                places[slot] = len(places)
+        self.row_size = max(filled, default=0)
+
+    def rows(self, sweep: int) -> tuple[list[int], list[int], int]:
+        """During a sweep: each body's own row, its parent's (-1: none), and how many rows there are."""
+        size = self.model.nbodies
+        own, other, count = [-1] * size, [-1] * size, 0
+        free: list[int] = []
+        waiting: dict[int, int] = {}  # children of a body not yet visited
+        for joint in self.model.joints:
+            waiting[joint.parent] = waiting.get(joint.parent, 0) + 1
+        outward = self.plan.sweeps[sweep].direction is Direction.BASE_TO_TIP
+
+        def taken() -> int:
+            nonlocal count
+            if free:
+                return free.pop()
+            count += 1
+            return count - 1
+
+        for k in visiting_order(self.plan.sweeps[sweep], self.model):
+            parent = self.model.joints[k].parent
+            if outward:
+                if parent != WORLD:
+                    other[k] = own[parent]
+                    waiting[parent] -= 1
+                    if waiting[parent] == 0 and own[parent] >= 0:
+                        free.append(own[parent])
+                if k in waiting:
+                    own[k] = taken()
+            else:
+                if own[k] >= 0:
+                    free.append(own[k])
+                if parent != WORLD:
+                    if own[parent] < 0:
+                        own[parent] = taken()
+                    other[k] = own[parent]
+        return own, other, count

@@ -1,0 +1,134 @@
+"""LLVM IR with loops: integers from a table, numbers per lane in a scratch, rows turned into lanes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from recursa.kernels.emit import Shape, Writer, transposed
+
+
+class LoopWriter(Writer):
+    """IR with loops, integers from the header of the tables, and numbers per lane in the scratch."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape, "start")
+        self.header: dict[str, int] = {}
+
+    def size(self, name: str) -> str:
+        """An integer of the header."""
+        self.header.setdefault(name, len(self.header))
+        return f"%h.{name}"
+
+    def add(self, a: str, b: str | int) -> str:
+        """Sum of integers."""
+        return a if b == 0 else self.put(f"add i64 {a}, {b}")
+
+    def scaled(self, a: str, factor: int) -> str:
+        """An integer times a constant."""
+        return a if factor == 1 else self.put(f"mul i64 {a}, {factor}")
+
+    def integer(self, index: str) -> str:
+        """An entry of the tables."""
+        place = self.put(f"getelementptr i32, ptr %tables, i64 {index}")
+        return self.put(f"sext i32 {self.put(f'load i32, ptr {place}, align 4')} to i64")
+
+    def scratch(self, index: str) -> str:
+        """The place of a number per lane."""
+        return self.put(f"getelementptr {self.shape.vector}, ptr %scratch, i64 {index}")
+
+    def load(self, place: str) -> str:
+        """A number per lane."""
+        return self.put(f"load {self.shape.vector}, ptr {place}, align {self.alignment}")
+
+    def store(self, value: str, place: str) -> None:
+        """Store a number per lane."""
+        self.line(f"  store {self.shape.vector} {value}, ptr {place}, align {self.alignment}")
+
+    @property
+    def alignment(self) -> int:
+        """Of the scratch."""
+        return self.shape.width * self.number
+
+    @property
+    def number(self) -> int:
+        """Bytes of a number."""
+        return 4 if self.shape.single else 8
+
+    def splat(self, scalar: str) -> str:
+        """A scalar in every lane."""
+        if self.shape.width == 1:
+            return scalar
+        one = self.put(f"insertelement {self.shape.vector} poison, {self.shape.scalar} {scalar}, i32 0")
+        return self.shuffle(one, "poison", [0] * self.shape.width)
+
+    def in_row(self, name: str, lane: int, column: str) -> str:
+        """The place of a number in the row that belongs to a lane, of an input or the result."""
+        size = self.size(f"size.{name}")
+        offset = self.add(column, 0 if lane == 0 else self.put(f"mul i64 {size}, {lane}"))
+        return self.put(f"getelementptr {self.shape.scalar}, ptr %{name}.here, i64 {offset}")
+
+    @contextmanager
+    def loop(self, name: str, start: str, count: str, step: int = 1) -> Iterator[str]:
+        """``for i in range(start, count, step)``, as long as a whole step fits."""
+        before = self.label
+        self.line(f"  br label %{name}.head")
+        self.start(f"{name}.head")
+        self.line(f"  %{name}.i = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.latch ]")
+        self.line(f"  %{name}.next = add i64 %{name}.i, {step}")
+        self.line(f"  %{name}.more = icmp sle i64 %{name}.next, {count}")
+        self.line(f"  br i1 %{name}.more, label %{name}.body, label %{name}.done")
+        self.start(f"{name}.body")
+        yield f"%{name}.i"
+        self.line(f"  br label %{name}.latch")
+        self.start(f"{name}.latch")
+        self.line(f"  br label %{name}.head")
+        self.start(f"{name}.done")
+
+
+def turn_input(writer: LoopWriter, name: str) -> None:
+    """Rows of an input to numbers per lane, W entries at a time, then one at a time."""
+    shape = writer.shape
+    size, target = writer.size(f"size.{name}"), writer.size(f"input.{name}")
+    label = f"turn.{name}"
+
+    with writer.loop(label, "0", size, shape.width) as j:
+        rows = [
+            writer.put(f"load {shape.vector}, ptr {writer.in_row(name, lane, j)}, align {writer.number}")
+            for lane in range(shape.width)
+        ]
+        for c, column in enumerate(transposed(writer, rows)):
+            writer.store(column, writer.scratch(writer.add(writer.add(target, j), c)))
+    with writer.loop(f"{label}.rest", f"%{label}.i", size) as j:
+        lanes = "poison"
+        for lane in range(shape.width):
+            one = writer.put(f"load {shape.scalar}, ptr {writer.in_row(name, lane, j)}, align {writer.number}")
+            lanes = writer.put(f"insertelement {shape.vector} {lanes}, {shape.scalar} {one}, i32 {lane}")
+        writer.store(lanes, writer.scratch(writer.add(target, j)))
+
+
+def turn_results(writer: LoopWriter) -> None:
+    """Numbers per lane to rows of the result, each from where the table says."""
+    shape = writer.shape
+    size, entries = writer.size("size.out"), writer.size("entries")
+
+    def entry(j: str, c: int) -> str:
+        index = writer.integer(writer.add(writer.add(entries, j), c))
+        return writer.load(writer.scratch(index))
+
+    start = "0"
+    if shape.width > 1:
+        with writer.loop("results", "0", size, shape.width) as j:
+            columns = [entry(j, c) for c in range(shape.width)]
+            for lane, lanes in enumerate(transposed(writer, columns)):
+                writer.line(
+                    f"  store {shape.vector} {lanes}, ptr {writer.in_row('out', lane, j)}, align {writer.number}"
+                )
+        start = "%results.i"
+    with writer.loop("results.rest", start, size) as j:
+        lanes = entry(j, 0)
+        for lane in range(shape.width):
+            one = lanes
+            if shape.width > 1:
+                one = writer.put(f"extractelement {shape.vector} {lanes}, i32 {lane}")
+            writer.line(f"  store {shape.scalar} {one}, ptr {writer.in_row('out', lane, j)}, align {writer.number}")

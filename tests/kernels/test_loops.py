@@ -1,0 +1,67 @@
+"""Loops over bodies against the interpreter and against straight-line code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import tied_gripper
+from recursa.kernels.dispatch import Switch
+from test_kernels import interpreted, questions, solves, states
+from zoo import ZOO
+
+pytestmark = pytest.mark.compiled
+
+ROBOTS = {**ZOO, "tied_gripper": tied_gripper, "tree40": lambda: rc.robots.tree(40, branching=3, seed=3)}
+MATRICES = {"mass_matrix", "coriolis_matrix", "regressor", "mass_matrix_inverse"}  # steps that know the body's number
+SINGULAR = ("floating_tree",)  # some of its bodies have no mass
+
+
+@pytest.fixture(autouse=True)
+def _loops(monkeypatch):
+    monkeypatch.setattr(Switch, "form", "loop")
+
+
+def kernels(robot):
+    return [kernel for store in (robot._kernels, robot._joint_space) for _, kernel in store._kernels.values()]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_loops_match_the_interpreter_and_themselves(name):
+    robot = ROBOTS[name]()
+    state = states(robot, 7)
+    asked = questions(robot) if name in SINGULAR else {**questions(robot), **solves(robot)}
+    for what in asked.keys() - MATRICES:
+        ask = asked[what]
+        expected, found = interpreted(ask, *state), ask(*state)
+        tolerance = 1e-9 if what in solves(robot) else 1e-12
+        scale = max(1.0, float(np.abs(expected).max()))
+        assert np.abs(found - expected).max() <= tolerance * scale, what
+        for row in (0, 6):
+            alone = ask(*(x[row] for x in state))
+            assert np.array_equal(alone, found[row]), f"{what}: row {row} alone"
+            assert np.array_equal(alone, ask(*(x[row] for x in state))), f"{what}: the native entry"
+    tied = name == "tied_gripper"  # it solves with its mass matrix, which is not made by a loop
+    used = [kernel for kernel in kernels(robot) if not (tied and kernel is None)]
+    assert len(used) >= 14
+    assert all(kernel.form == "loop" for kernel in used)
+
+
+@pytest.mark.parametrize("name", ["tree", "mixed_tree", "free_flyer", "one_of_each"])
+def test_options_match_the_interpreter(name):
+    robot = ROBOTS[name]()
+    q, v, a = states(robot, 6)
+    rng = np.random.default_rng(2)
+    wrenches = rng.normal(size=(6, robot.nlinks, 6))
+    parameters = np.concatenate([i.components() for i in robot.model.inertias]) * rng.uniform(0.9, 1.1, (6, 1))
+    base = rng.normal(size=(6, 6))
+    for ask in (
+        lambda: robot.inverse_dynamics(q, v, a, wrenches=wrenches),
+        lambda: robot.inverse_dynamics(q, v, a, wrenches=wrenches, base_acceleration=base, parameters=parameters),
+        lambda: robot.forward_dynamics(q, v, a, wrenches=wrenches),
+        lambda: robot.forward_dynamics(q, v, a, parameters=parameters),
+    ):
+        expected = interpreted(ask)
+        assert np.abs(ask() - expected).max() <= 1e-9 * np.abs(expected).max()
+    assert all(kernel is not None and kernel.form == "loop" for kernel in kernels(robot))
