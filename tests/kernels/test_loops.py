@@ -7,8 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import tied_gripper
+from questions import interpreted, questions, solves, states
 from recursa.kernels.dispatch import Switch
-from test_kernels import interpreted, questions, solves, states
 from zoo import ZOO
 
 pytestmark = pytest.mark.compiled

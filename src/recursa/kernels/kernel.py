@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache, partial
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,7 +33,9 @@ Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
 Workspace = tuple[Array, ...]
 
-LOOP_BODIES = 16  # beyond these, loops are tried first
+FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is clear
+SPILLS = 1.05  # an operation in the middle of long straight-line code costs so much more than one in a loop
+LONG_CODE = 15_000  # operations; more of them in a straight line take seconds to compile
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
 _SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
@@ -81,12 +83,28 @@ def program(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, 
     """The form that is likely the faster one, or the one asked for; UntraceableError where there is none."""
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
-    large = model.nbodies > LOOP_BODIES
-    wished = (form,) if form else ("loop", "straight") if large else ("straight", "loop")
-    for name in wished[:-1]:
-        with suppress(UntraceableError):
-            return FORMS[name](plan, model, sizes, gather)
-    return FORMS[wished[-1]](plan, model, sizes, gather)
+    made: dict[str, Program] = {}
+    for name in (form,) if form else _promising(model.nbodies):
+        try:
+            made[name] = FORMS[name](plan, model, sizes, gather)
+        except UntraceableError as error:
+            reason = error
+    if not made:
+        raise reason
+    return min(made.values(), key=_cost)
+
+
+def _promising(bodies: int) -> tuple[str, ...]:
+    """Forms worth tracing: what is short is best written out, what is long can only be a loop."""
+    return ("straight",) if bodies <= FEW_BODIES else ("loop", "straight") if bodies <= MANY_BODIES else ("loop",)
+
+
+def _cost(one: Program) -> float:
+    """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
+    operations = one.operations.total
+    if one.form == "loop":
+        return operations
+    return operations * (SPILLS if operations < LONG_CODE else inf)
 
 
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
