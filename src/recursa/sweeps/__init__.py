@@ -1,12 +1,12 @@
 """Plans of sweeps over the tree, and the engine that runs them on any scalar."""
 
+from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import (
     Buffer,
     Direction,
     Given,
     Plan,
-    PlanError,
     Step,
     Sweep,
     base_to_tip,
@@ -24,6 +24,7 @@ __all__ = [
     "Sweep",
     "Values",
     "base_to_tip",
+    "check",
     "each_link",
     "run",
     "tip_to_base",
