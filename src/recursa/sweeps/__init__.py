@@ -2,6 +2,7 @@
 
 from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
+from recursa.sweeps.fusing import fuse, renamed
 from recursa.sweeps.plan import (
     Buffer,
     Direction,
@@ -26,6 +27,8 @@ __all__ = [
     "base_to_tip",
     "check",
     "each_link",
+    "fuse",
+    "renamed",
     "run",
     "tip_to_base",
 ]
