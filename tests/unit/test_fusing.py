@@ -283,6 +283,13 @@ def test_sweeps_are_merged_where_values_allow(sweeps, expected):
     assert_same(plan, run(fused, model, {}), run(plan, model, {}))
 
 
+def test_a_reader_comes_between_the_writers_it_came_between():
+    double = Step(lambda x: 2 * x, ("x",), ("x",))
+    one = Plan("one", (X,), (base_to_tip(COUNT, double),))
+    two = Plan("two", (X, Y), (base_to_tip(COUNT, COPY, double),))
+    assert outline(fuse(one, two)) == outline(fuse(two, one)) == [("base to tip", ["same", "same", "<lambda>"])]
+
+
 def test_renaming_keeps_places_and_other_names():
     plan = Plan("p", (X, Y), (base_to_tip(COUNT, Step(same, ("x@parent",), ("y",))),))
     assert "y <- same(count@parent)" in str(renamed(plan, {"x": "count"}))
