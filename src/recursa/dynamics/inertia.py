@@ -7,8 +7,10 @@ its subtree on to its parent.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
+from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of
 from recursa.model.model import Joint, Model
@@ -17,7 +19,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Force
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 Columns = tuple[tuple[Entry, Force], ...]
 
@@ -73,6 +75,12 @@ MOMENTUM_MATRIX = Plan(
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
 )
+
+
+@cache
+def equations_of_motion_plan(*, wrenches: bool = False) -> Plan:
+    """Mass matrix and bias together: X is computed once, and two sweeps do both."""
+    return fuse(MASS_MATRIX, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
 
 
 def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:

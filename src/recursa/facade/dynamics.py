@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -301,10 +302,21 @@ class DynamicsMethods(KinematicsMethods):
 
     def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
         """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
-        parameters = {k: x for k, x in extra.items() if k == "parameters"}
-        mass = self._joint_matrix(inertia.MASS_MATRIX, {"q": q} | parameters, True, None, None)
-        plan = inverse.bias_plan(wrenches="wrench" in extra)
-        bias = self._joint_vector(plan, "T", {"q": q, "v": v} | extra, None, None)
+        arguments = {"q": q, "v": v} | extra
+        both = self._evaluate(
+            inertia.equations_of_motion_plan(wrenches="wrench" in extra),
+            arguments,
+            lambda values: chain(
+                gathering.joint_matrix(self.model, values.lists.get("rows", []), symmetric=True),
+                gathering.joint_vector(self.model, values.lists.get("T", [])),
+            ),
+            (self.nv * self.nv + self.nv,),
+            None,
+            None,
+            store=self._store_for(arguments),
+        )
+        entries, bias = np.split(both, [self.nv * self.nv], axis=-1)
+        mass = entries.reshape(*bias.shape, self.nv)
         try:
             return np.linalg.solve(mass, (tau - bias)[..., None])[..., 0]
         except np.linalg.LinAlgError:

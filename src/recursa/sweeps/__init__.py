@@ -1,12 +1,13 @@
 """Plans of sweeps over the tree, and the engine that runs them on any scalar."""
 
+from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
+from recursa.sweeps.fusing import fuse, renamed
 from recursa.sweeps.plan import (
     Buffer,
     Direction,
     Given,
     Plan,
-    PlanError,
     Step,
     Sweep,
     base_to_tip,
@@ -24,7 +25,10 @@ __all__ = [
     "Sweep",
     "Values",
     "base_to_tip",
+    "check",
     "each_link",
+    "fuse",
+    "renamed",
     "run",
     "tip_to_base",
 ]

@@ -19,12 +19,11 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from recursa.errors import RecursaError
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 
@@ -74,7 +73,8 @@ class Step:
 
     def __str__(self) -> str:
         meaning = f"    {self.equation}" if self.equation else ""
-        return f"{', '.join(self.writes)} <- {self.fn.__name__}({', '.join(self.reads)}){meaning}"
+        function = getattr(self.fn, "__name__", type(self.fn).__name__)
+        return f"{', '.join(self.writes)} <- {function}({', '.join(self.reads)}){meaning}"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def each_link(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
 
 @dataclass(frozen=True)
 class Plan:
-    """Buffers and sweeps. Making one checks that every step reads only what has been written.
+    """Buffers and sweeps. Making one checks that it is well formed (``checking.py``).
 
     ``target`` is the link it is about, if it is about one. ``print(plan)`` shows the computation.
     """
@@ -118,20 +118,18 @@ class Plan:
     target: int | None = None
 
     def __post_init__(self) -> None:
+        from recursa.sweeps.checking import check  # which knows what plans are made of
+
         check(self)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Which of the inputs it needs."""
-        used = {name for _, _, name in _reads(self)}
+        used = {name for sweep in self.sweeps for step in sweep.steps for name in step.reads}
         return tuple(name for name in INPUTS if name in used)
 
     def __str__(self) -> str:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
-
-
-class PlanError(RecursaError):
-    """A plan that is not well formed: a mistake in Recursa, not in its use."""
 
 
 def split(name: str) -> tuple[str, str]:
@@ -142,55 +140,3 @@ def split(name: str) -> tuple[str, str]:
     """
     buffer, _, place = name.partition("@")
     return buffer, place
-
-
-def _reads(plan: Plan) -> Iterator[tuple[Sweep, Step, str]]:
-    for sweep in plan.sweeps:
-        for step in sweep.steps:
-            for name in step.reads:
-                yield sweep, step, name
-
-
-def check(plan: Plan) -> None:
-    """Raise :class:`PlanError` unless every name is known, fits its sweep and is written before it is read."""
-    declared = {buffer.name for buffer in plan.buffers}
-    written: set[str] = set()
-    for sweep in plan.sweeps:
-        outward = sweep.direction is Direction.BASE_TO_TIP
-        links = sweep.direction is Direction.EACH_LINK
-        here = {split(name)[0] for step in sweep.steps for name in step.writes}
-        for step in sweep.steps:
-            for name in step.reads:
-                buffer, place = split(name)
-                if name in INPUTS or name in CONSTANTS:
-                    continue
-                _require(buffer in declared and place in PLACES, plan, step, f"unknown name {name!r}")
-                _require(place != "parent" or outward, plan, step, f"{name!r} is only known going base to tip")
-                along_path = sweep.direction is Direction.TIP_TO_BASE and sweep.only is not None
-                _require(place != "child" or along_path, plan, step, f"{name!r} is only known going in along a path")
-                _require(place != "target" or plan.target is not None, plan, step, f"{name!r} without a target link")
-                _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
-                ahead = buffer in here and (place in ("parent", "child") or _summed(sweep, buffer))
-                _require(buffer in written or ahead, plan, step, f"{name!r} is read before it is written")
-            for name in step.writes:
-                buffer, place = split(name)
-                _require(
-                    buffer in declared and place in ("", "parent", "body", "robot"),
-                    plan,
-                    step,
-                    f"cannot write {name!r}",
-                )
-                inward = sweep.direction is Direction.TIP_TO_BASE
-                _require(place != "parent" or inward, plan, step, f"{name!r} going out")
-                _require(place != "body" or links, plan, step, f"{name!r} outside a sweep over links")
-            written |= {split(name)[0] for name in step.writes}
-
-
-def _summed(sweep: Sweep, buffer: str) -> bool:
-    """Whether children add to this buffer, so that a body may read its own value before writing any."""
-    return any(name == f"{buffer}@parent" for step in sweep.steps for name in step.writes)
-
-
-def _require(holds: bool, plan: Plan, step: Step, complaint: str) -> None:
-    if not holds:
-        raise PlanError(f"plan {plan.name!r}, step {step}: {complaint}")
