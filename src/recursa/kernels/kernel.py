@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +33,8 @@ Gather = Callable[[Values], Iterable[Scalar]]
 Workspace = tuple[Array, ...]
 
 FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is clear
-SPILLS = 1.05  # an operation in the middle of long straight-line code costs so much more than one in a loop
-LONG_CODE = 15_000  # operations; more of them in a straight line take seconds to compile
+LOOP_STEP = 40  # operations' worth of time that a loop spends at a body beside its arithmetic
+LONG_CODE, LONG = 8_000, 1.3  # operations in a straight line that take over a second to compile, and how that is judged
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
 _SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
@@ -102,9 +101,9 @@ def _promising(bodies: int) -> tuple[str, ...]:
 def _cost(one: Program) -> float:
     """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
     operations = one.operations.total
-    if one.form == "loop":
-        return operations
-    return operations * (SPILLS if operations < LONG_CODE else inf)
+    if isinstance(one, LoopProgram):
+        return operations + LOOP_STEP * one.model.nbodies
+    return operations * (LONG if operations > LONG_CODE else 1.0)
 
 
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
