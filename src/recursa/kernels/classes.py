@@ -177,10 +177,10 @@ def _alike(shared: _Shared, domain: str, size: int) -> list[list[int]]:
     steps = shared.steps(domain)
     found: dict[Any, list[int]] = {}
     for k in range(size) if steps else ():
-        given = tuple(structure(shared.seen.given[s][t].get(k), []) for s, t in steps)
-        if all(item == ("as it is", None) for item in given):
-            continue  # no sweep visits it
-        found.setdefault((given, _standing(shared, domain, k)), []).append(k)
+        visits = [shared.seen.given[s][t].get(k) for s, t in steps]
+        if any(visits):
+            given = tuple(visit and visit.structures for visit in visits)
+            found.setdefault((given, _standing(shared, domain, k)), []).append(k)
     return list(found.values())
 
 
@@ -284,10 +284,9 @@ class _Tracer:
     def _given(self, t: int, step: Step) -> list[Any]:
         """Arguments of a step: known numbers from the table, unknown ones from where the name says."""
         seen = self.shared.seen.given[self.number][t]
-        observed = [[numbers_of(arg) for arg in seen[k]] for k in self.result.members]
-        return [
-            self._argument(name, seen[self.first][i], [one[i] for one in observed]) for i, name in enumerate(step.reads)
-        ]
+        observed = [seen[k].numbers for k in self.result.members]
+        first = seen[self.first].values
+        return [self._argument(name, first[i], [one[i] for one in observed]) for i, name in enumerate(step.reads)]
 
     def _argument(self, name: str, template: Any, numbers: list[list[Any]]) -> Any:
         known = [self._known([one[j] for one in numbers]) for j in range(len(numbers[0]))]

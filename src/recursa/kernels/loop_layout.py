@@ -57,26 +57,38 @@ def results(plan: Plan, seen: Observation, gather: Callable[[Values], Iterable[S
     }  # fmt: skip
 
     def stored(value: Any, area: str, k: int, buffer: str, sweep: int) -> Any:
-        leaves = numbers_of(value)
-        return rebuilt(
-            value,
-            iter(
-                Traced(graph, graph.node("load", area, k, Slot(area, buffer, leaf, sweep)))
-                if isinstance(x, Unknown)
-                else x
-                for leaf, x in enumerate(leaves)
-            ),
-        )
+        known = [
+            Traced(graph, graph.node("load", area, k, Slot(area, buffer, leaf, sweep))) if isinstance(x, Unknown) else x
+            for leaf, x in enumerate(numbers_of(value))
+        ]
+        return rebuilt(value, iter(known))
+
+    def stored_list(name: str) -> list[Any]:
+        sweep, area = last[name]
+        return [stored(value, area, k, name, sweep) for k, value in enumerate(seen.values.lists[name])]
 
     values = Values.__new__(Values)
     values.base = seen.values.base
     values.robot = {name: stored(value, "robot", 0, name, 0) for name, value in seen.values.robot.items()}
-    values.lists = {
-        name: [stored(value, last[name][1], k, name, last[name][0]) for k, value in enumerate(items)]
-        for name, items in seen.values.lists.items() if name in last
-    }  # fmt: skip
+    values.lists = _OnDemand(stored_list)
     outputs = [x.number if isinstance(x, Traced) else float(x) for x in gather(values)]
     return Results(graph, outputs)
+
+
+class _OnDemand(dict[str, list[Any]]):
+    """Lists made when they are asked for."""
+
+    def __init__(self, make: Callable[[str], list[Any]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> list[Any]:
+        self[name] = made = self._make(name)
+        return made
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The list, made if it is new."""
+        return self[name]
 
 
 # ---- demand ----------------------------------------------------------------------------------------------------------

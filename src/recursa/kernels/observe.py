@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Traced
@@ -114,11 +114,19 @@ def numbers_of(value: Any) -> list[Any]:
 # ---- one run on unknown numbers --------------------------------------------------------------------------------------
 
 
+class Given(NamedTuple):
+    """What a step was given at one body: per argument the value, its structure, its numbers."""
+
+    values: tuple[Any, ...]
+    structures: tuple[Hashable, ...]
+    numbers: list[list[Any]]
+
+
 @dataclass(frozen=True)
 class Observation:
     """What each step was given, ``given[sweep][step][body or link]``, and what came out in the end."""
 
-    given: list[list[dict[int, tuple[Any, ...]]]]
+    given: list[list[dict[int, Given]]]
     values: Values
 
 
@@ -141,8 +149,18 @@ def observe(plan: Plan, model: Model, sizes: Mapping[str, int]) -> Observation:
         for sweep, logs in zip(plan.sweeps, calls, strict=True)
     )
     values = run(replace(plan, sweeps=sweeps), model, {name: [UNKNOWN] * size for name, size in sizes.items()})
+    seen: dict[int, tuple[Hashable, list[Any]]] = {}  # values that several steps were given, by identity
+
+    def taken_apart(args: tuple[Any, ...]) -> Given:
+        for arg in args:
+            if id(arg) not in seen:
+                numbers: list[Any] = []
+                seen[id(arg)] = structure(arg, numbers), numbers
+        parts = [seen[id(arg)] for arg in args]
+        return Given(args, tuple(part[0] for part in parts), [part[1] for part in parts])
+
     given = [
-        [dict(zip(visiting_order(sweep, model), log, strict=True)) for log in logs]
+        [dict(zip(visiting_order(sweep, model), map(taken_apart, log), strict=True)) for log in logs]
         for sweep, logs in zip(plan.sweeps, calls, strict=True)
     ]
     return Observation(given, values)
