@@ -6,7 +6,7 @@ Everything here is written as the definitions read, with 6N x 6N arrays. Leading
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -53,26 +53,26 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
     array([[0., 0.],
            [0., 0.]])
     """
-    model = expression.model
-    if model is None:
-        raise ShapeError(f"{expression} has no operator of a robot in it, so q means nothing")
     shape = known_shape(expression)
-    arguments = {"q": q} if v is None else {"q": q, "v": v}
-    evaluation = _Evaluation(model, prepare(model, arguments, {}), vectors)
+    evaluation = _Evaluation(expression.model, _batch(expression.model, q, v), vectors)
     matrix = evaluation.matrix(expression)
     size = evaluation.batch.shape
     wanted = tuple(space.size for space in shape if space != ONE)
     return np.broadcast_to(matrix, (evaluation.batch.size, *matrix.shape[-2:])).reshape(*size, *wanted).copy()
 
 
+def _batch(model: Model | None, q: ArrayLike, v: ArrayLike | None) -> Batch:
+    """The state, checked; of an expression that names no robot (the identity, numbers) only the batch axes count."""
+    if model is None:
+        return Batch({}, np.shape(q)[:-1], np.dtype(np.float64))
+    return prepare(model, {"q": q} if v is None else {"q": q, "v": v}, {})
+
+
 class _Evaluation:
     """One state or batch of states: the leaves as arrays (B, rows, columns), each made when first asked for."""
 
-    def __init__(self, model: Model, batch: Batch, vectors: dict[str, ArrayLike]) -> None:
-        self.model, self.batch, self.vectors = model, batch, vectors
-        starts = np.cumsum([0, *(joint.kind.nv for joint in model.joints)])
-        self.freedoms = [slice(int(a), int(b)) for a, b in zip(starts, starts[1:], strict=False)]
-        self.bodies = [slice(6 * k, 6 * k + 6) for k in range(model.nbodies)]
+    def __init__(self, model: Model | None, batch: Batch, vectors: dict[str, ArrayLike]) -> None:
+        self.robot, self.batch, self.vectors = model, batch, vectors
         self.known: dict[Expression, Array] = {}
 
     def matrix(self, expression: Expression) -> Array:
@@ -102,16 +102,10 @@ class _Evaluation:
                 return _inverse(inner, self.matrix(inner))
             case Scaled(factor=factor, of=inner):
                 return factor * self.matrix(inner)
-            case Product(factors=(*first, last)):
-                result = self.matrix(last)
-                for factor in reversed(first):
-                    result = self.matrix(factor) @ result
-                return result
-            case Sum(terms=(first_term, *others)):
-                result = self.matrix(first_term)
-                for term in others:
-                    result = result + self.matrix(term)
-                return result
+            case Product(factors=factors):
+                return reduce(lambda right, left: left @ right, map(self.matrix, reversed(factors)))
+            case Sum(terms=terms):
+                return reduce(lambda x, y: x + y, map(self.matrix, terms))
         raise TypeError(f"{type(expression).__name__} is not a node")
 
     def free_vector(self, vector: Vector) -> Array:
@@ -132,6 +126,22 @@ class _Evaluation:
     def zeros(self, rows: int, columns: int) -> Array:
         """Of the batch's type."""
         return np.zeros((self.batch.size, rows, columns), np.result_type(self.batch.dtype, np.float64))
+
+    @property
+    def model(self) -> Model:
+        """The robot; only its own leaves ask for it."""
+        assert self.robot is not None
+        return self.robot
+
+    @cached_property
+    def freedoms(self) -> list[slice]:
+        """Where the speeds of each joint are."""
+        return [slice(joint.v_start, joint.v_start + joint.kind.nv) for joint in self.model.joints]
+
+    @cached_property
+    def bodies(self) -> list[slice]:
+        """Where the six numbers of each body are."""
+        return [slice(6 * k, 6 * k + 6) for k in range(self.model.nbodies)]
 
     @property
     def nv(self) -> int:

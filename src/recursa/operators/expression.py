@@ -20,6 +20,7 @@ Seven kinds of node: :class:`Leaf` (an operator or vector of a robot), :class:`V
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -424,13 +425,14 @@ def inverse(expression: Expression) -> Expression:
 
 def product(factors: Iterable[Expression]) -> Expression:
     """The product of some factors, flat; ill-shaped neighbours are an error that shows both."""
-    number, flat = 1.0, []
+    number = 1.0
+    flat: list[Expression] = []
     for factor in factors:
         own, inner = _scale_of(factor) if isinstance(factor, Sum) else coefficient(factor)
         number *= own
         flat.extend(inner.factors if isinstance(inner, Product) else (inner,))
     shaped = [factor for factor in flat if factor.shape is not None]
-    for left, right in zip(shaped, shaped[1:], strict=False):
+    for left, right in itertools.pairwise(shaped):
         _check_neighbours(left, right)
     if any(isinstance(factor, Zero) for factor in flat):
         return Zero(Shape(known_shape(shaped[0]).rows, known_shape(shaped[-1]).columns) if shaped else None)

@@ -102,7 +102,7 @@ class Operators:
         return bodies + self.A if self.has_armature else bodies
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Operators) and self.model == other.model
+        return isinstance(other, Operators) and self.model.digest == other.model.digest
 
     def __hash__(self) -> int:
         return hash(self.model.digest)
