@@ -104,6 +104,8 @@ class _Schedule:
         return self._used(ready)
 
     def _leaf(self, kind: Kind, ready: int, *, transposed: bool) -> int:
+        if transposed and kind in (Kind.K, Kind.E_PSI):  # G* E_phi* and tau_bar* E_phi*: only the left one waits
+            return self._used(max(self._next(ready, self.first_outward), self.first_inward))
         if kind in RICCATI or kind is Kind.R:
             ready = max(ready, self.first_inward)
         if kind is Kind.UPSILON:
@@ -142,8 +144,11 @@ class _Count:
         self.seen.add(result)
         match expression:
             case Product(factors=factors):
-                for factor in reversed(factors):
+                for right, factor in zip((None, *reversed(factors)), reversed(factors), strict=False):
+                    before = len(self.seen)
                     operand = self.apply(factor, operand)
+                    if len(self.seen) > before and _one_recursion(factor, right):
+                        self.multiplications -= MULTIPLICATIONS[Kind.E_PHI]
                 return operand
             case Sum(terms=terms):
                 for term in terms:
@@ -166,6 +171,20 @@ class _Count:
             if name not in self.seen:
                 self.seen.add(name)
                 self.multiplications += number
+
+
+def _one_recursion(left: Expression, right: Expression | None) -> bool:
+    """Whether two neighbours are one recursion: ``y = phi E_phi x`` is ``y(k) = sum of phi(k, c) (y(c) + x(c))``."""
+    match left, right:
+        case Leaf(kind=a), Leaf(kind=b):
+            return a in _PROPAGATIONS and b in _SHIFTS
+        case Transpose(of=Leaf(kind=a)), Transpose(of=Leaf(kind=b)):
+            return a in _SHIFTS and b in _PROPAGATIONS
+    return False
+
+
+_PROPAGATIONS = (Kind.PHI, Kind.PSI)
+_SHIFTS = (Kind.E_PHI, Kind.E_PSI, Kind.K)
 
 
 def _letters(expression: Expression) -> int:

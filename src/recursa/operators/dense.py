@@ -58,7 +58,7 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
     matrix = evaluation.matrix(expression)
     size = evaluation.batch.shape
     wanted = tuple(space.size for space in shape if space != ONE)
-    return np.broadcast_to(matrix, (evaluation.batch.size, *matrix.shape[-2:])).reshape(*size, *wanted).copy()
+    return np.broadcast_to(matrix, (evaluation.batch.size, *matrix.shape[-2:])).reshape((*size, *wanted)).copy()
 
 
 def _batch(model: Model | None, q: ArrayLike, v: ArrayLike | None) -> Batch:

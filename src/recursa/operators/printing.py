@@ -127,7 +127,8 @@ def _written(expression: Expression, style: Style) -> str:
 
 def _sum(terms: tuple[Expression, ...], style: Style) -> str:
     text = ""
-    for term in terms:
+    first = next((k for k, term in enumerate(terms) if coefficient(term)[0] > 0.0), 0)  # no minus in front
+    for term in (terms[first], *terms[:first], *terms[first + 1 :]):
         number, inner = coefficient(term)
         sign = (" - " if number < 0.0 else " + ") if text else ("-" if number < 0.0 else "")
         text += sign + _multiple(abs(number), inner, style)

@@ -165,6 +165,12 @@ def shifted_gain(o: Operators) -> Sides:
 
 
 @identity("definition")
+def shifted_gain_times_hinge_inertia(o: Operators) -> Sides:
+    """``E_phi P H* = K D``."""
+    return o.E_phi @ o.P @ o.H.T, o.K @ o.D
+
+
+@identity("definition")
 def articulation_projection(o: Operators) -> Sides:
     """``I - G H = tau_bar``."""
     return o.I - o.G @ o.H, o.tau_bar

@@ -33,9 +33,10 @@ from recursa.operators.expression import (
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import equations
 
-_PATIENCE = 24  # expressions tried without finding a cheaper one
+_PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
 _ARITHMETIC = "arithmetic"
+_MULTIPLIED = "multiplied out"
 
 
 class Rewriting(NamedTuple):
@@ -84,11 +85,16 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     while queue and patience > 0 and tried < _LIMIT:
         _, _, node = heapq.heappop(queue)
         tried, patience = tried + 1, patience - 1
-        for step, result in rewritings(node.expression, table):
+        steps = sorted(rewritings(node.expression, table), key=lambda pair: pair[0].rule == _MULTIPLIED)
+        for step, result in steps:
             if result in seen:
                 continue
             seen.add(result)
-            found, price = _Node(result, (*node.steps, step)), cost(result)
+            found = _Node(result, (*node.steps, step))
+            if step.rule == _MULTIPLIED:  # dearer by itself: it pays by what it makes possible
+                found = _descended(found, table)
+                seen.add(found.expression)
+            price = cost(found.expression)
             heapq.heappush(queue, (price, len(seen), found))
             if price < best_cost:
                 best_cost, best, patience = price, found, _PATIENCE
@@ -100,6 +106,19 @@ class _Node(NamedTuple):
 
     expression: Expression
     steps: tuple[Rewriting, ...]
+
+
+def _descended(node: _Node, table: _Table) -> _Node:
+    """As far down as single steps go, each time the one that saves most."""
+    price = cost(node.expression)
+    while True:
+        steps = [pair for pair in rewritings(node.expression, table) if pair[0].rule != _MULTIPLIED]
+        prices = [cost(result) for _, result in steps]
+        if not prices or min(prices) >= price:
+            return node
+        price = min(prices)
+        step, result = steps[prices.index(price)]
+        node = _Node(result, (*node.steps, step))
 
 
 # ---- all single rewritings -----------------------------------------------------------------------------------------
@@ -136,7 +155,7 @@ def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting,
         if isinstance(first, Sum):
             left, right = factors[:start], factors[start + 1 :]
             after = total(product((*left, term, *right)) for term in first.terms)
-            yield Rewriting("multiplied out", _ARITHMETIC, expression, after), after
+            yield Rewriting(_MULTIPLIED, _ARITHMETIC, expression, after), after
 
 
 def _cancelled(factors: tuple[Expression, ...], place: int, found: Inverse) -> Iterator[tuple[Rewriting, Expression]]:
