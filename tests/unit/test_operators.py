@@ -19,11 +19,11 @@ from recursa.operators.symbols import SYMBOLS, Kind, Structure
 from zoo import ZOO
 
 ARM = rc.robots.puma560()  # with armature
-O = ARM.operators
+OPS = ARM.operators
 PLAIN = rc.robots.planar(3).operators  # without
-MASS = O.H @ O.phi @ O.M @ O.phi.T @ O.H.T
-FACTOR = O.I + O.H @ O.phi @ O.K
-INVERSE_FACTOR = O.I - O.H @ O.psi @ O.K
+MASS = OPS.H @ OPS.phi @ OPS.M @ OPS.phi.T @ OPS.H.T
+FACTOR = OPS.I + OPS.H @ OPS.phi @ OPS.K
+INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
 
 
 # ---- shapes --------------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ INVERSE_FACTOR = O.I - O.H @ O.psi @ O.K
 def test_shapes_match_the_table_and_the_arrays():
     q, v = ARM.random_state(1)
     for code, kind in SYMBOLS.items():
-        leaf = O.B("link6") if kind is Kind.B else getattr(O, code)
+        leaf = OPS.B("link6") if kind is Kind.B else getattr(O, code)
         wanted = tuple(space.size for space in leaf.shape if space != ONE)
         assert rc.dense(leaf, q, v).shape == wanted
         assert [space.name for space in leaf.shape] == [kind.value.rows, kind.value.columns]
@@ -41,17 +41,17 @@ def test_shapes_match_the_table_and_the_arrays():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: O.H @ O.D, ("H is joint 6 x link 36", "D is joint 6 x joint 6", "With H* they would fit")),
-        (lambda: O.phi @ O.B("link6") @ O.H, ("B(link6)", "link 36 x tip 6", "tip 6 is not joint 6")),
-        (lambda: O.K.T @ O.psi.T @ O.H.T @ O.a, ("H* is link 36 x joint 6", "a is link 36")),  # a slip in print
-        (lambda: O.H + O.D, ("cannot add H and D",)),
-        (lambda: O.H + O.I, ("cannot add H and I",)),
-        (lambda: O.H.inverse(), ("only something square",)),
-        (lambda: O.H @ np.ones(5), ("joint 6 x link 36", "5")),
-        (lambda: O.H @ PLAIN.phi, ("link 36 is not link 18",)),
-        (lambda: O.M @ ARM.with_gravity((0, 0, 0)).operators.phi, ("an expression is about one robot",)),
-        (lambda: O.H @ np.ones((2, 36, 2)), ("shape (2, 36, 2)", "a vector or a matrix")),
-        (lambda: O.I.shape or rc.dense(O.I, ARM.neutral()), ("I alone has no size",)),
+        (lambda: OPS.H @ OPS.D, ("H is joint 6 x link 36", "D is joint 6 x joint 6", "With H* they would fit")),
+        (lambda: OPS.phi @ OPS.B("link6") @ OPS.H, ("B(link6)", "link 36 x tip 6", "tip 6 is not joint 6")),
+        (lambda: OPS.K.T @ OPS.psi.T @ OPS.H.T @ OPS.a, ("H* is link 36 x joint 6", "a is link 36")),  # a slip in print
+        (lambda: OPS.H + OPS.D, ("cannot add H and D",)),
+        (lambda: OPS.H + OPS.I, ("cannot add H and I",)),
+        (lambda: OPS.H.inverse(), ("only something square",)),
+        (lambda: OPS.H @ np.ones(5), ("joint 6 x link 36", "5")),
+        (lambda: OPS.H @ PLAIN.phi, ("link 36 is not link 18",)),
+        (lambda: OPS.M @ ARM.with_gravity((0, 0, 0)).operators.phi, ("an expression is about one robot",)),
+        (lambda: OPS.H @ np.ones((2, 36, 2)), ("shape (2, 36, 2)", "a vector or a matrix")),
+        (lambda: OPS.I.shape or rc.dense(OPS.I, ARM.neutral()), ("I alone has no size",)),
     ],
 )
 def test_ill_shaped_expression_shows_both_sides(make, words):
@@ -71,19 +71,19 @@ def test_spaces_of_equal_size_are_still_different():
 
 def test_star_between_operators_is_explained():
     with pytest.raises(TypeError, match="multiplied with @"):
-        O.H * O.phi
+        OPS.H * OPS.phi
     with pytest.raises(TypeError):
-        O.H + "phi"
+        OPS.H + "phi"
     with pytest.raises(rc.StateError, match="must be finite"):
-        float("nan") * O.H
+        float("nan") * OPS.H
 
 
 # ---- one normal form -----------------------------------------------------------------------------------------------
 
 
 def test_products_are_flat_whatever_the_brackets():
-    left = ((O.H @ O.phi) @ O.M) @ (O.phi.T @ O.H.T)
-    right = O.H @ (O.phi @ (O.M @ O.phi.T)) @ O.H.T
+    left = ((OPS.H @ OPS.phi) @ OPS.M) @ (OPS.phi.T @ OPS.H.T)
+    right = OPS.H @ (OPS.phi @ (OPS.M @ OPS.phi.T)) @ OPS.H.T
     assert left == right == MASS
     assert hash(left) == hash(right)
     assert isinstance(left, Product) and len(left.factors) == 5
@@ -91,38 +91,38 @@ def test_products_are_flat_whatever_the_brackets():
 
 
 def test_normal_form_of_sums_transposes_and_inverses():
-    assert O.P + O.M == O.M + O.P
-    assert O.M + O.M == 2 * O.M
-    assert Zero(O.M.shape) == O.M - O.M
-    assert O.M.T is O.M and O.phi == O.phi.T.T
-    assert (FACTOR @ O.D).T == O.D @ FACTOR.T
+    assert OPS.P + OPS.M == OPS.M + OPS.P
+    assert OPS.M + OPS.M == 2 * OPS.M
+    assert Zero(OPS.M.shape) == OPS.M - OPS.M
+    assert OPS.M.T is OPS.M and OPS.phi == OPS.phi.T.T
+    assert (FACTOR @ OPS.D).T == OPS.D @ FACTOR.T
     assert FACTOR.T.T == FACTOR != FACTOR.T
-    assert O.D.inverse().inverse() == O.D
-    assert (FACTOR @ O.D @ FACTOR.T).inverse() == FACTOR.T.inverse() @ O.D.inverse() @ FACTOR.inverse()
+    assert OPS.D.inverse().inverse() == OPS.D
+    assert (FACTOR @ OPS.D @ FACTOR.T).inverse() == FACTOR.T.inverse() @ OPS.D.inverse() @ FACTOR.inverse()
     assert isinstance(MASS.inverse(), Inverse)  # its factors are not square
-    assert -(O.M - O.P) @ O.phi == (O.P - O.M) @ O.phi
-    assert (2 * O.H) @ (3 * O.phi) == 6 * (O.H @ O.phi) == Scaled(6.0, Product((O.H, O.phi)))
-    assert O.I @ O.H @ O.I == O.H
-    assert 1 - O.H @ O.psi @ O.K == INVERSE_FACTOR
-    assert Zero(O.H.shape) == 0 * O.H
-    assert (O.H @ O.phi) / 2 == 0.5 * (O.H @ O.phi)
+    assert -(OPS.M - OPS.P) @ OPS.phi == (OPS.P - OPS.M) @ OPS.phi
+    assert (2 * OPS.H) @ (3 * OPS.phi) == 6 * (OPS.H @ OPS.phi) == Scaled(6.0, Product((OPS.H, OPS.phi)))
+    assert OPS.I @ OPS.H @ OPS.I == OPS.H
+    assert 1 - OPS.H @ OPS.psi @ OPS.K == INVERSE_FACTOR
+    assert Zero(OPS.H.shape) == 0 * OPS.H
+    assert (OPS.H @ OPS.phi) / 2 == 0.5 * (OPS.H @ OPS.phi)
     assert isinstance(FACTOR, Sum)
 
 
 def test_equality_is_by_structure_and_robot():
     again = rc.robots.puma560().operators
-    assert again.H == O.H and hash(again.H @ again.phi) == hash(O.H @ O.phi)
-    assert ARM.with_gravity((0, 0, -1)).operators.H != O.H
-    assert O.B("link6") != O.B("link5")
-    assert O == again != PLAIN
-    assert O.vector("x") != O.vector("y")
-    assert O.H @ np.ones(36) == O.H @ np.ones(36) != O.H @ np.zeros(36)
+    assert again.H == OPS.H and hash(again.H @ again.phi) == hash(OPS.H @ OPS.phi)
+    assert ARM.with_gravity((0, 0, -1)).operators.H != OPS.H
+    assert OPS.B("link6") != OPS.B("link5")
+    assert OPS == again != PLAIN
+    assert OPS.vector("x") != OPS.vector("y")
+    assert OPS.H @ np.ones(36) == OPS.H @ np.ones(36) != OPS.H @ np.zeros(36)
 
 
 def test_expressions_are_frozen_and_survive_a_pickle():
     with pytest.raises(AttributeError):
-        O.H.kind = Kind.M
-    expression = MASS.inverse() @ (O.vector("T") - O.C) + np.arange(6.0)
+        OPS.H.kind = Kind.M
+    expression = MASS.inverse() @ (OPS.vector("T") - OPS.C) + np.arange(6.0)
     assert len({expression}) == 1  # hashed, and the hash must not travel
     code = "import pickle, sys; e = pickle.load(sys.stdin.buffer); print(e == pickle.loads(pickle.dumps(e)), e in {e})"
     sent = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(expression), capture_output=True, check=True)
@@ -137,18 +137,18 @@ def test_arrays_on_either_side_match_numpy():
     q, _ = ARM.random_state(2)
     x, y = np.arange(6.0) + 1, np.arange(36.0)
     full = np.outer(y, y) + np.eye(36)
-    H, phi = rc.dense(O.H, q), rc.dense(O.phi, q)
-    assert np.allclose(rc.dense(O.H @ O.phi @ y, q), H @ phi @ y)
-    assert np.allclose(rc.dense(x @ O.H @ O.phi, q), x @ H @ phi)
-    assert np.allclose(rc.dense(x @ O.H @ y, q), x @ H @ y)
-    assert rc.dense(x @ O.H @ y, q).shape == ()
-    assert np.allclose(rc.dense(O.H @ full @ O.phi, q), H @ full @ phi)
-    assert np.allclose(rc.dense(full @ O.phi, q), full @ phi)
-    assert np.allclose(rc.dense(full[:6] @ O.phi, q), full[:6] @ phi)
-    assert np.allclose(rc.dense(x + O.H @ y, q), x + H @ y)
-    assert np.allclose(rc.dense(x - O.H @ y, q), x - H @ y)
-    assert np.allclose(rc.dense(np.float64(2.0) * O.H, q), 2 * H)
-    assert isinstance((O.H @ y).factors[1], Constant)
+    H, phi = rc.dense(OPS.H, q), rc.dense(OPS.phi, q)
+    assert np.allclose(rc.dense(OPS.H @ OPS.phi @ y, q), H @ phi @ y)
+    assert np.allclose(rc.dense(x @ OPS.H @ OPS.phi, q), x @ H @ phi)
+    assert np.allclose(rc.dense(x @ OPS.H @ y, q), x @ H @ y)
+    assert rc.dense(x @ OPS.H @ y, q).shape == ()
+    assert np.allclose(rc.dense(OPS.H @ full @ OPS.phi, q), H @ full @ phi)
+    assert np.allclose(rc.dense(full @ OPS.phi, q), full @ phi)
+    assert np.allclose(rc.dense(full[:6] @ OPS.phi, q), full[:6] @ phi)
+    assert np.allclose(rc.dense(x + OPS.H @ y, q), x + H @ y)
+    assert np.allclose(rc.dense(x - OPS.H @ y, q), x - H @ y)
+    assert np.allclose(rc.dense(np.float64(2.0) * OPS.H, q), 2 * H)
+    assert isinstance((OPS.H @ y).factors[1], Constant)
 
 
 # ---- printing ------------------------------------------------------------------------------------------------------
@@ -160,16 +160,16 @@ def test_arrays_on_either_side_match_numpy():
         (MASS, "H φ M φ* H*", "H phi M phi* H*", r"H \phi M \phi^{*} H^{*}"),
         (MASS.inverse(), "(H φ M φ* H*)⁻¹", "inv(H phi M phi* H*)", r"\left(H \phi M \phi^{*} H^{*}\right)^{-1}"),
         (
-            INVERSE_FACTOR.T @ O.D.inverse() @ INVERSE_FACTOR,
+            INVERSE_FACTOR.T @ OPS.D.inverse() @ INVERSE_FACTOR,
             "(I - H ψ K)* D⁻¹ (I - H ψ K)",
             "(I - H psi K)* inv(D) (I - H psi K)",
             r"\left(I - H \psi K\right)^{*} D^{-1} \left(I - H \psi K\right)",
         ),
-        (-O.E_phi @ O.tau_bar, "-E_φ τ̄", "-E_phi tau_bar", r"-\mathcal{E}_\phi \bar{\tau}"),
-        (O.vector("T") - 0.5 * O.C, "T - 0.5 C", "T - 0.5 C", "T - 0.5 C"),
-        (O.B("link6").T @ O.V, "B(link6)* V", "B(link6)* V", r"B_{\mathrm{link6}}^{*} V"),
-        (O.M - O.M, "0", "0", "0"),
-        (O.phi.T.inverse(), "φ*⁻¹", "inv(phi*)", r"\left(\phi^{*}\right)^{-1}"),
+        (-OPS.E_phi @ OPS.tau_bar, "-E_φ τ̄", "-E_phi tau_bar", r"-\mathcal{E}_\phi \bar{\tau}"),
+        (OPS.vector("T") - 0.5 * OPS.C, "T - 0.5 C", "T - 0.5 C", "T - 0.5 C"),
+        (OPS.B("link6").T @ OPS.V, "B(link6)* V", "B(link6)* V", r"B_{\mathrm{link6}}^{*} V"),
+        (OPS.M - OPS.M, "0", "0", "0"),
+        (OPS.phi.T.inverse(), "φ*⁻¹", "inv(phi*)", r"\left(\phi^{*}\right)^{-1}"),
     ],
 )
 def test_printing_is_the_papers(expression, printed, typed, latex):
@@ -191,9 +191,9 @@ def test_printing_falls_back_where_greek_cannot_be_shown():
 
 
 def test_repr_says_what_it_is():
-    assert repr(O.H @ O.phi) == "<joint 6 x link 36: H φ>"
-    assert repr(O.I) == "<fits its neighbour: I>"
-    assert "H, E_φ, φ" in repr(O)
+    assert repr(OPS.H @ OPS.phi) == "<joint 6 x link 36: H φ>"
+    assert repr(OPS.I) == "<fits its neighbour: I>"
+    assert "H, E_φ, φ" in repr(OPS)
 
 
 def test_symbols_are_told_apart():
@@ -256,12 +256,12 @@ def test_claimed_structure_matches_the_matrices(name):
 
 
 def test_structure_finds_what_matters():
-    assert Structure.SYMMETRIC | Structure.SEMIDEFINITE in structure(O.mass)
+    assert Structure.SYMMETRIC | Structure.SEMIDEFINITE in structure(OPS.mass)
     assert structure(FACTOR) == Structure.GATHERING | Structure.UNIT
     assert structure(FACTOR.T) == Structure.SPREADING | Structure.UNIT
-    assert Structure.BLOCK_DIAGONAL in structure(O.H @ O.P @ O.H.T + O.A)
-    assert Structure.DEFINITE in structure(O.D.inverse())
-    assert not structure(-O.M) & (Structure.SEMIDEFINITE | Structure.DEFINITE)
+    assert Structure.BLOCK_DIAGONAL in structure(OPS.H @ OPS.P @ OPS.H.T + OPS.A)
+    assert Structure.DEFINITE in structure(OPS.D.inverse())
+    assert not structure(-OPS.M) & (Structure.SEMIDEFINITE | Structure.DEFINITE)
 
 
 # ---- dense ---------------------------------------------------------------------------------------------------------
@@ -271,31 +271,31 @@ def test_dense_takes_batches():
     q = np.stack([[ARM.random_state(s)[0] for s in range(3)] for _ in range(2)])
     v = ARM.random_state(9)[1]
     T = np.arange(6.0)
-    expression = O.vector("T") - O.C
+    expression = OPS.vector("T") - OPS.C
     batch = rc.dense(expression, q, v, T=T)
     assert batch.shape == (2, 3, 6)
     assert np.allclose(batch[1, 2], rc.dense(expression, q[1, 2], v, T=T))
-    assert rc.dense(O.H @ O.phi, q).shape == (2, 3, 6, 36)
-    assert rc.dense(O.M - O.M, q).shape == (2, 3, 36, 36)
+    assert rc.dense(OPS.H @ OPS.phi, q).shape == (2, 3, 6, 36)
+    assert rc.dense(OPS.M - OPS.M, q).shape == (2, 3, 36, 36)
     assert rc.dense(simplify(INVERSE_FACTOR @ FACTOR), q[0]).shape == (3, 6, 6)
-    assert rc.dense(O.H, np.empty((0, 6))).shape == (0, 6, 36)
+    assert rc.dense(OPS.H, np.empty((0, 6))).shape == (0, 6, 36)
 
 
 def test_dense_says_what_is_missing():
     q, v = ARM.random_state(1)
     with pytest.raises(rc.ShapeError, match="v is missing"):
-        rc.dense(O.C, q)
+        rc.dense(OPS.C, q)
     with pytest.raises(rc.UnknownNameError, match="no value 'T'"):
-        rc.dense(O.vector("T") - O.C, q, v)
+        rc.dense(OPS.vector("T") - OPS.C, q, v)
     with pytest.raises(rc.ShapeError, match=r"T has shape \(5,\), expected \(..., 6\)"):
-        rc.dense(O.vector("T") - O.C, q, v, T=np.ones(5))
+        rc.dense(OPS.vector("T") - OPS.C, q, v, T=np.ones(5))
     with pytest.raises(rc.ShapeError, match="does not broadcast"):
-        rc.dense(O.vector("T") - O.C, q, v, T=np.ones((2, 6)))
+        rc.dense(OPS.vector("T") - OPS.C, q, v, T=np.ones((2, 6)))
 
 
 def test_gravity_is_minus_gravity_in_link_axes():
     q, _ = ARM.random_state(3)
-    stacked = rc.dense(O.gravity, q).reshape(-1, 6)
+    stacked = rc.dense(OPS.gravity, q).reshape(-1, 6)
     for k, joint in enumerate(ARM.model.joints):
         rotation = ARM.pose(q, joint.child)[:3, :3]
         assert np.allclose(stacked[k], [0, 0, 0, *(rotation.T @ [0, 0, 9.81])])
@@ -303,7 +303,7 @@ def test_gravity_is_minus_gravity_in_link_axes():
 
 def test_pick_off_of_a_world_link_is_zero():
     q, _ = ARM.random_state(3)
-    assert not rc.dense(O.B(ARM.link_names[0]), q).any()
+    assert not rc.dense(OPS.B(ARM.link_names[0]), q).any()
 
 
 # ---- simplification ------------------------------------------------------------------------------------------------
@@ -340,12 +340,12 @@ def test_forward_dynamics_takes_three_sweeps():
 
 
 def test_mass_without_armature_is_another_matrix_and_left_alone():
-    assert O.has_armature
+    assert OPS.has_armature
     assert simplify(MASS.inverse()) == MASS.inverse()
-    assert simplify((MASS + 2 * O.A).inverse()) == (MASS + 2 * O.A).inverse()
-    assert simplify((MASS + O.A).inverse()) != (MASS + O.A).inverse()
-    assert simplify(FACTOR @ O.D @ FACTOR.T) == MASS + O.A
-    assert simplify(O.H @ O.tau_bar) == O.H @ O.tau_bar
+    assert simplify((MASS + 2 * OPS.A).inverse()) == (MASS + 2 * OPS.A).inverse()
+    assert simplify((MASS + OPS.A).inverse()) != (MASS + OPS.A).inverse()
+    assert simplify(FACTOR @ OPS.D @ FACTOR.T) == MASS + OPS.A
+    assert simplify(OPS.H @ OPS.tau_bar) == OPS.H @ OPS.tau_bar
     assert simplify(PLAIN.H @ PLAIN.tau_bar) == Zero((PLAIN.H @ PLAIN.tau_bar).shape)
 
 
@@ -367,7 +367,7 @@ def test_trace_names_identities_and_adds_up():
     q, v = ARM.random_state(5)
     for step in steps:
         assert np.allclose(rc.dense(step.before, q, v), rc.dense(step.after, q, v))
-    assert simplify(O.H, trace=True) == (O.H, [])
+    assert simplify(OPS.H, trace=True) == (OPS.H, [])
 
 
 def test_simplify_is_deterministic_across_processes():
