@@ -136,7 +136,8 @@ def test_deep_brackets_and_other_types_are_refused():
 
 EXPRESSIONS = [
     MASS, MASS.inverse(), (MASS + OPS.A).inverse() @ (OPS.vector("T") - OPS.C), INVERSE_FACTOR.T @ OPS.D.inverse(),
-    -OPS.phi.T.inverse(), 0.1 * OPS.M - 3 * OPS.P, OPS.B("link6").T @ OPS.phi.T @ OPS.H.T, (OPS.M + OPS.P) @ (OPS.phi - OPS.psi).T,
+    -OPS.phi.T.inverse(),
+    0.1 * OPS.M - 3 * OPS.P, OPS.B("link6").T @ OPS.phi.T @ OPS.H.T, (OPS.M + OPS.P) @ (OPS.phi - OPS.psi).T,
     (OPS.I - OPS.E_psi).inverse(), (OPS.H @ OPS.phi - OPS.H @ OPS.psi) @ OPS.V, (OPS.phi.T @ OPS.M).inverse(),
 ]  # fmt: skip
 

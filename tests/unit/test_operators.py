@@ -32,7 +32,7 @@ INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
 def test_shapes_match_the_table_and_the_arrays():
     q, v = ARM.random_state(1)
     for code, kind in SYMBOLS.items():
-        leaf = OPS.B("link6") if kind is Kind.B else getattr(O, code)
+        leaf = OPS.B("link6") if kind is Kind.B else getattr(OPS, code)
         wanted = tuple(space.size for space in leaf.shape if space != ONE)
         assert rc.dense(leaf, q, v).shape == wanted
         assert [space.name for space in leaf.shape] == [kind.value.rows, kind.value.columns]
