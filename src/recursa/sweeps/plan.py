@@ -13,6 +13,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 ``"V@robot"``      one value for the whole robot: read as it is, written by adding
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
 ``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
+``"joint:T"``, ``"body:x"``, ``"tip:f"``  vectors with names of their own: the joint's part, the body's six numbers,
+                   six numbers for the robot
 ``"joint"``, ``"number"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
 =================  =================================================================================================
 """
@@ -33,6 +35,7 @@ RATES = ("v", "a", "tau")  # inputs with nv entries
 LINK_INPUTS = ("wrench",)  # six entries per link
 INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
 CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
+NAMED_INPUTS = ("joint:", "body:", "tip:")  # what the names of further vectors start with
 PLACES = ("", "parent", "child", "body", "target", "robot")
 
 
@@ -124,7 +127,8 @@ class Plan:
     def inputs(self) -> tuple[str, ...]:
         """Which of the inputs it needs."""
         used = {name for _, _, name in _reads(self)}
-        return tuple(name for name in INPUTS if name in used)
+        named = dict.fromkeys(name for _, _, name in _reads(self) if name.startswith(NAMED_INPUTS))
+        return (*(name for name in INPUTS if name in used), *named)
 
     def __str__(self) -> str:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
@@ -162,7 +166,7 @@ def check(plan: Plan) -> None:
         for step in sweep.steps:
             for name in step.reads:
                 buffer, place = split(name)
-                if name in INPUTS or name in CONSTANTS:
+                if name in INPUTS or name in CONSTANTS or name.startswith(NAMED_INPUTS):
                     continue
                 _require(buffer in declared and place in PLACES, plan, step, f"unknown name {name!r}")
                 _require(place != "parent" or outward, plan, step, f"{name!r} is only known going base to tip")
