@@ -57,7 +57,9 @@ def read(text: str, robot: rc.Robot) -> Expression:
 @pytest.mark.parametrize("name", ["pendulum", "one_of_each", "mixed_tree", "puma560", "free_flyer", "tree", "planar"])
 def test_sweeps_match_matrices(name, text):
     robot = ROBOTS[name]()
-    found, expected = evaluated(robot, simplify(read(text, robot)), 3)
+    expression = read(text, robot)
+    simple = simplify(expression)  # which is 0, and has no robot, for A without rotors
+    found, expected = evaluated(robot, expression if simple.model is None else simple, 3)
     assert np.abs(found - expected).max() <= 1e-10 * max(1.0, np.abs(expected).max())
 
 
@@ -141,7 +143,7 @@ def test_free_vectors_are_listed_in_order_of_appearance():
         (lambda o: (o.mass - o.A).inverse(), ("the robot has armature", "H phi M phi* H* + A")),
         (lambda o: (o.M + o.phi).inverse(), ("no factors of M + φ are known",)),
         (lambda o: o.Upsilon, ("no sweep for Υ",)),
-        (lambda o: o.M - o.M, ("nothing is left of it but 0",)),
+        (lambda o: o.M - o.M, ("no operator of a robot in it",)),
         (lambda o: o.V.T @ o.M @ o.V, ("a single number",)),
     ],
 )

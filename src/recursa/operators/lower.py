@@ -30,7 +30,6 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     Vector,
-    Zero,
     coefficient,
     known_shape,
     product,
@@ -82,9 +81,9 @@ def lower(expression: Expression) -> Lowered:
     >>> print(lower(o.phi.T @ o.H.T).plan)
     plan φ* H* x
       base to tip:
-          X <- relative(joint, q)    X = placement J(q)
           x1 <- same(joint:x)    x
           x2 <- hinge_transposed(joint, x1)    H* x
+          X <- relative(joint, q)    X = placement J(q)
           x3, x4 <- spread(x2, X, x3@parent)    φ* H* x
     """
     shape = known_shape(expression)
@@ -152,7 +151,7 @@ class _Lowering:
             for level in range(last + 1)
         ]
         buffers = (*ARTICULATED_BUFFERS, Buffer("R", RigidInertia.zero()), *self.buffers)
-        plan = Plan(str(self.expression), buffers, tuple(sweep for sweep in sweeps if sweep.steps))
+        plan = Plan(self.expression.text(), buffers, tuple(sweep for sweep in sweeps if sweep.steps))
         return Lowered(plan, tuple(self.inputs), result.space, result.name)
 
     # ---- values ----------------------------------------------------------------------------------------------------
@@ -207,8 +206,6 @@ class _Lowering:
                 why = f"factor {part} is a full {' x '.join(map(str, size))} matrix"
             case Inverse(of=inner):
                 why = f"no factors of {inner} are known" + self._about_armature(inner)
-            case Zero():
-                why = "nothing is left of it but 0"
             case _:
                 why = f"there is no sweep for {part}"
         return NoSweepError(f"cannot lower {self.expression}: {why}. Use dense(expression, q)")
@@ -328,7 +325,7 @@ class _Lowering:
         names = [self._buffer(Force.zero()) for _ in range(outputs)]
         writes = (*names, f"{sums}@parent")
         meaning = self._meaning(expression, operand)
-        self._append(level, Step(fn, (*reads, operand.name, sums, "X"), writes, str(meaning)))
+        self._append(level, Step(fn, (*reads, operand.name, sums, "X"), writes, meaning.text()))
         return names
 
     def _articulated_shift(self, operand: _Value) -> _Value:
@@ -357,7 +354,7 @@ class _Lowering:
         if kind is Kind.PSI:
             level = self._next(max(level, self._prepare("G")), self.first_outward)
             fn, reads = steps.spread_articulated, ("G", *reads)
-        self._append(level, Step(fn, reads, (result, carried), str(meaning)))
+        self._append(level, Step(fn, reads, (result, carried), meaning.text()))
         return _Value(result, level, operand.space, meaning, carried=carried)
 
     def _put_on(self, expression: Expression, link: str, operand: _Value) -> _Value:
@@ -381,7 +378,7 @@ class _Lowering:
     ) -> _Value:
         """A step whose results are added up over the robot: known when the sweep is over."""
         name, meaning = self._buffer(Motion.zero()), self._meaning(expression, operand)
-        self._append(level, Step(fn, reads, (f"{name}@robot",), str(meaning)))
+        self._append(level, Step(fn, reads, (f"{name}@robot",), meaning.text()))
         return _Value(name, level + 1, space, meaning)
 
     # ---- steps -----------------------------------------------------------------------------------------------------
@@ -422,7 +419,7 @@ class _Lowering:
     ) -> _Value:
         """A step with one result."""
         name, meaning = self._buffer(() if space.name == "joint" else Motion.zero()), self._meaning(expression, operand)
-        self._append(level, Step(fn, reads, (name,), str(meaning)))
+        self._append(level, Step(fn, reads, (name,), meaning.text()))
         return _Value(name, level, space, meaning)
 
     def _meaning(self, expression: Expression, operand: _Value | None) -> Expression:
