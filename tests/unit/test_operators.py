@@ -324,6 +324,7 @@ def test_pick_off_of_a_world_link_is_zero():
         ("R + Phi R + R Phi*", "φ M φ*"),
         ("P + Phi P + P Phi* + Phi P H* inv(D) H P Phi*", "φ M φ*"),
         ("M + E_psi P E_phi*", "P"),
+        ("3 R + 3 Phi R + 3 R Phi* - tau_bar", "3 φ M φ* - τ̄"),
         ("H phi - H psi K H phi", "H ψ"),
         ("A", "0"),
         ("2 (H phi (M (phi* a + gravity) + b)) - C", "C"),
