@@ -16,6 +16,7 @@ from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
+from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ShapeError as ShapeError
 from recursa.errors import SingularHingeError as SingularHingeError
@@ -26,6 +27,8 @@ from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.operation_counts import count as count
+from recursa.operators.dense import dense as dense
+from recursa.operators.parsing import parse as parse
 from recursa.robot import Robot as Robot
 
 __version__ = "0.1.0"

@@ -56,6 +56,28 @@ class SingularHingeError(RecursaError, ArithmeticError):
     """A joint's hinge inertia D is not positive: the bodies outward of it have no inertia along its freedom."""
 
 
+class SingularMatrixError(RecursaError, ArithmeticError):
+    """An inverse in an operator expression does not exist at a state."""
+
+
+class NoSweepError(RecursaError):
+    """An operator expression that no sweep over the bodies computes; :func:`recursa.dense` may."""
+
+
+class NotationError(RecursaError, ValueError):
+    """Text that is not an operator expression; the message shows where, and what was expected there.
+
+    ``position`` is the place in the text, from 0.
+    """
+
+    def __init__(self, message: str, text: str = "", position: int = 0) -> None:
+        super().__init__(message, text, position)
+        self.text, self.position = text, position
+
+    def __str__(self) -> str:
+        return str(self.args[0]) + marked(self.text, self.position)
+
+
 class TensorSymmetryError(RecursaError, ValueError):
     """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
 
@@ -81,6 +103,19 @@ def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     if not names:
         return "There are none."
     return "There are: " + shortened(names) + "."
+
+
+def marked(text: str, position: int) -> str:
+    """The line of a text with a caret under a position, to follow a message.
+
+    >>> print("expected a name" + marked("H phi )", 6))
+    expected a name
+      H phi )
+            ^
+    """
+    start = text.rfind("\n", 0, position) + 1
+    line = text[start:].split("\n", 1)[0]
+    return f"\n  {line}\n  {' ' * (position - start)}^"
 
 
 def shortened(names: Sequence[str], *, limit: int = 8) -> str:

@@ -14,6 +14,7 @@ from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
+from recursa.operators.leaves import Operators
 
 
 class Robot(ExportMethods):
@@ -90,6 +91,17 @@ class Robot(ExportMethods):
         True
         """
         return bool(self.model.joints) and self.model.joints[0].kind.name == "free"
+
+    @property
+    def operators(self) -> Operators:
+        """The robot's spatial operators, for expressions written as in the papers.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(2).operators
+        >>> print((o.H @ o.phi @ o.M @ o.phi.T @ o.H.T).inverse())
+        (H φ M φ* H*)⁻¹
+        """
+        return Operators(self.model)
 
     def __repr__(self) -> str:
         return f"<Robot '{self.name}': {self.nbodies} bodies, nq={self.nq}, nv={self.nv}, {self.nlinks} links>"

@@ -31,6 +31,13 @@ def text(*joints: str) -> str:
     return "\n".join(['<robot name="arm6">', '<link name="base"/><link name="elbow"/>', *joints, "</robot>"])
 
 
+HAND = text(
+    '<link name="a"/>',
+    '<joint name="j" type="continuous"><parent link="base"/><child link="elbow"/></joint>',
+    '<joint name="k" type="continuous"><parent link="elbow"/><child link="a"/><mimic joint="j"/></joint>',
+).replace("arm6", "hand")
+
+
 def massless() -> rc.Robot:
     joint = '<joint name="bend" type="continuous"><parent link="base"/><child link="elbow"/></joint>'
     return rc.load(text(joint), strict=False)
@@ -183,6 +190,26 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         lambda: massless().forward_dynamics([0.1], [0.0], [1.0]),
         rc.SingularHingeError,
         ("joint 'bend'", "hinge inertia D is 0 (needs > 0)", "Give link 'elbow' a mass and inertia"),
+    ),
+    "operators of a tied robot": (
+        lambda: rc.load(HAND, mimic="tie", strict=False).operators,
+        rc.NoSweepError,
+        ("robot 'hand'", "'k' follows another", 'mimic="free"'),
+    ),
+    "inverse that does not exist": (
+        lambda: rc.dense(massless().operators.M.inverse(), [0.1]),
+        errors.SingularMatrixError,
+        ("M has no inverse at this state",),
+    ),
+    "no hinge inertia, dense": (
+        lambda: rc.dense(massless().operators.D, [0.1]),
+        rc.SingularHingeError,
+        ("joint 'bend'", "hinge inertia D is singular", "Give link 'elbow' a mass and inertia"),
+    ),
+    "notation": (
+        lambda: rc.parse("H phi ) M", ARM),
+        errors.NotationError,
+        ("expected an operator, '+', '-' or the end, not ')'", "\n  H phi ) M\n        ^"),
     ),
     "tensor with a symmetric part": (lambda: dual(SKEWED), errors.TensorSymmetryError, ("symmetric part", "vect")),
 }

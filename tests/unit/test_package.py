@@ -25,10 +25,10 @@ LAYERS = (
     ("errors", "symbols", "bundled"),
     ("spatial",),
     ("model",),
-    ("operators",),
     ("sweeps",),
     ("kernels", "_entry"),
     ("dynamics",),
+    ("operators",),
     ("facade",),
     ("doctor",),
     ("robot",),
@@ -100,7 +100,8 @@ def test_import_changes_no_global_setting() -> None:
     "name",
     [
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
-        "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError", "__version__",
+        "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
+        "NoSweepError", "dense", "parse", "__version__",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

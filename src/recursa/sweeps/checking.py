@@ -22,12 +22,10 @@ from types import FunctionType
 from typing import Any
 
 from recursa.errors import RecursaError
-from recursa.sweeps.plan import CONSTANTS, INPUTS, LINK_INPUTS, PLACES, Direction, Plan, Step, Sweep, split
+from recursa.sweeps.plan import LINK_INPUTS, PLACES, Direction, Plan, Step, Sweep, is_given, split
 
 OF_LINKS = (*LINK_INPUTS, "offset")
 OF_ANY = ("number", "gravity")  # the number of the body or link; the robot's gravity
-OF_BODIES = tuple(name for name in (*INPUTS, *CONSTANTS) if name not in (*OF_LINKS, *OF_ANY))
-_GIVEN = frozenset((*INPUTS, *CONSTANTS))
 
 
 class PlanError(RecursaError):
@@ -86,7 +84,7 @@ def _complaints(plan: Plan) -> Iterator[tuple[Step | None, str]]:
             for name in (*step.reads, *step.writes):
                 used = kind_of(name, sweep)
                 kind, first = kinds.get(split(name)[0], (used, name))
-                if used is not kind and name not in _GIVEN:
+                if used is not kind and not is_given(name):
                     yield step, f"{name!r} is {used.value} here, but written as {first!r} it is {kind.value}"
             written |= {split(name)[0] for name in step.writes}
 
@@ -96,7 +94,7 @@ def _about_declarations(plan: Plan) -> Iterator[str]:
     for buffer in plan.buffers:
         if buffer.name in seen:
             yield f"buffer {buffer.name!r} is declared twice"
-        if buffer.name in _GIVEN or "@" in buffer.name:
+        if is_given(buffer.name) or "@" in buffer.name:
             yield f"no buffer can be called {buffer.name!r}, which means something else in a step"
         seen.add(buffer.name)
     for sweep in plan.sweeps:
@@ -131,8 +129,8 @@ def _about_read(
     name: str, plan: Plan, sweep: Sweep, declared: set[str], written: set[str], here: set[str]
 ) -> Iterator[str]:
     links = sweep.direction is Direction.EACH_LINK
-    if name in _GIVEN:
-        if name in (OF_BODIES if links else OF_LINKS):
+    if is_given(name):
+        if name not in OF_ANY and links is not (name in OF_LINKS):
             of, over = ("bodies", "links") if links else ("links", "bodies")
             yield f"{name!r} is given for {of}, and this is a sweep over {over}"
         return

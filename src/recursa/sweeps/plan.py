@@ -13,6 +13,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 ``"V@robot"``      one value for the whole robot: read as it is, written by adding
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
 ``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
+``"joint:T"``, ``"body:x"``, ``"tip:f"``  vectors with names of their own: the joint's part, the body's six numbers,
+                   six numbers for the robot
 ``"joint"``, ``"number"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
 =================  =================================================================================================
 """
@@ -32,6 +34,7 @@ RATES = ("v", "a", "tau")  # inputs with nv entries
 LINK_INPUTS = ("wrench",)  # six entries per link
 INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
 CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
+NAMED_INPUTS = ("joint:", "body:", "tip:")  # what the names of further vectors start with
 PLACES = ("", "parent", "child", "body", "target", "robot")
 
 
@@ -125,8 +128,9 @@ class Plan:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Which of the inputs it needs."""
-        used = {name for sweep in self.sweeps for step in sweep.steps for name in step.reads}
-        return tuple(name for name in INPUTS if name in used)
+        used = dict.fromkeys(name for sweep in self.sweeps for step in sweep.steps for name in step.reads)
+        named = (name for name in used if name.startswith(NAMED_INPUTS))
+        return (*(name for name in INPUTS if name in used), *named)
 
     def __str__(self) -> str:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
@@ -140,3 +144,8 @@ def split(name: str) -> tuple[str, str]:
     """
     buffer, _, place = name.partition("@")
     return buffer, place
+
+
+def is_given(name: str) -> bool:
+    """Whether a step gets it from outside: an input or a constant."""
+    return name in INPUTS or name in CONSTANTS or name.startswith(NAMED_INPUTS)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from recursa.sweeps.checking import PlanError
-from recursa.sweeps.plan import CONSTANTS, INPUTS, Direction, Plan, Step, split
+from recursa.sweeps.plan import Direction, Plan, Step, is_given, split
 
 Stage = tuple[Direction, tuple[int, ...] | None]  # what a sweep goes through: direction and ``only``
 
@@ -84,7 +84,7 @@ def _stages(step: Step, own: Stage) -> tuple[Stage, ...]:
 def _uses(step: Step) -> tuple[tuple[str, Use], ...]:
     reads = {"": Use.READ, "parent": Use.NEIGHBOUR, "child": Use.NEIGHBOUR}
     writes = {"": Use.WRITE, "parent": Use.ADD}
-    named = [(*split(name), reads, Use.FAR_READ) for name in step.reads if name not in (*INPUTS, *CONSTANTS)]
+    named = [(*split(name), reads, Use.FAR_READ) for name in step.reads if not is_given(name)]
     named += [(*split(name), writes, Use.FAR_ADD) for name in step.writes]
     return tuple((buffer, near.get(place, far)) for buffer, place, near, far in named)
 

@@ -1,0 +1,196 @@
+"""What it costs to apply an expression to a vector: sweeps over the bodies, and multiplications per body.
+
+Sweeps alternate in direction. What gathers (phi, psi, their shifts, K) goes into a tip-to-base sweep, its transpose
+into a base-to-tip sweep, what is block diagonal into any; each as early as its operands allow. P, D, G, K, tau_bar and
+psi wait for the articulated-body recursion, which is part of the first tip-to-base sweep. Both starting directions are
+tried. Multiplications are those of one-freedom joints; what occurs twice is computed once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from recursa.operators.expression import (
+    Constant,
+    Expression,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    transpose,
+)
+from recursa.operators.shapes import ONE
+from recursa.operators.structure import structure
+from recursa.operators.symbols import RICCATI, Kind, Structure
+
+
+class Cost(NamedTuple):
+    """Compared in this order. ``dense`` counts inverses and full matrices that no sweep can apply."""
+
+    dense: int
+    sweeps: int
+    multiplications: int
+    letters: int
+
+
+MULTIPLICATIONS = {
+    Kind.H: 6, Kind.E_PHI: 24, Kind.PHI: 24, Kind.M: 24, Kind.R: 24, Kind.P: 36, Kind.D: 1, Kind.G: 6, Kind.K: 30,
+    Kind.TAU_BAR: 12, Kind.E_PSI: 36, Kind.PSI: 36, Kind.A: 1, Kind.UPSILON: 36, Kind.B: 1,
+}  # fmt: skip
+"""To apply an operator to a vector, per body, with one-freedom joints."""
+
+_RICCATI_STEP, _COMPOSITE_STEP, _COMPLIANCE_STEP, _VELOCITY_STEP = 132, 52, 153, 24
+_PREPARED = {
+    **dict.fromkeys(RICCATI, (("articulated", _RICCATI_STEP),)),
+    Kind.UPSILON: (("articulated", _RICCATI_STEP), ("compliance", _COMPLIANCE_STEP)),
+    Kind.R: (("composite", _COMPOSITE_STEP),),
+    Kind.VELOCITY: (("velocity", _VELOCITY_STEP),),
+    Kind.BIAS_ACCELERATION: (("velocity", _VELOCITY_STEP), ("a", 12)),
+    Kind.BIAS_FORCE: (("velocity", _VELOCITY_STEP), ("b", 42)),
+    Kind.GRAVITY: (("gravity", 24),),
+    Kind.BIAS: (("velocity", _VELOCITY_STEP), ("a", 12), ("b", 42), ("C", 24 + 24 + 24 + 6)),
+}
+"""What must have been computed before a leaf can be used, and its multiplications per body."""
+
+
+def cost(expression: Expression) -> Cost:
+    """The cost of an expression: of a matrix, the cost of applying it to a vector.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> cost(o.phi.T @ o.H.T).sweeps, cost(o.mass).sweeps, cost(o.mass.inverse()).dense
+    (1, 2, 1)
+    """
+    shape = expression.shape
+    if shape is not None and shape.rows == ONE and shape.columns != ONE:
+        return cost(transpose(expression))  # a row is computed as a column
+    sweeps = min(_Schedule(inward_first).sweeps(expression) for inward_first in (True, False))
+    count = _Count()
+    count.apply(expression, ())
+    return Cost(count.dense, sweeps, count.multiplications, _letters(expression))
+
+
+def is_block_diagonal(expression: Expression) -> bool:
+    """Whether it acts body by body, so that its inverse does too."""
+    return Structure.BLOCK_DIAGONAL in structure(expression)
+
+
+class _Schedule:
+    """Earliest sweeps, numbered from 0, for one starting direction."""
+
+    def __init__(self, inward_first: bool) -> None:
+        self.first_inward, self.first_outward = (0, 1) if inward_first else (1, 0)
+        self.last = -1
+
+    def sweeps(self, expression: Expression) -> int:
+        self.apply(expression, 0)
+        return self.last + 1
+
+    def apply(self, expression: Expression, ready: int) -> int:
+        """The sweep in which the result is known, given the one in which the operand is."""
+        match expression:
+            case Product(factors=factors):
+                for factor in reversed(factors):
+                    ready = self.apply(factor, ready)
+                return ready
+            case Sum(terms=terms):
+                return max(self.apply(term, ready) for term in terms)
+            case Scaled(of=inner) | Inverse(of=inner):
+                return self.apply(inner, ready)
+            case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
+                return self._leaf(kind, ready, transposed=isinstance(expression, Transpose))
+        return self._used(ready)
+
+    def _leaf(self, kind: Kind, ready: int, *, transposed: bool) -> int:
+        if transposed and kind in (Kind.K, Kind.E_PSI):  # G* E_phi* and tau_bar* E_phi*: only the left one waits
+            return self._used(max(self._next(ready, self.first_outward), self.first_inward))
+        if kind in RICCATI or kind is Kind.R:
+            ready = max(ready, self.first_inward)
+        if kind is Kind.UPSILON:
+            ready = self._next(ready, self.first_outward)
+        if kind in (Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.BIAS_FORCE, Kind.GRAVITY):
+            return self._used(self.first_outward)
+        if kind is Kind.BIAS:
+            return self._used(self._next(self.first_outward, self.first_inward))
+        if Structure.GATHERING in kind.value.structure:
+            ready = self._next(ready, self.first_outward if transposed else self.first_inward)
+        return self._used(ready)
+
+    def _next(self, ready: int, first: int) -> int:
+        """The first sweep from ``ready`` on in the direction of sweep ``first``."""
+        ready = max(ready, first)
+        return ready if (ready - first) % 2 == 0 else ready + 1
+
+    def _used(self, ready: int) -> int:
+        self.last = max(self.last, ready)
+        return ready
+
+
+class _Count:
+    """Multiplications per body, each operator applied to each operand once."""
+
+    def __init__(self) -> None:
+        self.dense = 0
+        self.multiplications = 0
+        self.seen: set[object] = set()
+
+    def apply(self, expression: Expression, operand: object) -> object:
+        """Count one application; the result stands for what was computed."""
+        result = (expression, operand)
+        if result in self.seen:
+            return result
+        self.seen.add(result)
+        match expression:
+            case Product(factors=factors):
+                for right, factor in zip((None, *reversed(factors)), reversed(factors), strict=False):
+                    before = len(self.seen)
+                    operand = self.apply(factor, operand)
+                    if len(self.seen) > before and _one_recursion(factor, right):
+                        self.multiplications -= MULTIPLICATIONS[Kind.E_PHI]
+                return operand
+            case Sum(terms=terms):
+                for term in terms:
+                    self.apply(term, operand)
+            case Scaled(factor=factor, of=inner):
+                self.multiplications += 0 if abs(factor) == 1.0 else 1
+                self.apply(inner, operand)
+            case Inverse(of=inner):
+                self.dense += 0 if is_block_diagonal(inner) else 1
+                self.apply(inner, operand)
+            case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
+                self._leaf(kind)
+            case Constant(size=(_, _)) | Transpose(of=Constant(size=(_, _))):
+                self.dense += 1
+        return result
+
+    def _leaf(self, kind: Kind) -> None:
+        self.multiplications += MULTIPLICATIONS.get(kind, 0)
+        for name, number in _PREPARED.get(kind, ()):
+            if name not in self.seen:
+                self.seen.add(name)
+                self.multiplications += number
+
+
+def _one_recursion(left: Expression, right: Expression | None) -> bool:
+    """Whether two neighbours are one recursion: ``y = phi E_phi x`` is ``y(k) = sum of phi(k, c) (y(c) + x(c))``."""
+    match left, right:
+        case Leaf(kind=a), Leaf(kind=b):
+            return a in _PROPAGATIONS and b in _SHIFTS
+        case Transpose(of=Leaf(kind=a)), Transpose(of=Leaf(kind=b)):
+            return a in _SHIFTS and b in _PROPAGATIONS
+    return False
+
+
+_PROPAGATIONS = (Kind.PHI, Kind.PSI)
+_SHIFTS = (Kind.E_PHI, Kind.E_PSI, Kind.K)
+
+
+def _letters(expression: Expression) -> int:
+    match expression:
+        case Product(factors=parts) | Sum(terms=parts):
+            return 1 + sum(map(_letters, parts))
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner):
+            return 1 + _letters(inner)
+    return 1

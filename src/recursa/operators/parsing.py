@@ -1,0 +1,279 @@
+"""The papers' notation as text: ``inv(H phi M phi* H*) (T - C)``.
+
+::
+
+    sum      [-] product { (+ | -) product }
+    product  factor { [@] factor }                   factors stand side by side
+    factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ }     transpose and inverse stand behind
+    atom     number | name | name(link) | inv(sum) | (sum) | [sum]
+
+A number in a sum of operators is that multiple of the identity: ``1 - H psi K``. Behind a number ``*`` multiplies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, Protocol
+
+from recursa.errors import NotationError, ShapeError, UnknownNameError, marked, unknown_name
+from recursa.model.model import Model
+from recursa.operators.expression import Expression, Identity, inverse, product, scaled, total, transpose
+from recursa.operators.leaves import Operators
+from recursa.operators.symbols import Kind
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
+  | (?P<inverse>\^\s*-\s*1|\^\{-1\}|⁻¹)
+  | (?P<star>\^[T*]|\^\{[T*]\}|[*'ᵀ])
+  | (?P<name>(?:(?![\dᵀ])[\w\u0300-\u036f])(?:(?!ᵀ)[\w\u0300-\u036f])*)
+  | (?P<mark>[()\[\]+\-−@])
+  )""",
+    re.VERBOSE,
+)
+WITH_LINK = ("B", "J")
+"""Names that are followed by that of a link in brackets, which may contain anything."""
+
+_DEEPEST = 100  # brackets within brackets
+
+
+Value = Expression | float
+"""While reading, a number stays a number until it meets an operator."""
+
+
+class HasModel(Protocol):
+    """A robot, for what is needed here."""
+
+    @property
+    def model(self) -> Model:
+        """Its data."""
+        ...
+
+
+def parse(
+    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip"]] | None = None
+) -> Expression:
+    """Read an operator expression in the papers' notation.
+
+    Names are those of ``robot.operators`` (Greek letters too), ``mass``, ``J(link)`` for ``B(link)* phi* H*``, ``Phi``
+    and ``Psi`` for ``phi E_phi`` and ``psi E_phi``, and T, a free joint vector. ``vectors`` names other free vectors
+    and their spaces. A mistake is a :class:`recursa.errors.NotationError` that shows the place.
+
+    >>> import recursa as rc
+    >>> arm = rc.robots.planar(3)
+    >>> print(parse("inv(H phi M phi* H*) (T - C)", arm))
+    (H φ M φ* H*)⁻¹ (T - C)
+    >>> parse("J(tip) x", arm, vectors={"x": "joint"})
+    <tip 6: B(tip)* φ* H* x>
+    """
+    if not isinstance(text, str):
+        raise NotationError(f"expected text, not {type(text).__name__}")
+    return _Parser(text, Operators(robot.model), vectors or {}).whole()
+
+
+class Token(NamedTuple):
+    """A piece of the text and where it starts."""
+
+    kind: str
+    text: str
+    start: int
+
+
+def tokens(text: str) -> list[Token]:
+    """The text in pieces, the last one of kind "end".
+
+    >>> [token.text for token in tokens("2 phi* (I)^-1")]
+    ['2', 'phi', '*', '(', 'I', ')', '^-1', '']
+    """
+    found, at = [], 0
+    while at < len(text.rstrip()):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            raise NotationError(f"{text[at]!r} has no meaning here", text, at)
+        kind = match.lastgroup or ""
+        found.append(Token(kind, match[kind].replace("−", "-"), match.start(kind)))
+        at = match.end()
+        if kind == "name" and match[kind] in WITH_LINK:
+            link = _link(text, at)
+            if link is not None:
+                found.append(link)
+                at = link.start + len(link.text) + 1
+    return [*found, Token("end", "", len(text.rstrip()))]
+
+
+def _link(text: str, at: int) -> Token | None:
+    """The name of a link in brackets, up to the one that closes them; None where no bracket opens."""
+    start = at + len(text[at:]) - len(text[at:].lstrip())
+    if text[start : start + 1] != "(":
+        return None
+    depth = 0
+    for end in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return Token("link", text[start + 1 : end], start + 1)
+    raise NotationError("expected ')' behind the name of a link", text, len(text))
+
+
+class _Parser:
+    """Recursive descent over the tokens."""
+
+    def __init__(self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip"]]) -> None:
+        self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text), 0, 0
+        self.names = _names(o)
+        self.names["T"] = o.vector("T")
+        for name, space in vectors.items():
+            if space not in ("joint", "link", "tip"):
+                raise unknown_name("space", space, ("joint", "link", "tip"))
+            self.names[name] = o.vector(name, space)
+
+    def whole(self) -> Expression:
+        result = self.sum()
+        if self.now.kind != "end":
+            raise self.error("expected an operator, '+', '-' or the end")
+        return _as_operator(result)
+
+    # ---- tokens ----------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Token:
+        return self.tokens[self.at]
+
+    def took(self, *texts: str) -> bool:
+        """Whether the next token is one of these marks; it is then passed."""
+        if self.now.kind != "mark" or self.now.text not in texts:
+            return False
+        self.at += 1
+        return True
+
+    def error(self, message: str) -> NotationError:
+        ends = f"but the text ends after {self.tokens[self.at - 1].text!r}" if self.at else "but the text is empty"
+        what = ends if self.now.kind == "end" else f"not {self.now.text!r}"
+        return NotationError(f"{message}, {what}", self.text, self.now.start)
+
+    # ---- grammar ---------------------------------------------------------------------------------------------------
+
+    def sum(self) -> Value:
+        result = _times(self.sign() or 1.0, self.product())
+        while True:
+            place, sign = self.now.start, self.sign()
+            if sign is None:
+                return result
+            result = self.checked(place, _plus, result, _times(sign, self.product()))
+
+    def sign(self) -> float | None:
+        """1 or -1, if a sign is next; it is then passed."""
+        return 1.0 if self.took("+") else -1.0 if self.took("-") else None
+
+    def product(self) -> Value:
+        result = self.factor()
+        while True:
+            after_at = self.took("@")
+            if not after_at and not self.starts_factor():
+                return result
+            place = self.now.start
+            result = self.checked(place, _times, result, self.factor())
+
+    def starts_factor(self) -> bool:
+        return self.now.kind in ("number", "name") or (self.now.kind == "mark" and self.now.text in "([")
+
+    def factor(self) -> Value:
+        place = self.now.start
+        result = self.atom()
+        while self.now.kind in ("star", "inverse"):
+            kind = self.now.kind
+            self.at += 1
+            if kind == "star" and not isinstance(result, float):
+                result = transpose(result)
+            elif kind == "inverse":
+                result = self.inverse(place, result)
+        return result
+
+    def inverse(self, place: int, x: Value) -> Value:
+        if x == 0.0:
+            raise NotationError("0 has no inverse", self.text, place)
+        return 1.0 / x if isinstance(x, float) else self.checked(place, lambda a, _: inverse(_as_operator(a)), x, x)
+
+    def atom(self) -> Value:
+        token = self.now
+        if token.kind == "number":
+            self.at += 1
+            return float(token.text)
+        if self.took("(", "["):
+            return self.bracketed(")" if token.text == "(" else "]")
+        if token.kind == "name":
+            self.at += 1
+            return self.named(token)
+        raise self.error("expected a name, a number or '('")
+
+    def bracketed(self, closing: str) -> Value:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise NotationError(f"more than {_DEEPEST} brackets within each other", self.text, self.now.start)
+        result = self.sum()
+        if not self.took(closing):
+            raise self.error(f"expected '{closing}'")
+        self.depth -= 1
+        return result
+
+    def named(self, token: Token) -> Value:
+        name = token.text
+        if name == "inv":
+            if not self.took("("):
+                raise self.error("expected '(' after inv")
+            return self.inverse(token.start, self.bracketed(")"))
+        if name in ("B", "J"):
+            pick_off = self.pick_off(token)
+            return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
+        if name not in self.names:
+            known = (*self.names, "inv", "B", "J")
+            raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
+        return self.names[name]
+
+    def pick_off(self, token: Token) -> Expression:
+        """``B(link)``."""
+        if self.now.kind != "link":
+            raise self.error(f"expected '(' and the name of a link after {token.text}")
+        self.at += 1
+        try:
+            return self.o.B(self.tokens[self.at - 1].text.strip())
+        except UnknownNameError as error:
+            raise self.shown(error, self.tokens[self.at - 1].start) from None
+
+    # ---- errors with their place -----------------------------------------------------------------------------------
+
+    def shown(self, error: UnknownNameError, place: int) -> UnknownNameError:
+        return UnknownNameError(str(error) + marked(self.text, place))
+
+    def checked(self, place: int, make: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
+        """A product, sum or inverse; if it is ill-shaped the error shows where."""
+        try:
+            return make(x, y)
+        except ShapeError as error:
+            raise ShapeError(str(error) + marked(self.text, place)) from None
+
+
+def _names(o: Operators) -> dict[str, Expression]:
+    """Every way to write an operator of a robot."""
+    names: dict[str, Expression] = {"I": o.I, "mass": o.mass}
+    for kind in Kind:
+        if kind is not Kind.B:
+            symbol = kind.value
+            names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
+    strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
+    return {**names, **strictly, "Φ": strictly["Phi"], "Ψ": strictly["Psi"]}
+
+
+def _as_operator(x: Value) -> Expression:
+    return scaled(x, Identity()) if isinstance(x, float) else x
+
+
+def _times(x: Value, y: Value) -> Value:
+    if isinstance(x, float):
+        return x * y if isinstance(y, float) else scaled(x, y)
+    return scaled(y, x) if isinstance(y, float) else product((x, y))
+
+
+def _plus(x: Value, y: Value) -> Value:
+    return x + y if isinstance(x, float) and isinstance(y, float) else total((_as_operator(x), _as_operator(y)))

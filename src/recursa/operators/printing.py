@@ -1,0 +1,167 @@
+"""Expressions as text, as the papers print them, and as LaTeX."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from recursa.operators.expression import (
+    Constant,
+    Expression,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    Vector,
+    Zero,
+    coefficient,
+    transpose,
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How letters, transposes and inverses are written."""
+
+    leaf: Callable[[Leaf], str]
+    star: str
+    inverted: Callable[[str, bool], str]  # of the text of the operand, and whether it is a single letter
+    brackets: tuple[str, str] = ("(", ")")
+
+
+def _typed(leaf: Leaf) -> str:
+    return leaf.kind.value.code + (f"({leaf.link})" if leaf.link is not None else "")
+
+
+def _printed(leaf: Leaf) -> str:
+    return leaf.kind.value.text + (f"({leaf.link})" if leaf.link is not None else "")
+
+
+def _set(leaf: Leaf) -> str:
+    if leaf.link is None:
+        return leaf.kind.value.latex
+    name = leaf.link.replace("\\", r"\backslash ").replace("_", r"\_")
+    return rf"{leaf.kind.value.latex}_{{\mathrm{{{name}}}}}"
+
+
+def _superscript(mark: str) -> Callable[[str, bool], str]:
+    return lambda text, single: f"{text}{mark}" if single else f"({text}){mark}"
+
+
+ASCII = Style(_typed, "*", lambda text, single: f"inv({text})")
+UNICODE = Style(_printed, "*", _superscript("⁻¹"))
+LATEX = Style(
+    _set,
+    "^{*}",
+    lambda text, single: f"{text}^{{-1}}" if single else rf"\left({text}\right)^{{-1}}",
+    (r"\left(", r"\right)"),
+)
+
+
+def to_text(expression: Expression, *, ascii: bool = False) -> str:
+    """As the papers print it, or as it is typed.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> to_text((o.I + o.H @ o.phi @ o.K) @ o.D @ (o.I + o.H @ o.phi @ o.K).T)
+    '(I + H φ K) D (I + H φ K)*'
+    >>> to_text((o.I - o.H @ o.psi @ o.K).T @ o.D.inverse(), ascii=True)
+    '(I - H psi K)* inv(D)'
+    """
+    return _written(expression, ASCII if ascii else UNICODE)
+
+
+def to_latex(expression: Expression) -> str:
+    r"""As LaTeX.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> print(to_latex(o.H @ o.phi @ o.M @ o.phi.T @ o.H.T))
+    H \phi M \phi^{*} H^{*}
+    """
+    return _written(expression, LATEX)
+
+
+def printable(expression: Expression) -> str:
+    """As text that standard output can show: Greek letters where its encoding has them, else as typed."""
+    text = to_text(expression)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return to_text(expression, ascii=True)
+    return text
+
+
+def _written(expression: Expression, style: Style) -> str:
+    match expression:
+        case Leaf():
+            return style.leaf(expression)
+        case Vector(name=name):
+            return name
+        case Constant(size=size):
+            return f"[{' x '.join(map(str, size))} numbers]"
+        case Identity():
+            return "I"
+        case Zero():
+            return "0"
+        case Transpose(of=inner):
+            return _written(inner, style) + style.star
+        case Inverse(of=inner):
+            single = isinstance(inner, Leaf) or (isinstance(inner, Transpose) and style is not LATEX)
+            return style.inverted(_written(inner, style), single)
+        case Scaled(factor=factor, of=inner):
+            sign = "-" if factor < 0.0 else ""
+            return sign + _multiple(abs(factor), inner, style)
+        case Product(factors=factors):
+            return " ".join(_bracketed(factor, style) for factor in factors)
+        case Sum() if _starred(expression):
+            return _bracketed(expression, style)
+        case Sum(terms=terms):
+            return _sum(terms, style)
+    raise TypeError(f"{type(expression).__name__} is not a node")
+
+
+def _sum(terms: tuple[Expression, ...], style: Style) -> str:
+    text = ""
+    first = next((k for k, term in enumerate(terms) if coefficient(term)[0] > 0.0), 0)  # no minus in front
+    for term in (terms[first], *terms[:first], *terms[first + 1 :]):
+        number, inner = coefficient(term)
+        sign = (" - " if number < 0.0 else " + ") if text else ("-" if number < 0.0 else "")
+        text += sign + _multiple(abs(number), inner, style)
+    return text
+
+
+def _multiple(number: float, expression: Expression, style: Style) -> str:
+    text = _bracketed(expression, style)
+    return text if number == 1.0 else f"{number!r}".removesuffix(".0") + f" {text}"
+
+
+def _bracketed(expression: Expression, style: Style) -> str:
+    """As a factor: sums in brackets, and with one star behind them where that needs fewer stars."""
+    left, right = style.brackets
+    if isinstance(expression, Sum):
+        if _starred(expression):
+            inner = transpose(expression)
+            assert isinstance(inner, Sum)
+            return left + _sum(inner.terms, style) + right + style.star
+        return left + _sum(expression.terms, style) + right
+    return _written(expression, style)
+
+
+def _starred(expression: Sum) -> bool:
+    return _stars(transpose(expression)) + 1 < _stars(expression)
+
+
+def _stars(expression: Expression) -> int:
+    match expression:
+        case Transpose():
+            return 1
+        case Inverse(of=inner) | Scaled(of=inner):
+            return _stars(inner)
+        case Product(factors=parts) | Sum(terms=parts):
+            return sum(map(_stars, parts))
+    return 0

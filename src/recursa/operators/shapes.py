@@ -1,0 +1,39 @@
+"""Spaces and shapes: what an operator takes and what it gives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from recursa.model.model import Model
+
+
+class Space(NamedTuple):
+    """What a vector lives in: "joint" (nv), "link" (6 nbodies), "tip" (6), "one"; "" fits any of the same size."""
+
+    name: str
+    size: int
+
+    def fits(self, other: Space) -> bool:
+        """Whether vectors of one may stand where those of the other are expected."""
+        return self.size == other.size and (self.name == other.name or "" in (self.name, other.name))
+
+    def __repr__(self) -> str:
+        return f"{self.name} {self.size}".strip()
+
+
+ONE = Space("one", 1)
+
+
+def space_of(model: Model, name: str) -> Space:
+    """The space of that name of a robot."""
+    return Space(name, {"joint": model.nv, "link": 6 * model.nbodies, "tip": 6, "one": 1}[name])
+
+
+class Shape(NamedTuple):
+    """Rows and columns of an operator; a vector has one column."""
+
+    rows: Space
+    columns: Space
+
+    def __str__(self) -> str:
+        return f"{self.rows} x {self.columns}" if self.columns != ONE else f"{self.rows}"

@@ -1,0 +1,276 @@
+"""Simplifying expressions: the identities of the papers, applied as long as that makes an expression cheaper.
+
+A best-first search. From the cheapest expression seen so far, every single rewriting is tried: one side of an identity
+(or of its transpose) put in place of the dearer other side, wherever it occurs; a common factor taken out of a sum, or
+a product with a sum multiplied out; something met by its inverse. The search ends when a number of attempts in a row
+found nothing cheaper. It is deterministic, and no step changes the value.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple, overload
+
+from recursa.operators.cost import Cost, cost
+from recursa.operators.expression import (
+    Expression,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    coefficient,
+    inverse,
+    known_shape,
+    product,
+    scaled,
+    total,
+)
+from recursa.operators.leaves import Operators
+from recursa.operators.rules import equations
+
+_PATIENCE = 12  # expressions tried without finding a cheaper one
+_LIMIT = 400  # expressions tried at all
+_ARITHMETIC = "arithmetic"
+_MULTIPLIED = "multiplied out"
+
+
+class Rewriting(NamedTuple):
+    """One step: the identity's name and number, the part it found and what it put there."""
+
+    rule: str
+    equation: str
+    before: Expression
+    after: Expression
+
+    def __str__(self) -> str:
+        return f"{self.before}  ->  {self.after}    {self.rule} [{self.equation}]"
+
+
+@overload
+def simplify(expression: Expression, *, trace: Literal[False] = False) -> Expression: ...
+@overload
+def simplify(expression: Expression, *, trace: Literal[True]) -> tuple[Expression, list[Rewriting]]: ...
+def simplify(expression: Expression, *, trace: bool = False) -> Expression | tuple[Expression, list[Rewriting]]:
+    """The cheapest equal expression that the identities lead to; with ``trace`` also the steps that were taken.
+
+    Its value is exactly that of :func:`dense` before. An inverse of ``H phi M phi* H*`` is left alone where the robot
+    has armature: the mass matrix, which has factors, is ``H phi M phi* H* + A``.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> mass = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
+    >>> print(simplify(mass.inverse()))
+    (I - H ψ K)* D⁻¹ (I - H ψ K)
+    >>> simple, steps = simplify(o.phi.T @ o.H.T @ mass.inverse() @ o.H @ o.phi, trace=True)
+    >>> print(simple)
+    ψ* H* D⁻¹ H ψ
+    >>> for step in steps:
+    ...     print(step.rule)
+    operational compliance
+    """
+    model = expression.model
+    if model is None:  # numbers: nothing is known of them
+        return (expression, []) if trace else expression
+    table = _table(Operators(model), tuple(sorted(_links(expression))))
+    start = _Node(expression, ())
+    best_cost, best = cost(expression), start
+    queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
+    seen = {expression}
+    tried, patience = 0, _PATIENCE
+    while queue and patience > 0 and tried < _LIMIT:
+        _, _, node = heapq.heappop(queue)
+        tried, patience = tried + 1, patience - 1
+        steps = sorted(rewritings(node.expression, table), key=lambda pair: pair[0].rule == _MULTIPLIED)
+        for step, result in steps:
+            if result in seen:
+                continue
+            seen.add(result)
+            found = _Node(result, (*node.steps, step))
+            if step.rule == _MULTIPLIED:  # dearer by itself: it pays by what it makes possible
+                found = _descended(found, table)
+                seen.add(found.expression)
+            price = cost(found.expression)
+            heapq.heappush(queue, (price, len(seen), found))
+            if price < best_cost:
+                best_cost, best, patience = price, found, _PATIENCE
+    return (best.expression, list(best.steps)) if trace else best.expression
+
+
+class _Node(NamedTuple):
+    """An expression with the steps that led to it."""
+
+    expression: Expression
+    steps: tuple[Rewriting, ...]
+
+
+def _descended(node: _Node, table: _Table) -> _Node:
+    """As far down as single steps go, each time the one that saves most."""
+    price = cost(node.expression)
+    while True:
+        steps = [pair for pair in rewritings(node.expression, table) if pair[0].rule != _MULTIPLIED]
+        prices = [cost(result) for _, result in steps]
+        if not prices or min(prices) >= price:
+            return node
+        price = min(prices)
+        step, result = steps[prices.index(price)]
+        node = _Node(result, (*node.steps, step))
+
+
+# ---- all single rewritings -----------------------------------------------------------------------------------------
+
+
+def rewritings(expression: Expression, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+    """Every step that can be taken from an expression, with the whole expression after it."""
+    yield from _here(expression, table)
+    for number, part in enumerate(_parts(expression)):
+        for step, after in rewritings(part, table):
+            yield step, _with_part(expression, number, after)
+
+
+def _here(expression: Expression, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+    """Steps that change the node itself."""
+    for step in table.exact.get(expression, ()):
+        yield step, step.after
+    if isinstance(expression, Product):
+        yield from _in_product(expression, table)
+    elif isinstance(expression, Sum):
+        yield from _in_sum(expression, table)
+
+
+def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+    """Identities between neighbours, inverses that meet, and sums to multiply out."""
+    factors = expression.factors
+    for start, first in enumerate(factors):
+        for wanted, step in table.products.get(first, ()):
+            end = start + len(wanted)
+            if factors[start:end] == wanted and wanted != factors:
+                yield step, product((*factors[:start], step.after, *factors[end:]))
+        if isinstance(first, Inverse):
+            yield from _cancelled(factors, start, first)
+        if isinstance(first, Sum):
+            left, right = factors[:start], factors[start + 1 :]
+            after = total(product((*left, term, *right)) for term in first.terms)
+            yield Rewriting(_MULTIPLIED, _ARITHMETIC, expression, after), after
+
+
+def _cancelled(factors: tuple[Expression, ...], place: int, found: Inverse) -> Iterator[tuple[Rewriting, Expression]]:
+    """``inv(x) x = I`` and ``x inv(x) = I`` around the place of an inverse."""
+    x = found.of
+    own = x.factors if isinstance(x, Product) else (x,)
+    for start, end in ((place + 1, place + 1 + len(own)), (place - len(own), place)):
+        if start >= 0 and factors[start:end] == own:
+            low, high = min(start, place), max(end, place + 1)
+            one = Identity(known_shape(found).rows)
+            before = product(factors[low:high])
+            yield (
+                Rewriting("inverse cancels", _ARITHMETIC, before, one),
+                product((*factors[:low], one, *factors[high:])),
+            )
+
+
+def _in_sum(expression: Sum, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+    """Identities between terms, and common factors to take out."""
+    weights = {inner: number for number, inner in map(coefficient, expression.terms)}
+    for wanted, step in table.sums:
+        needed = [coefficient(term) for term in wanted.terms]
+        number, first = needed[0]
+        scale = weights.get(first, 0.0) / number
+        if scale != 0.0 and wanted != expression and all(weights.get(x) == scale * own for own, x in needed):
+            yield step, total((expression, scaled(-scale, wanted), scaled(scale, step.after)))
+    yield from _common_factors(expression)
+
+
+def _common_factors(expression: Sum) -> Iterator[tuple[Rewriting, Expression]]:
+    """``x y + x z = x (y + z)`` and ``y x + z x = (y + z) x``, for as many terms as share the factor."""
+    for end in (0, -1):
+        groups: dict[Expression, list[Expression]] = {}
+        for term in expression.terms:
+            groups.setdefault(_factors(term)[end], []).append(term)
+        for shared, terms in groups.items():
+            if len(terms) < 2:
+                continue
+            rest = [term for term in expression.terms if term not in terms]
+            sum_of_others = total(_without(term, end) for term in terms)
+            taken = product((shared, sum_of_others) if end == 0 else (sum_of_others, shared))
+            yield Rewriting("common factor", _ARITHMETIC, total(terms), taken), total((taken, *rest))
+
+
+def _factors(term: Expression) -> tuple[Expression, ...]:
+    inner = coefficient(term)[1]
+    return inner.factors if isinstance(inner, Product) else (inner,)
+
+
+def _without(term: Expression, end: int) -> Expression:
+    """A term without its first or last factor; an identity is left of a term that is nothing else."""
+    factors = _factors(term)
+    number, _ = coefficient(term)
+    rest = factors[1:] if end == 0 else factors[:-1]
+    return scaled(number, product(rest))
+
+
+# ---- walking -------------------------------------------------------------------------------------------------------
+
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    match expression:
+        case Product(factors=parts) | Sum(terms=parts):
+            return parts
+        case Scaled(of=inner) | Inverse(of=inner):
+            return (inner,)
+    return ()
+
+
+def _with_part(expression: Expression, number: int, part: Expression) -> Expression:
+    """The expression with one of its parts exchanged."""
+    parts = _parts(expression)
+    changed = (*parts[:number], part, *parts[number + 1 :])
+    match expression:
+        case Product():
+            return product(changed)
+        case Sum():
+            return total(changed)
+        case Scaled(factor=factor):
+            return scaled(factor, part)
+    return inverse(part)
+
+
+def _links(expression: Expression) -> set[str]:
+    """The links whose pick-offs occur."""
+    match expression:
+        case Leaf(link=str(link)) | Transpose(of=Leaf(link=str(link))):
+            return {link}
+    return set().union(*map(_links, _parts(expression)))
+
+
+# ---- the identities of a robot, by what they start with ------------------------------------------------------------
+
+
+class _Table:
+    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same)."""
+
+    def __init__(self, o: Operators, links: tuple[str, ...]) -> None:
+        self.exact: dict[Expression, list[Rewriting]] = {}
+        self.products: dict[Expression, list[tuple[tuple[Expression, ...], Rewriting]]] = {}
+        self.sums: list[tuple[Sum, Rewriting]] = []
+        for rule, left, right in equations(o, links):
+            for before, after in ((left, right), (right, left)):
+                if cost(before) >= cost(after):
+                    self._enter(Rewriting(rule.name, rule.equation, before, after))
+
+    def _enter(self, step: Rewriting) -> None:
+        before = step.before
+        self.exact.setdefault(before, []).append(step)
+        if isinstance(before, Product):
+            self.products.setdefault(before.factors[0], []).append((before.factors, step))
+        elif isinstance(before, Sum):
+            self.sums.append((before, step))
+
+
+@lru_cache(maxsize=32)
+def _table(o: Operators, links: tuple[str, ...]) -> _Table:
+    return _Table(o, links)

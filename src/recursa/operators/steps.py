@@ -1,0 +1,227 @@
+"""What each operator does at one body: the small functions that lowering makes steps of.
+
+Link vectors are six numbers; whether they are called motions or forces makes no difference to an operator expression,
+so each function takes them as what it needs. Joint vectors are tuples with an entry per freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from recursa.dynamics.articulated import Elimination
+from recursa.model.model import Joint
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vectors6 import Force, Motion
+
+Six = Motion | Force
+Freedoms = tuple[Scalar, ...]
+Eliminations = tuple[Elimination, ...]
+
+
+def as_motion(x: Six) -> Motion:
+    """The six numbers as a motion."""
+    return x if isinstance(x, Motion) else Motion(*x)
+
+
+def as_force(x: Six) -> Force:
+    """The six numbers as a force."""
+    return x if isinstance(x, Force) else Force(*x)
+
+
+# ---- at the body itself --------------------------------------------------------------------------------------------
+
+
+def hinge(joint: Joint, x: Six) -> Freedoms:
+    """``H x``."""
+    return tuple(joint.project(as_force(x)))
+
+
+def hinge_transposed(joint: Joint, x: Freedoms) -> Six:
+    """``H* x``."""
+    return joint.motion(x)
+
+
+def inertia_times(inertia: RigidInertia | ArticulatedInertia, x: Six) -> Six:
+    """``M x``, ``R x`` or ``P x``."""
+    return inertia @ as_motion(x)
+
+
+def armature_times(joint: Joint, x: Freedoms) -> Freedoms:
+    """``A x``."""
+    return tuple(rotor * value for rotor, value in zip(joint.armature, x, strict=True))
+
+
+def hinge_inertia_times(joint: Joint, inertia: ArticulatedInertia, x: Freedoms) -> Freedoms:
+    """``D x = H P H* x + A x``."""
+    projected = joint.project(inertia @ joint.motion(x))
+    return tuple(p + rotor * value for p, rotor, value in zip(projected, joint.armature, x, strict=True))
+
+
+def gain_times(done: Eliminations, x: Freedoms) -> Six:
+    """``G x = P H* inv(D) x``, freedom by freedom."""
+    return _absorbed(done, x)[1]
+
+
+def gain_transposed(done: Eliminations, x: Six) -> Freedoms:
+    """``G* x``."""
+    return tuple(-value for value in _responses(done, (0.0,) * len(done), as_motion(x))[0])
+
+
+def projected(done: Eliminations, x: Six) -> Six:
+    """``tau_bar x = x - G H x``."""
+    z = as_force(x)
+    for column, u, inverse_d in done:
+        z = z - u * (column.dot(z) * inverse_d)
+    return z
+
+
+def projected_transposed(done: Eliminations, x: Six) -> Six:
+    """``tau_bar* x = x - H* G* x``."""
+    return _responses(done, (0.0,) * len(done), as_motion(x))[1]
+
+
+def hinge_inertia_solve(done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(D) x``: absorbed in one order, answered in the other, as with any L D L* factors."""
+    return _responses(done, _absorbed(done, x)[0], Motion.zero())[0]
+
+
+def _absorbed(done: Eliminations, x: Freedoms) -> tuple[Freedoms, Force]:
+    """Rates per eliminated freedom, and the force that x leaves at the body."""
+    z, rates = Force.zero(), []
+    for (column, u, inverse_d), value in zip(done, x, strict=True):
+        rates.append((value - column.dot(z)) * inverse_d)
+        z = z + u * rates[-1]
+    return tuple(rates), z
+
+
+def _responses(done: Eliminations, rates: Freedoms, here: Motion) -> tuple[Freedoms, Motion]:
+    """What the freedoms do when the body is carried along by ``here``, the last eliminated one first."""
+    answers = []
+    for (column, u, inverse_d), rate in zip(reversed(done), reversed(rates), strict=True):
+        answers.append(rate - here.dot(u) * inverse_d)
+        here = here + column * answers[-1]
+    return tuple(reversed(answers)), here
+
+
+# ---- between neighbours --------------------------------------------------------------------------------------------
+
+
+def shift(x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+    """``y = E_phi x``: what the children handed in, and what the parent is handed."""
+    return gathered, step.force(as_force(x))
+
+
+def gather(x: Six, gathered: Force, step: Transform) -> tuple[Six, Six, Force]:
+    """``y = phi x``: ``y(k) = x(k) + sum of phi(k, c) y(c)``; the sum by itself is ``phi E_phi x``."""
+    y = as_force(x) + gathered
+    return y, gathered, step.force(y)
+
+
+def gather_articulated(done: Eliminations, x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+    """``y = psi x``: ``y(k) = x(k) + sum of phi(k, c) tau_bar(c) y(c)``."""
+    y = as_force(x) + gathered
+    return y, step.force(as_force(projected(done, y)))
+
+
+def gather_articulated_shifted(done: Eliminations, x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+    """``y = psi E_phi x``: ``y(k) = sum of phi(k, c) (tau_bar(c) y(c) + x(c))``."""
+    return gathered, step.force(as_force(projected(done, gathered)) + as_force(x))
+
+
+def shift_transposed(step: Transform, parent: Six) -> Six:
+    """``y = E_phi* x``: what the parent has."""
+    return step.inverse_motion(as_motion(parent))
+
+
+def spread(x: Six, step: Transform, parent: Six) -> tuple[Six, Six]:
+    """``y = phi* x``: ``y(k) = x(k) + phi* y(parent)``; the last term by itself is ``E_phi* phi* x``."""
+    carried = step.inverse_motion(as_motion(parent))
+    return as_motion(x) + carried, carried
+
+
+def spread_articulated(done: Eliminations, x: Six, step: Transform, parent: Six) -> tuple[Six, Six]:
+    """``y = psi* x``: ``y(k) = x(k) + tau_bar* phi* y(parent)``; ``phi* y(parent)`` is ``E_phi* psi* x``."""
+    carried = step.inverse_motion(as_motion(parent))
+    return as_motion(x) + as_motion(projected_transposed(done, carried)), carried
+
+
+# ---- sums, numbers, links ------------------------------------------------------------------------------------------
+
+
+def same(x: Any) -> Any:
+    """A copy."""
+    return x
+
+
+def six(x: Sequence[Scalar]) -> Six:
+    """Six numbers that were given, as a link vector."""
+    return Motion.of(x)
+
+
+def combination(numbers: tuple[float, ...]) -> Callable[..., Any]:
+    """A step function: the sum of vectors times numbers."""
+
+    def combine(*vectors: Any) -> Any:
+        if isinstance(vectors[0], Motion | Force):
+            return Motion.of(_combined(numbers, [x.components() for x in vectors]))
+        return _combined(numbers, vectors)
+
+    return combine
+
+
+def _combined(numbers: tuple[float, ...], vectors: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
+    return tuple(_weighted(numbers, entries) for entries in zip(*vectors, strict=True))
+
+
+def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
+    """Sum of numbers times entries, without multiplying by one."""
+    total = None
+    for number, entry in zip(numbers, entries, strict=True):
+        if total is None:
+            total = entry if number == 1.0 else -entry if number == -1.0 else number * entry
+        elif abs(number) == 1.0:
+            total = total + entry if number > 0.0 else total - entry
+        else:
+            total = total + number * entry
+    return total
+
+
+def constant(parts: tuple[Any, ...]) -> Callable[[int], Any]:
+    """A step function: the body's part of given numbers."""
+    return lambda number: parts[number]
+
+
+def combination_of_totals(numbers: tuple[float, ...]) -> Callable[..., Motion]:
+    """A step function: the same of vectors that the robot has once, done at one body only."""
+
+    def combine_totals(number: int, *vectors: Sequence[Scalar] | Six) -> Motion:
+        if number > 0:
+            return Motion.zero()
+        return Motion.of(_combined(numbers, [_entries(x) for x in vectors]))
+
+    return combine_totals
+
+
+def put_on(body: int, offset: Transform) -> Callable[..., Six]:
+    """A step function of ``B(link) f``: the force on the link's body, nothing on the others."""
+
+    def on_body(number: int, f: Sequence[Scalar] | Six) -> Six:
+        return offset.force(Force.of(_entries(f))) if number == body else Force.zero()
+
+    return on_body
+
+
+def taken_from(body: int, offset: Transform) -> Callable[..., Motion]:
+    """A step function of ``B(link)* x``: what the link has of its body's, for the robot's total."""
+
+    def from_body(number: int, x: Six) -> Motion:
+        return offset.inverse_motion(as_motion(x)) if number == body else Motion.zero()
+
+    return from_body
+
+
+def _entries(f: Sequence[Scalar] | Six) -> Sequence[Scalar]:
+    return f.components() if isinstance(f, Motion | Force) else f

@@ -1,0 +1,110 @@
+"""What is known of an expression without its numbers: block diagonal, triangular, symmetric, positive."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from recursa.operators.expression import (
+    Expression,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    Zero,
+    transpose,
+)
+from recursa.operators.symbols import Structure
+
+_S = Structure
+_TRIANGLES = _S.GATHERING | _S.SPREADING
+_POSITIVE = _S.SEMIDEFINITE | _S.DEFINITE
+_IDENTITY = _S.BLOCK_DIAGONAL | _S.UNIT | _S.SYMMETRIC | _POSITIVE
+
+
+def structure(expression: Expression) -> Structure:
+    """The structure that follows from the leaves'.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> Structure.SYMMETRIC in structure(o.mass), Structure.SEMIDEFINITE in structure(o.mass)
+    (True, True)
+    >>> structure(o.I - o.E_phi)
+    <Structure.GATHERING|UNIT: 18>
+    """
+    match expression:
+        case Leaf(kind=kind):
+            return kind.value.structure
+        case Identity():
+            return _IDENTITY
+        case Zero():
+            return _S.BLOCK_DIAGONAL | _S.STRICT | _S.SYMMETRIC | _S.SEMIDEFINITE
+        case Transpose(of=inner):
+            return _turned(structure(inner))
+        case Scaled(factor=factor, of=inner):
+            lost = _S.UNIT if factor > 0.0 else _S.UNIT | _POSITIVE
+            return structure(inner) & ~lost
+        case Inverse(of=inner):
+            return _of_inverse(structure(inner))
+        case Product(factors=factors):
+            return _of_product(factors)
+        case Sum(terms=terms):
+            return _of_sum(terms)
+    return _S.GENERAL
+
+
+def _turned(known: Structure) -> Structure:
+    turned = known & ~_TRIANGLES
+    if _S.GATHERING in known:
+        turned |= _S.SPREADING
+    if _S.SPREADING in known:
+        turned |= _S.GATHERING
+    return turned
+
+
+def _of_inverse(known: Structure) -> Structure:
+    kept = known & (_S.BLOCK_DIAGONAL | _TRIANGLES | _S.UNIT | _S.SYMMETRIC)
+    return kept | (_POSITIVE if _S.SEMIDEFINITE in known else _S.GENERAL)  # what has an inverse is not singular
+
+
+def _of_product(factors: tuple[Expression, ...]) -> Structure:
+    parts = [structure(factor) for factor in factors]
+    known = _placement(parts)
+    if known & (_S.BLOCK_DIAGONAL | _TRIANGLES):
+        if any(_S.STRICT in part for part in parts):
+            known |= _S.STRICT
+        if all(_S.UNIT in part for part in parts):
+            known |= _S.UNIT
+    if all(left == transpose(right) for left, right in zip(factors, reversed(factors), strict=True)):
+        known |= _S.SYMMETRIC
+        middle = parts[len(parts) // 2] if len(parts) % 2 else _S.SEMIDEFINITE  # X X* needs no middle
+        known |= middle & _S.SEMIDEFINITE
+    return known
+
+
+def _placement(parts: list[Structure]) -> Structure:
+    """Block diagonal or triangular, if all parts are so in the same sense."""
+    if all(_S.BLOCK_DIAGONAL in part for part in parts):
+        return _S.BLOCK_DIAGONAL
+    for triangle in (_S.GATHERING, _S.SPREADING):
+        if all(part & (_S.BLOCK_DIAGONAL | triangle) for part in parts):
+            return triangle
+    return _S.GENERAL
+
+
+def _of_sum(terms: tuple[Expression, ...]) -> Structure:
+    parts = [structure(term) for term in terms]
+    known = _placement(parts)
+    if known:
+        diagonal = [part for part in parts if _S.STRICT not in part]
+        if not diagonal:
+            known |= _S.STRICT
+        elif len(diagonal) == 1:
+            known |= diagonal[0] & _S.UNIT
+    if set(terms) == {transpose(term) for term in terms}:
+        known |= _S.SYMMETRIC
+    if all(_S.SEMIDEFINITE in part for part in parts):
+        known |= _S.SEMIDEFINITE | (reduce(lambda x, y: x | y, parts) & _S.DEFINITE)
+    return known

@@ -1,0 +1,270 @@
+"""The identities of Rodriguez & Kreutz-Delgado and of Jain & Rodriguez, and what follows from them, over the zoo.
+
+Both sides of every rewrite rule are evaluated by ``dense``; ``dense`` itself is compared with the sweeps of the
+library and with numbers computed elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recursa as rc
+from recursa.loading import trusted
+from recursa.model.joints import KINDS
+from recursa.operators.cost import cost
+from recursa.operators.expression import Expression, Inverse, Product, Sum, Transpose
+from recursa.operators.leaves import Operators
+from recursa.operators.rules import LINK_RULES, RULES
+from recursa.operators.simplify import simplify
+from recursa.operators.symbols import Kind
+from recursa.robots import random_description
+from zoo import ZOO
+
+
+def floating_tree_with_rotors() -> rc.Robot:
+    """A free base that carries branches; every joint but the base has armature."""
+    base = random_description("floating", [-1], 3, ["free"])
+    limbs = random_description("floating", [-1, 0, 0, 1, 1, 3, 2, 2], 21, ["revolute", "prismatic", "spherical"])
+    joints = tuple(
+        replace(joint, armature=tuple(0.02 * (k + i + 1) for i in range(KINDS[joint.kind].nv)))
+        for k, joint in enumerate(limbs.joints)
+    )
+    return trusted(replace(limbs, joints=(base.joints[0], *joints[1:])))
+
+
+LEFT_OUT = {"chain200", "floating_tree"}  # too large for matrices; a massless floating base has no hinge inertia
+ROBOTS = {name: make for name, make in ZOO.items() if name not in LEFT_OUT}
+ROBOTS["floating_tree_with_rotors"] = floating_tree_with_rotors
+robot_of = cache(lambda name: ROBOTS[name]())
+
+
+def gap(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.abs(x - y).max(initial=0.0) / max(1.0, np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_both_sides_of_an_identity_match(name, rule):
+    robot = robot_of(name)
+    sides = rule.sides(robot.operators)
+    if sides is None:
+        return
+    left, right = sides
+    q, v = robot.random_state(1)
+    assert gap(rc.dense(left, q, v), rc.dense(right, q, v)) < 1e-10
+
+
+@pytest.mark.parametrize("rule", LINK_RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_both_sides_of_an_identity_about_a_link_match(name, rule):
+    robot = robot_of(name)
+    q, v = robot.random_state(3)
+    for link in (robot.link_names[0], robot.link_names[-1]):
+        left, right = rule.sides(robot.operators, link)
+        assert gap(rc.dense(left, q, v), rc.dense(right, q, v)) < 1e-10
+
+
+def test_every_rule_holds_somewhere_and_none_says_nothing():
+    for rule in RULES:
+        sides = [rule.sides(robot_of(name).operators) for name in ("planar_arm", "pendulum")]
+        assert any(side is not None for side in sides), rule.name
+        assert all(side is None or side[0] != side[1] for side in sides), rule.name
+        assert rule.sides.__doc__ and rule.equation
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("(I + H psi K) D (I + H psi K)*", "a slip in print: psi for phi"),
+        ("H phi M phi* H*", "without the armature"),
+    ],
+)
+def test_wrong_forms_of_the_mass_matrix_are_wrong(text, why):
+    robot = robot_of("one_of_each")
+    q, _ = robot.random_state(1)
+    assert gap(rc.dense(rc.parse(text, robot), q), robot.mass_matrix(q)) > 1e-4, why
+
+
+def test_rules_that_need_no_branches_or_no_rotors_would_fail_with_them():
+    tree = robot_of("tree")
+    q, _ = tree.random_state(1)
+    left, right = (rc.parse(t, tree) for t in ("psi* Upsilon + Upsilon psi - Upsilon", "psi* H* inv(D) H psi"))
+    assert gap(rc.dense(left, q), rc.dense(right, q)) > 1e-3
+    rotors = robot_of("pendulum")
+    q, _ = rotors.random_state(1)
+    assert np.abs(rc.dense(rc.parse("H tau_bar", rotors), q)).max() > 1e-3
+    assert gap(rc.dense(rc.parse("tau_bar tau_bar", rotors), q), rc.dense(rotors.operators.tau_bar, q)) > 1e-3
+
+
+# ---- dense against the sweeps and against numbers from elsewhere ---------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_operator_expressions_match_the_named_answers(name):
+    robot = robot_of(name)
+    o = robot.operators
+    q, v = robot.random_state(5)
+    a = np.random.default_rng(1).normal(size=robot.nv)
+    link = robot.link_names[-1]
+    assert gap(rc.dense(o.mass, q), robot.mass_matrix(q)) < 1e-12
+    assert gap(rc.dense(o.mass.inverse(), q), robot.mass_matrix_inverse(q)) < 1e-8
+    assert gap(rc.dense(simplify(o.mass.inverse()), q), robot.mass_matrix_inverse(q)) < 1e-10
+    assert gap(rc.dense(o.C, q, v), robot.bias_forces(q, v)) < 1e-12
+    assert gap(rc.dense(o.H @ o.phi @ o.M @ o.gravity, q), robot.gravity_forces(q)) < 1e-12
+    assert gap(rc.dense(o.B(link).T @ o.phi.T @ o.H.T, q), robot.jacobian(q, link)) < 1e-12
+    assert gap(rc.dense(o.B(link).T @ o.V, q, v), robot.velocities(q, v)[-1]) < 1e-12
+    alpha = rc.dense(o.B(link).T @ o.phi.T @ (o.H.T @ a + o.a), q, v)
+    assert gap(alpha, robot.accelerations(q, v, a)[-1]) < 1e-12
+    torque = rc.dense(o.mass @ a + o.C, q, v)
+    assert gap(torque, robot.inverse_dynamics(q, v, a)) < 1e-12
+    assert gap(rc.dense(simplify(o.mass.inverse() @ (torque - o.C)), q, v), a) < 1e-9
+
+
+def known_answer_arm() -> rc.Robot:
+    """Three links: revolute, prismatic, revolute; everything off axis."""
+    b = rc.Builder("known")
+    b.link("l3", mass=3.0, com=(0.05, 0.01, 0.15), inertia=(0.05, 0.06, 0.04, 0.004, -0.003, 0.002))
+    b.link("l2", mass=2.0, com=(0.2, -0.05, 0.1), inertia=(0.03, 0.025, 0.02, -0.002, 0.001, 0.003))
+    b.link("l1", mass=1.0, com=(0.15, 0.02, -0.03), inertia=(0.012, 0.01, 0.009, 0.001, -0.0005, 0.0008))
+    b.joint("j3", "revolute", parent="world", child="l3", axis=(0, 0, 1), xyz=(0, 0, 0.2))
+    b.joint("j2", "prismatic", parent="l3", child="l2", axis=(1, 0, 0), xyz=(0.1, 0.2, 0.3))
+    b.joint("j1", "revolute", parent="l2", child="l1", axis=(0, 1, 0), xyz=(0.4, -0.1, 0.05))
+    b.frame("tip", parent="l1", xyz=(0.3, 0.0, -0.1))
+    return b.build()
+
+
+def test_operators_match_numbers_of_fifty_digit_arithmetic():
+    """Computed independently by the recursions and by dense matrices, in world components, with 50 digits."""
+    robot = known_answer_arm()
+    o = robot.operators
+    q, v, T = [0.3, 0.25, -0.6], [0.7, -0.4, 1.1], [-1.0, 2.0, 0.5]
+    assert np.allclose(np.diag(rc.dense(o.D, q)), [1.47612509967, 2.89244430046, 0.0334], rtol=1e-11)
+    mass = [
+        [1.53510750812, -0.42, -0.00596744534211],
+        [-0.42, 3.0, 0.059936302562],
+        [-0.00596744534211, 0.059936302562, 0.0334],
+    ]
+    assert np.allclose(rc.dense(o.mass, q), mass, rtol=1e-10)
+    assert np.allclose(rc.dense(o.C, q, v), [-1.0144879056, -1.14575734795, -1.40621930937], rtol=1e-10)
+    rotation = robot.pose(q, "tip")[:3, :3]
+    turn = np.kron(np.eye(2), rotation)
+    f0 = turn.T @ [0.1, -0.2, 0.3, 1.0, -2.0, 0.5]  # on the environment, at the tip
+    assert np.allclose(rc.dense(o.H @ o.phi @ o.B("tip") @ f0, q), [-2.0619004766, 0.364296075803, -0.341009325784])
+    forward = rc.parse("inv(mass) (T - C - H phi B(tip) f)", robot, vectors={"f": "tip"})
+    for expression in (forward, simplify(forward)):
+        found = rc.dense(expression, q, v, T=T, f=f0)
+        assert np.allclose(found, [1.55870512029, -0.212009633383, 67.941233422], rtol=1e-10)
+    turned = np.kron(np.eye(2), robot.pose(q, "l1")[:3, :3])
+    compliance = turned @ rc.dense(o.B("l1").T @ o.Upsilon @ o.B("l1"), q) @ turned.T
+    assert np.allclose(compliance[0, :3], [2.71230054054, -8.76813029176, 0.0150675061416], rtol=1e-10)
+    assert np.allclose(compliance[3, 3:], [0.33797255407, 0.00775732741538, 0.0], rtol=1e-10, atol=1e-12)
+    gain = np.kron(np.eye(2), robot.pose(q, "l2")[:3, :3]) @ rc.dense(o.G, q)[6:12, 1]
+    expected = [-0.0215662546849, 0.0452961763478, 0.0584963524409, 0.955336489126, 0.295520206661, 0.0873162025814]
+    assert np.allclose(gain, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [k for k in Kind if not k.value.is_vector], ids=lambda k: k.value.code)
+@pytest.mark.parametrize("name", ["one_of_each", "floating_tree_with_rotors"])
+def test_power_is_the_same_from_either_side(name, kind):
+    """``x . (A y) = (A* x) . y``, the left side by columns and the right side through the transposed leaf."""
+    robot = robot_of(name)
+    o = robot.operators
+    leaf = o.B(robot.link_names[-1]) if kind is Kind.B else getattr(o, kind.value.code)
+    q, _ = robot.random_state(2)
+    rng = np.random.default_rng(7)
+    x, y = (rng.normal(size=space.size) for space in leaf.shape)
+    left, right = x @ rc.dense(leaf @ y, q), rc.dense(leaf.T @ x, q) @ y
+    assert abs(left - right) < 1e-10 * max(1.0, abs(left))
+
+
+# ---- simplification never changes the value ------------------------------------------------------------------------
+
+SQUARE = {"joint": ("D", "A", "I"), "link": ("phi", "psi", "E_phi", "E_psi", "M", "P", "R", "tau_bar", "Upsilon", "I")}
+VECTORS = {"joint": ("C",), "link": ("a", "b", "V", "gravity")}
+
+
+def factor_from(o: Operators, space: str, draw: st.DrawFn) -> tuple[Expression, str]:
+    """Something to multiply from the right: its rows are in ``space``; and the space of its columns."""
+    if draw(st.integers(0, 2)) == 0:
+        leaves = [o.H] if space == "joint" else [o.G, o.K, o.H.T]
+        turned = [o.G.T, o.K.T] if space == "joint" else []
+        return draw(st.sampled_from([*leaves, *turned])), "link" if space == "joint" else "joint"
+    leaf = getattr(o, draw(st.sampled_from(SQUARE[space])))
+    return (leaf.T if draw(st.booleans()) else leaf), space
+
+
+@st.composite
+def expressions(draw: st.DrawFn, o: Operators, depth: int = 2) -> Expression:
+    """Random well-shaped expressions, with pieces of the papers' formulas among them."""
+    factor, inverse_factor = o.I + o.H @ o.phi @ o.K, o.I - o.H @ o.psi @ o.K
+    pieces = [o.mass, o.mass.inverse(), factor, factor.T, inverse_factor, inverse_factor.T, o.D.inverse()]
+    pieces += [factor.inverse(), inverse_factor.T @ o.D.inverse() @ inverse_factor, o.H @ o.tau_bar @ o.G]
+    linked = [o.phi.inverse(), o.psi.T.inverse(), o.I - o.E_phi, o.I - o.G @ o.H, o.phi @ o.M @ o.phi.T]
+    linked += [o.R + o.phi @ o.E_phi @ o.R, o.M + o.E_psi @ o.P @ o.E_phi.T, o.phi @ o.K @ o.H @ o.psi]
+
+    def square(space: str, depth: int) -> Expression:
+        if depth == 0 or draw(st.integers(0, 3)) == 0:
+            return draw(st.sampled_from(pieces if space == "joint" else linked))
+        if draw(st.integers(0, 2)) == 0:
+            number = draw(st.sampled_from([1.0, -1.0, 2.0, -0.5]))
+            return square(space, depth - 1) + number * square(space, depth - 1)
+        here, result = space, o.I
+        for _ in range(draw(st.integers(1, 4))):
+            part, here = factor_from(o, here, draw)
+            result = result @ part
+        if here != space:
+            result = result @ (o.H if here == "joint" else o.H.T)
+        return result @ square(space, depth - 1) if draw(st.booleans()) else square(space, depth - 1) @ result
+
+    space = draw(st.sampled_from(["joint", "link"]))
+    result = square(space, depth)
+    if draw(st.integers(0, 2)) == 0:
+        result = result @ getattr(o, draw(st.sampled_from(VECTORS[space])))
+    return result
+
+
+SEARCHED = ["pendulum", "planar_arm", "mixed_small", "free_flyer"]
+ROBOTS["mixed_small"] = lambda: trusted(
+    random_description("mixed_small", [-1, 0, 0, 1], 17, ["revolute", "spherical", "prismatic"])
+)
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_simplify_keeps_the_value_of_random_expressions(name):
+    robot = robot_of(name)
+    q, v = robot.random_state(1)
+
+    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @given(expression=expressions(robot.operators))
+    def check(expression: Expression) -> None:
+        if expression.shape is None:
+            return
+        simple, steps = simplify(expression, trace=True)
+        before, after = rc.dense(expression, q, v), rc.dense(simple, q, v)
+        scale = max(1.0, np.abs(before).max(initial=0.0), largest_part(expression, q, v))
+        assert np.abs(before - after).max(initial=0.0) < 1e-9 * scale, f"{expression}  ->  {simple}"
+        assert cost(simple) <= cost(expression)
+        for step in steps:
+            x, y = rc.dense(step.before, q, v), rc.dense(step.after, q, v)
+            size = max(1.0, np.abs(x).max(initial=0.0), largest_part(step.before, q, v))
+            assert np.abs(x - y).max(initial=0.0) < 1e-9 * size, str(step)
+
+    check()
+
+
+def largest_part(expression: Expression, q: np.ndarray, v: np.ndarray) -> float:
+    """The largest number that the evaluation can pass through: what rounding is relative to."""
+    match expression:
+        case Product(factors=parts):
+            return float(np.prod([max(1.0, largest_part(part, q, v)) for part in parts]))
+        case Sum(terms=parts):
+            return sum(largest_part(part, q, v) for part in parts)
+        case Inverse() | Transpose():
+            return float(np.abs(rc.dense(expression, q, v)).max(initial=0.0))
+    return 1.0 if expression.model is None else float(np.abs(rc.dense(expression, q, v)).max(initial=0.0))

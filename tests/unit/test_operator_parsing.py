@@ -1,0 +1,159 @@
+"""The papers' notation as text: what is read, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recursa as rc
+from recursa.errors import NotationError
+from recursa.operators.symbols import Kind
+
+ARM = rc.robots.puma560()
+OPS = ARM.operators
+MASS = OPS.H @ OPS.phi @ OPS.M @ OPS.phi.T @ OPS.H.T
+INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("H phi M phi* H*", MASS),
+        ("H φ M φ* H*", MASS),
+        ("H ϕ M ϕ' H'", MASS),
+        ("H@phi@M@phi^T@H^T", MASS),
+        ("H @ phi @ M @ phi^* @ H^*", MASS),
+        ("H phi M phiᵀ Hᵀ", MASS),
+        ("(H phi) (M (phi* H*))", MASS),
+        ("((H phi)) M [H phi]*", MASS),
+        ("H phi\n  M phi*\n  H*", MASS),
+        ("mass", MASS + OPS.A),
+        ("inv(H phi M phi* H*) (T - C)", MASS.inverse() @ (OPS.vector("T") - OPS.C)),
+        ("(H phi M phi* H*)^-1 (T - C)", MASS.inverse() @ (OPS.vector("T") - OPS.C)),
+        ("(H φ M φ* H*)⁻¹ (T − C)", MASS.inverse() @ (OPS.vector("T") - OPS.C)),
+        ("D^{-1} G^{T}", OPS.D.inverse() @ OPS.G.T),
+        ("inv(D)", OPS.D.inverse()),
+        ("φ*⁻¹", OPS.phi.T.inverse()),
+        ("φ⁻¹*", OPS.phi.T.inverse()),
+        ("1 - H psi K", INVERSE_FACTOR),
+        ("(I - H ψ K)* D⁻¹ (I - H ψ K)", INVERSE_FACTOR.T @ OPS.D.inverse() @ INVERSE_FACTOR),
+        ("(1 - H Psi G)", OPS.I - OPS.H @ OPS.psi @ OPS.E_phi @ OPS.G),
+        ("Φ", OPS.phi @ OPS.E_phi),
+        ("2 H", 2 * OPS.H),
+        ("2*H", 2 * OPS.H),
+        ("2 * H phi* - .5e1 H", 2 * OPS.H @ OPS.phi.T - 5 * OPS.H),
+        ("(1 + 2) H", 3 * OPS.H),
+        ("H 2 phi", 2 * OPS.H @ OPS.phi),
+        ("(4)^-1 H", 0.25 * OPS.H),
+        ("-H - 1 H", -2 * OPS.H),
+        ("+H", OPS.H),
+        ("τ̄ - tau_bar + taubar", OPS.tau_bar),
+        ("E_φ R E_phi* + E_ψ - E_psi", OPS.E_phi @ OPS.R @ OPS.E_phi.T),
+        ("B(link6)* V", OPS.B("link6").T @ OPS.V),
+        ("J( link6 )", OPS.B("link6").T @ OPS.phi.T @ OPS.H.T),
+        ("M (phi* a + gravity) + b", OPS.M @ (OPS.phi.T @ OPS.a + OPS.gravity) + OPS.b),
+        ("Υ - Upsilon + Ups", OPS.Upsilon),
+    ],
+)
+def test_notation_is_read(text, expected):
+    assert rc.parse(text, ARM) == expected
+
+
+def test_every_symbol_is_read_in_every_spelling():
+    for kind in Kind:
+        symbol = kind.value
+        for name in {symbol.code, symbol.text, *symbol.also}:
+            found = rc.parse(f"{name}(link6)" if kind is Kind.B else name, ARM)
+            assert found.kind is kind
+
+
+def test_free_vectors_have_names_and_spaces():
+    expression = rc.parse("H x + y", ARM, vectors={"x": "link", "y": "joint"})
+    assert expression == OPS.H @ OPS.vector("x", "link") + OPS.vector("y")
+    with pytest.raises(rc.UnknownNameError, match=r"no space 'jont'\. Did you mean 'joint'"):
+        rc.parse("x", ARM, vectors={"x": "jont"})
+
+
+def test_link_names_may_contain_anything():
+    b = rc.Builder("odd").link("tool-0/tip #1 (left)", mass=1.0, inertia=(1, 1, 1))
+    robot = b.joint("j", "revolute", parent="world", child="tool-0/tip #1 (left)").build()
+    expression = rc.parse("B(tool-0/tip #1 (left))* V", robot)
+    assert expression == robot.operators.B("tool-0/tip #1 (left)").T @ robot.operators.V
+    assert rc.parse(str(expression), robot) == expression
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message", "caret"),
+    [
+        ("H phi )", NotationError, "expected an operator, '+', '-' or the end, not ')'", 6),
+        ("H phi +", NotationError, "expected a name, a number or '(', but the text ends after '+'", 7),
+        ("H (phi M", NotationError, "expected ')', but the text ends after 'M'", 8),
+        ("[H phi)", NotationError, "expected ']', not ')'", 6),
+        ("", NotationError, "but the text is empty", 0),
+        ("  ", NotationError, "but the text is empty", 0),
+        ("H $ phi", NotationError, "'$' has no meaning here", 2),
+        ("H phi^2", NotationError, "'^' has no meaning here", 5),
+        ("* H", NotationError, "expected a name, a number or '(', not '*'", 0),
+        ("inv phi", NotationError, "expected '(' after inv, not 'phi'", 4),
+        ("B link6", NotationError, "expected '(' and the name of a link after B, not 'link6'", 2),
+        ("H phi B(link6", NotationError, "expected ')' behind the name of a link", 13),
+        ("0^-1 H", NotationError, "0 has no inverse", 0),
+        ("H phj M", rc.UnknownNameError, "no operator 'phj' in robot 'puma560'. Did you mean 'phi'?", 2),
+        ("phi* B(lnk6)", rc.UnknownNameError, "no link 'lnk6' in robot 'puma560'. Did you mean 'link6'", 7),
+        ("H D", rc.ShapeError, "H is joint 6 x link 36 and D is joint 6 x joint 6", 2),
+        ("phi M + H", rc.ShapeError, "cannot add φ M and H", 6),
+        ("phi inv(H)", rc.ShapeError, "only something square has an inverse", 4),
+    ],
+)
+def test_mistakes_are_shown_in_their_place(text, error, message, caret):
+    with pytest.raises(error) as caught:
+        rc.parse(text, ARM)
+    first, line, mark = str(caught.value).split("\n")
+    assert message in first
+    assert line == "  " + text
+    assert mark == "  " + " " * caret + "^"
+
+
+def test_mistakes_on_a_later_line_show_that_line():
+    with pytest.raises(NotationError) as caught:
+        rc.parse("H phi\n  M ) H", ARM)
+    assert str(caught.value).endswith("\n    M ) H\n      ^")
+    assert caught.value.position == 10
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.position, again.text) == (str(caught.value), 10, "H phi\n  M ) H")
+
+
+def test_deep_brackets_and_other_types_are_refused():
+    with pytest.raises(NotationError, match="more than 100 brackets"):
+        rc.parse("(" * 5000, ARM)
+    assert rc.parse("(" * 90 + "H" + ")" * 90, ARM) == OPS.H
+    with pytest.raises(NotationError, match="expected text, not int"):
+        rc.parse(5, ARM)
+
+
+EXPRESSIONS = [
+    MASS, MASS.inverse(), (MASS + OPS.A).inverse() @ (OPS.vector("T") - OPS.C), INVERSE_FACTOR.T @ OPS.D.inverse(),
+    -OPS.phi.T.inverse(),
+    0.1 * OPS.M - 3 * OPS.P, OPS.B("link6").T @ OPS.phi.T @ OPS.H.T, (OPS.M + OPS.P) @ (OPS.phi - OPS.psi).T,
+    (OPS.I - OPS.E_psi).inverse(), (OPS.H @ OPS.phi - OPS.H @ OPS.psi) @ OPS.V, (OPS.phi.T @ OPS.M).inverse(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS, ids=str)
+def test_what_is_printed_is_read_back(expression):
+    assert rc.parse(str(expression), ARM) == expression
+    assert rc.parse(expression.text(ascii=True), ARM) == expression
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="HφMKIDTB phi*'^-1()[]+@.2e\n$#", max_size=40))
+def test_any_text_is_read_or_refused_with_a_place(text):
+    try:
+        expression = rc.parse(text, ARM)
+    except rc.RecursaError as error:
+        assert type(error) in (NotationError, rc.UnknownNameError, rc.ShapeError, rc.StateError)
+    else:
+        assert rc.parse(expression.text(ascii=True), ARM) == expression or str(expression) == "0"
