@@ -167,7 +167,9 @@ def _across(z: Vec3, wish: Vec3) -> Vec3:
 
 
 def _frame(x: Vec3, z: Vec3, origin: Vec3) -> Transform:
-    x = x * (1.0 / float(x.norm()))
+    for _ in range(2):  # a short x is across z only roughly, once it has unit length
+        x = x * (1.0 / float(x.norm()))
+        x = x - z * z.dot(x)
     y = z.cross(x)
     rotation = Rotation(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z).snapped(_SNAP)
     return Transform(rotation, Vec3(*(_clean(c) for c in origin)))
