@@ -6,11 +6,14 @@ The dense forms are written from the definitions with NumPy alone, so that they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import recursa as rc
+from recursa.loading import trusted
+from recursa.model.description import DRIVEN
 from recursa.spatial import (
     ArticulatedInertia,
     Force,
@@ -248,6 +251,19 @@ def quaternion_starts(robot: rc.Robot) -> list[tuple[str, int]]:
         for joint in robot.model.joints
         if joint.kind.quaternion is not None
     ]
+
+
+def with_rotors(robot: rc.Robot) -> rc.Robot:
+    """The same robot with an armature on every second joint of one freedom; URDF files have none.
+
+    Joints with and without rotor are computed by different code where kernels simplify.
+    """
+    records = robot.model.description.joints
+    single = [record.name for record in records if record.kind in DRIVEN]
+    armature = {name: (0.01 * (1 + k % 5),) for k, name in enumerate(single) if k % 2 == 0}
+    joints = tuple(replace(record, armature=armature.get(record.name, record.armature)) for record in records)
+    description = replace(robot.model.description, joints=joints)
+    return trusted(description, gravity=robot.gravity, floating=robot.model.floating)
 
 
 def tied_gripper() -> rc.Robot:

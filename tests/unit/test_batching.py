@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from layouts import LAYOUTS
 from numeric import FRAMES, close, quaternion_starts, same_bits, states, tied_gripper
 from zoo import ZOO, each_kind
 
@@ -163,34 +164,6 @@ def test_float32_stays_float32_and_close(name, method):
         mixed = arguments(letters, values)
         mixed[-1] = mixed[-1].astype(np.float32)
         assert function(*mixed).dtype == np.float64
-
-
-def strided(x: np.ndarray) -> np.ndarray:
-    wide = np.full((2 * x.shape[0], 3 * x.shape[1]), np.nan)
-    wide[::2, ::3] = x
-    return wide[::2, ::3]
-
-
-def backwards(x: np.ndarray) -> np.ndarray:
-    return x[::-1, ::-1].copy()[::-1, ::-1]
-
-
-def read_only(x: np.ndarray) -> np.ndarray:
-    copy = x.copy()
-    copy.flags.writeable = False
-    return copy
-
-
-LAYOUTS: dict[str, Callable[[np.ndarray], Any]] = {
-    "Fortran order": np.asfortranarray,
-    "big-endian": lambda x: x.astype(">f8"),
-    "read-only": read_only,
-    "strided": strided,
-    "negative strides": backwards,
-    "list": lambda x: x.tolist(),
-    "tuple": lambda x: tuple(map(tuple, x.tolist())),
-    "long double": lambda x: x.astype(np.longdouble),
-}
 
 
 @pytest.mark.parametrize("count", [2, 9])

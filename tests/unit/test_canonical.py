@@ -13,11 +13,32 @@ from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.sweeps import run
 from zoo import ZOO
 
+
+def nearly_parallel(tilt: float) -> rc.Robot:
+    """A floating base and an arm, axes out of parallel by about ``tilt``, as rounded angles in files leave them."""
+    b = rc.Builder("nearly_parallel")
+    inertial = {"mass": 1.3, "com": (0.1, -0.02, 0.03), "inertia": (0.01, 0.02, 0.015, 0.001, -0.002, 0.003)}
+    b.link("base", **inertial)
+    b.joint("root", "free", parent="world", child="base")
+    parent = "base"
+    for k, kind in enumerate(("revolute", "revolute", "prismatic", "revolute", "revolute")):
+        b.link(f"link{k}", **inertial)
+        b.joint(
+            f"joint{k}", kind, parent=parent, child=f"link{k}", axis=(0, 0, 1), xyz=(0.3, 0.1, 0.2),
+            rpy=(np.pi + tilt, 0.7 * tilt, 0.4),
+        )  # fmt: skip
+        parent = f"link{k}" if k != 2 else "link1"  # and a branch
+    return b.build()
+
+
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "chain200"},
     "ur5_like": rc.robots.ur5_like,
     "parallel": lambda: rc.robots.planar(5),
     "tied": tied_gripper,
+    **{
+        f"tilted by {tilt}": (lambda tilt=tilt: nearly_parallel(tilt)) for tilt in (3e-11, 1e-9, 3e-7, 4e-6, 2e-3, 0.06)
+    },
 }
 
 
@@ -39,7 +60,9 @@ def test_moved_frames_give_the_same_torques_and_inertias(name):
         assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["stanford", "puma560", "panda_like", "planar_arm", "tree"])
+@pytest.mark.parametrize(
+    "name", ["stanford", "puma560", "panda_like", "planar_arm", "tree", "tilted by 1e-09", "tilted by 4e-06"]
+)
 def test_moved_frames_give_the_same_accelerations(name):
     robot = ROBOTS[name]()
     moved = canonical(robot.model)

@@ -15,13 +15,13 @@ import recursa as rc
 from recursa.interop import pinocchio as interop
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
-_STATES = 200  # distinct states, repeated to fill a batch
+STATES = 200  # distinct states, repeated to fill a batch
 Call = Callable[[int], Any]
 
 
 def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[str, Any]:
     """Times in seconds: a call with one state, and a state within a batch, ours beside peers' single calls."""
-    q, v, x = _states(robot, batch)
+    q, v, x = sample(robot, batch)
     calls: dict[str, tuple[Any, ...]] = {
         "inverse_dynamics": (q, v, x),
         "mass_matrix": (q,),
@@ -31,17 +31,17 @@ def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[st
     results: dict[str, Any] = {}
     for name in QUANTITIES:
         method, arguments = getattr(robot, name), calls[name]
-        rows = [tuple(argument[k] for argument in arguments) for k in range(_STATES)]
+        rows = [tuple(argument[k] for argument in arguments) for k in range(STATES)]
         method(*arguments)
         method(*rows[0])
         timing = {
-            "call": _best(partial(_each, method, rows), repeats) / _STATES,
+            "call": _best(partial(_each, method, rows), repeats) / STATES,
             "batch": _best(partial(method, *arguments), repeats) / batch,
             "batch, 2 threads": _best(partial(method, *arguments, threads=2), repeats) / batch,
         }
         for peer, functions in peers.items():
-            numbers = [(k,) for k in range(_STATES)]
-            timing[peer] = _best(partial(_each, functions[name], numbers), repeats) / _STATES
+            numbers = [(k,) for k in range(STATES)]
+            timing[peer] = _best(partial(_each, functions[name], numbers), repeats) / STATES
         results[name] = timing
     return {
         "robot": robot.name,
@@ -77,9 +77,10 @@ def _ratios(values: list[float]) -> str:
     return f"  ({', '.join(f'{value:.1f}x' for value in values)})" if values else ""
 
 
-def _states(robot: rc.Robot, batch: int) -> tuple[Any, Any, Any]:
-    drawn = [robot.random_state(seed) for seed in range(_STATES)]
-    repeats = -(-batch // _STATES)
+def sample(robot: rc.Robot, batch: int) -> tuple[Any, Any, Any]:
+    """Rows of q, v and of accelerations or torques."""
+    drawn = [robot.random_state(seed) for seed in range(STATES)]
+    repeats = -(-batch // STATES)
     q = np.tile(np.stack([state[0] for state in drawn]), (repeats, 1))[:batch]
     v = np.tile(np.stack([state[1] for state in drawn]), (repeats, 1))[:batch]
     return q, v, np.random.default_rng(0).normal(size=v.shape)
@@ -101,19 +102,20 @@ def _best(work: Callable[[], Any], repeats: int) -> float:
 
 
 def _peers(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, dict[str, Call]]:
-    found = {"pinocchio": _pinocchio(robot, q, v, x), "mujoco": _mujoco(robot, q, v, x)}
+    found = {"pinocchio": pinocchio_calls(robot, q, v, x), "mujoco": _mujoco(robot, q, v, x)}
     return {name: calls for name, calls in found.items() if calls is not None}
 
 
-def _pinocchio(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
+def pinocchio_calls(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
+    """Each quantity for state number k, as Pinocchio is called from Python; None if it is not installed."""
     try:
         import pinocchio as pin
     except ImportError:
         return None
     model = interop.build(robot)
     data = model.createData()
-    pq = list(interop.configuration(robot, model, q[:_STATES]))
-    pv, px = (list(interop.velocity(robot, model, a[:_STATES])) for a in (v, x))
+    pq = list(interop.configuration(robot, model, q[:STATES]))
+    pv, px = (list(interop.velocity(robot, model, a[:STATES])) for a in (v, x))
     return {
         "inverse_dynamics": lambda k: pin.rnea(model, data, pq[k], pv[k], px[k]),
         "mass_matrix": lambda k: pin.crba(model, data, pq[k]),
@@ -135,6 +137,19 @@ def _mujoco(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
         return None
     if model.nv != robot.nv:
         return None
+    calls = mujoco_calls(model, q, v, x)
+    try:
+        for call in calls.values():
+            call(0)
+    except (AttributeError, TypeError):  # another version of its interface
+        return None
+    return calls
+
+
+def mujoco_calls(model: Any, q: Any, v: Any, x: Any) -> dict[str, Call]:
+    """Each quantity for state number k, as MuJoCo is called from Python; rows in its own conventions."""
+    import mujoco
+
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CONTACT
     data = mujoco.MjData(model)
     full = np.zeros((model.nv, model.nv))
@@ -156,13 +171,7 @@ def _mujoco(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] | None:
         mujoco.mj_crb(model, data)
         return _full_mass(mujoco, model, data, full)
 
-    calls: dict[str, Call] = {"inverse_dynamics": inverse, "mass_matrix": mass, "forward_dynamics": forward}
-    try:
-        for call in calls.values():
-            call(0)
-    except (AttributeError, TypeError):  # another version of its interface
-        return None
-    return calls
+    return {"inverse_dynamics": inverse, "mass_matrix": mass, "forward_dynamics": forward}
 
 
 def _full_mass(mujoco: Any, model: Any, data: Any, full: Any) -> Any:

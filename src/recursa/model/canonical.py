@@ -6,6 +6,9 @@ axis (of the first child). A step from parent to body is then ``Rx(alpha) Tx(a) 
 more in front for further children of a branch; the world frame is put onto the first axis too. Right angles and zero
 offsets come out exact, and the tracer drops what multiplies zero.
 
+The common normal of nearly parallel axes (a right angle written as 1.5708) lies kilometres away, where inertias lose
+all digits. Frames of such axes stay near their bodies, and the step takes one more screw, ``Ty``.
+
 Joints with several freedoms keep their frames, because their speeds are in link axes.
 """
 
@@ -24,8 +27,8 @@ from recursa.spatial.screws import Screw, ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 
-_PARALLEL = 1e-9  # sine of the angle below which axes count as parallel
-_SNAP = 1e-12
+_NEARLY_PARALLEL = 0.05  # sine of the angle below which a common normal lies too far away to be of use
+_SNAP = 1e-12  # what is smaller counts as zero
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,8 @@ def _arrival(parent: Transform, joint: Joint) -> Transform:
 def _placed(axis: Line, following: Line | None, arrival: Transform | None) -> Transform:
     """A frame with z along the axis and x along the common normal to the following axis.
 
-    Where that normal is not unique (no following axis, or a parallel one), the frame continues from where the parent's
-    frame meets the axis, so that offsets vanish.
+    Where that normal is not unique or far away (no following axis, or a nearly parallel one), the frame continues from
+    where the parent's frame meets the axis, so that offsets vanish.
     """
     z, point = axis
     foot = point if arrival is None else _foot(axis, arrival.translation, arrival.rotation @ Z_AXIS)
@@ -138,24 +141,24 @@ def _placed(axis: Line, following: Line | None, arrival: Transform | None) -> Tr
         return _frame(x, z, foot)
     w, there = following
     normal = z.cross(w)
-    if float(normal.norm()) > _PARALLEL:
+    if float(normal.norm()) > _NEARLY_PARALLEL:
         return _frame(normal, z, _foot(axis, there, w))
     gap = there - foot
     across = gap - z * z.dot(gap)
-    if float(across.norm()) > _PARALLEL:
+    if float(across.norm()) > _SNAP:
         return _frame(across, z, foot)
     x = _across(z, Vec3(1.0, 0.0, 0.0) if arrival is None else arrival.rotation @ Vec3(1.0, 0.0, 0.0))
     return _frame(x, z, foot)
 
 
 def _foot(axis: Line, point: Vec3, direction: Vec3) -> Vec3:
-    """The point of the axis nearest to the line through ``point`` along ``direction``."""
+    """The point of the axis nearest to the line through ``point`` along ``direction``; if that is far, to ``point``."""
     z, start = axis
     gap = point - start
     cosine = float(z.dot(direction))
     sine2 = 1.0 - cosine * cosine
     along = float(z.dot(gap))
-    if sine2 > _PARALLEL * _PARALLEL:
+    if sine2 > _NEARLY_PARALLEL * _NEARLY_PARALLEL:
         along = (along - cosine * float(direction.dot(gap))) / sine2
     return start + z * along
 
@@ -169,18 +172,23 @@ def _across(z: Vec3, wish: Vec3) -> Vec3:
 
 
 def _frame(x: Vec3, z: Vec3, origin: Vec3) -> Transform:
-    x = x * (1.0 / float(x.norm()))
+    for _ in range(2):  # a short x is across z only roughly, once it has unit length
+        x = x * (1.0 / float(x.norm()))
+        x = x - z * z.dot(x)
     y = z.cross(x)
     rotation = Rotation(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z).snapped(_SNAP)
     return Transform(rotation, Vec3(*(_clean(c) for c in origin)))
 
 
 def _screws(joint: Joint, step: Transform) -> CanonicalJoint:
-    """``Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta) Tz(d)`` of a step between frames whose z axes are joint axes."""
+    """``Rz(gamma) Tz(b) Rx(alpha) Tx(a) Ty(c) Rz(theta) Tz(d)`` of a step between frames whose z axes are joint axes.
+
+    c is zero but for nearly parallel axes, where b is.
+    """
     _, _, w = step.rotation.columns()
     sine, cosine = math.hypot(w.x, w.y), w.z
     t = step.translation
-    if sine > _PARALLEL:
+    if sine > _SNAP:
         gamma, alpha = math.atan2(w.x, -w.y), math.atan2(sine, cosine)
     else:
         across = math.hypot(t.x, t.y)
@@ -188,16 +196,16 @@ def _screws(joint: Joint, step: Transform) -> CanonicalJoint:
     cg, sg = _exact_cos_sin(gamma)
     ca, sa = _exact_cos_sin(alpha)
     x, y, z = cg * t.x + sg * t.y, cg * t.y - sg * t.x, t.z
-    if sine > _PARALLEL:
-        d = -y / sa
+    if sine > _NEARLY_PARALLEL:
+        c, d = 0.0, -y / sa
         b = z - d * ca
     else:
-        b, d = 0.0, z * ca
+        b, c, d = 0.0, ca * y + sa * z, ca * z - sa * y
     turn = Rotation.from_axis_cos_sin(Vec3(1.0, 0.0, 0.0), ca, sa)
     lead = Rotation.from_axis_cos_sin(Z_AXIS, cg, sg) @ turn
     rest = lead.T @ step.rotation
     theta = math.atan2(rest.yx, rest.xx)
-    before = [Screw(2, cg, sg, _clean(b)), Screw(0, ca, sa, _clean(x))]
+    before = [Screw(2, cg, sg, _clean(b)), Screw(0, ca, sa, _clean(x)), Screw(1, 1.0, 0.0, _clean(c))]
     moving = tuple(s for s in before if not (s.c == 1.0 and s.s == 0.0 and s.d == 0.0))
     same = {item.name: getattr(joint, item.name) for item in fields(Joint)}
     same |= {"placement": IDENTITY_TRANSFORM, "after": None, "hinge": Hinge(Z_AXIS, joint.hinge.pitch, IDENTITY)}

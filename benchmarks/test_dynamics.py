@@ -1,0 +1,96 @@
+"""Dynamics beside Pinocchio and MuJoCo, called from Python in the same run. Run with ``make bench``.
+
+A group holds one quantity of one robot; the figures in brackets are the ratios to its fastest. In a batch the peers are
+called state by state: from Python they have no other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from recursa.cli.bench import QUANTITIES, STATES, mujoco_calls, pinocchio_calls, sample
+from robot_data import urdf_files
+
+BATCH = 10_000
+HUMANOID = [path for path in urdf_files() if path.name == "simple_humanoid.urdf"]
+ROBOTS: dict[str, Callable[[], rc.Robot]] = {
+    "panda_like": rc.robots.panda_like,
+    "floating humanoid": lambda: rc.load(HUMANOID[0], floating=True),
+    "chain of 3": lambda: rc.robots.chain(3),
+    "chain of 30": lambda: rc.robots.chain(30),
+}
+PEERS = ("pinocchio", "mujoco")
+brief = pytest.mark.benchmark(max_time=0.3, min_rounds=5, warmup=True, warmup_iterations=1)
+every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_quantity = pytest.mark.parametrize("quantity", QUANTITIES)
+
+
+@cache
+def subject(name: str) -> tuple[rc.Robot, tuple[Any, Any, Any]]:
+    if "humanoid" in name and not HUMANOID:
+        pytest.skip("example-robot-data is not installed")
+    robot = ROBOTS[name]()
+    return robot, sample(robot, BATCH)
+
+
+@cache
+def peer(library: str, name: str) -> dict[str, Callable[[int], Any]]:
+    """Each quantity for state number k < STATES."""
+    pytest.importorskip(library)
+    robot, rows = subject(name)
+    if library == "pinocchio":
+        calls = pinocchio_calls(robot, *rows)
+        assert calls is not None
+        return calls
+    from mujoco_model import InMujoco
+
+    there = InMujoco(robot)
+    q, v, x = (x[:STATES] for x in rows)
+    return mujoco_calls(there.model, np.array([there.configuration(row) for row in q]), v, x)
+
+
+def own(name: str, quantity: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    robot, (q, v, x) = subject(name)
+    return getattr(robot, quantity), (q,) if quantity == "mass_matrix" else (q, v, x)
+
+
+@brief
+@pytest.mark.parametrize("library", ["recursa", *PEERS])
+@every_quantity
+@every_robot
+def test_one_state(benchmark, name, quantity, library):
+    benchmark.group = f"{quantity}, {name}, one state"
+    if library == "recursa":
+        method, rows = own(name, quantity)
+        one = tuple(x[0] for x in rows)
+        method(*one)  # compiled and its native entry made
+        benchmark(method, *one)
+    else:
+        benchmark(peer(library, name)[quantity], 0)
+
+
+@brief
+@pytest.mark.parametrize("library", ["recursa", "recursa, 2 threads", *PEERS])
+@every_quantity
+@every_robot
+def test_batch(benchmark, name, quantity, library):
+    benchmark.group = f"{quantity}, {name}, {BATCH} states"
+    if library in PEERS:
+        call = peer(library, name)[quantity]
+        numbers = [k % STATES for k in range(BATCH)]
+
+        def loop() -> None:
+            for k in numbers:
+                call(k)
+
+        benchmark(loop)
+        return
+    method, rows = own(name, quantity)
+    out = np.empty_like(method(*rows))
+    benchmark(partial(method, *rows, out=out, threads=2 if "2" in library else 1))
