@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from recursa.kernels.dispatch import Switch
 
 
@@ -40,12 +38,6 @@ def solves(robot):
         "forward_dynamics": lambda q, v, a: robot.forward_dynamics(q, v, a),
         "mass_matrix_inverse": lambda q, v, a: robot.mass_matrix_inverse(q),
     }
-
-
-def states(robot, count):
-    drawn = [robot.random_state(seed) for seed in range(count)]
-    q, v = np.stack([s[0] for s in drawn]), np.stack([s[1] for s in drawn])
-    return q, v, np.random.default_rng(1).normal(size=v.shape)
 
 
 def interpreted(ask, *state):

@@ -169,7 +169,6 @@ def test_results_into_an_argument_get_the_bits_of_new_ones(count: int) -> None:
                 same_bits(method(*given, out=given[number], threads=threads), expected, f"into argument {number}")
 
 
-@pytest.mark.xfail(reason="rows are written before later rows are read", strict=True)
 @pytest.mark.parametrize("count", [9, 9001])
 def test_results_into_the_next_row_get_the_bits_of_new_ones(count: int) -> None:
     """As in ``integrate(path[:-1], step, out=path[1:])``."""

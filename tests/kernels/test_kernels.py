@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import tied_gripper
-from questions import interpreted, questions, solves, states
+from numeric import states, tied_gripper
+from questions import interpreted, questions, solves
+from recursa.kernels.dispatch import Switch
 from zoo import ZOO, each_kind
 
 pytestmark = pytest.mark.compiled
@@ -218,3 +219,14 @@ def test_without_llvm_everything_works(monkeypatch):
     with pytest.warns(dispatch.NoCompilerWarning, match="llvmlite"):
         found = robot.inverse_dynamics(q, v, a)
     assert np.allclose(found, interpreted(robot.inverse_dynamics, q, v, a), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e15])
+@pytest.mark.parametrize("form", ["straight", "loop"])
+def test_large_angles_keep_their_digits(form, size, monkeypatch):
+    """Moved frames turn by ``q + constant``; the sum must not round away what the sine needs."""
+    monkeypatch.setattr(Switch, "form", form)
+    robot = rc.robots.panda_like()
+    q, v, a = states(robot, 6)
+    expected = interpreted(robot.inverse_dynamics, q * size, v, a)
+    assert np.abs(robot.inverse_dynamics(q * size, v, a) - expected).max() <= 1e-13 * np.abs(expected).max()

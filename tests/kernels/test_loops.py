@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import tied_gripper
-from questions import interpreted, questions, solves, states
+from numeric import states, tied_gripper
+from questions import interpreted, questions, solves
 from recursa.kernels.dispatch import Switch
 from zoo import ZOO
 

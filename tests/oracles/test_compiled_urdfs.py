@@ -12,7 +12,6 @@ import pytest
 import recursa as rc
 from numeric import close, same_bits, states, with_rotors
 from recursa.interop import pinocchio as interop
-from recursa.kernels.kernel import MAX_BODIES
 from robot_data import relative_name, urdf_files
 
 pin = pytest.importorskip("pinocchio")
@@ -34,7 +33,6 @@ DOZEN = [  # arms, a hand, quadrupeds, a humanoid, each of which compiles within
 ]
 TOO_LONG = {"simple_humanoid_description/simple_humanoid.urdf": 1}  # the inverse of a 35 x 35 matrix runs interpreted
 COUNT = 11  # no multiple of a SIMD width
-FAR = 1e3  # limits of 1e16 rad give states of that size, where a turned frame's q + constant has no digit left
 ALONE = (0, 5, COUNT - 1)  # rows asked for alone, too; the last lies in the tail
 
 pytestmark = [pytest.mark.compiled, pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")]
@@ -60,7 +58,6 @@ def make_case(path: Path, floating: bool) -> Case:
     model.armature = np.concatenate([np.array(joint.armature) for joint in robot.model.joints])[order]
     model.gravity = pin.Motion(np.array(robot.gravity), np.zeros(3))
     q, v, a = states(robot, COUNT)
-    q = np.where(np.abs(q) > FAR, np.remainder(q, 2.0 * np.pi), q)
     here = {"q": q, "v": v, "a": a, "tau": np.random.default_rng(6).normal(size=v.shape)}
     convert = {"q": interop.configuration}
     there = {name: convert.get(name, interop.velocity)(robot, model, rows) for name, rows in here.items()}
@@ -182,5 +179,4 @@ def test_kernels_of_all_robots_match_pinocchio(name: str, floating: bool) -> Non
         pytest.skip("nothing moves")
     case = make_case(path, floating)
     compare(case)
-    compiled = [kernel for kernel in kernels(case.robot) if kernel is not None]
-    assert bool(compiled) == (case.robot.nbodies <= MAX_BODIES)
+    assert any(kernel is not None for kernel in kernels(case.robot))

@@ -119,6 +119,8 @@ def evaluate(
     if batch.size == 0 or result.size == 0:
         return result
     fits = result.flags.c_contiguous and result.dtype == batch.dtype
+    if out is not None and fits:  # rows of the result must not be written over rows still to be read
+        fits = not any(np.may_share_memory(result, rows) for rows in batch.rows.values())
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
     kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
     if kernel is None:

@@ -152,7 +152,7 @@ class Arithmetic:
         nodes = self.graph.nodes
         angles = sorted({nodes[k].operands[0] for k in self.order if nodes[k].op in ("sin", "cos")})
         if angles:
-            results = sincos(self.writer, [self.value(angle) for angle in angles])
+            results = sincos(self.writer, [self._angle(angle) for angle in angles])
             for angle, (sine, cosine) in zip(angles, results, strict=True):
                 self.values[self.graph.node("sin", angle)] = sine
                 self.values[self.graph.node("cos", angle)] = cosine
@@ -160,6 +160,13 @@ class Arithmetic:
         for number in self.order:
             if number not in skipped and nodes[number].op not in LEAVES:
                 self.value(number)
+
+    def _angle(self, number: int) -> tuple[str, ...]:
+        """An angle in two parts where it is a sum with a constant: a large one then keeps its digits."""
+        node = self.graph.nodes[number]
+        if node.op == "add" and any(self.graph.nodes[k].op in ("const", "param") for k in node.operands):
+            return tuple(self.value(k) for k in node.operands)
+        return (self.value(number),)
 
     def output(self, x: Output) -> str:
         """The name of a node, or a constant."""

@@ -29,24 +29,24 @@ _COS = (
 )  # fmt: skip
 
 
-def sincos(writer: Writer, angles: Sequence[str]) -> list[tuple[str, str]]:
+def sincos(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
     """Sines and cosines of several angles; lanes with huge ones are mended, so that no lane depends on another.
+
+    An angle is one number, or two to be added: what their sum loses by rounding is not lost.
 
     Ends the basic block that the writer is in, and starts another.
     """
     shape, before = writer.shape, writer.label
     huge, done = f"{before}.huge", f"{before}.trig"
     doubles = _Doubles(writer)
-    wide = [doubles.widened(angle) for angle in angles]
-    masks = [doubles.huge(x) for x in wide]
-    fast = [doubles.fast(x) for x in wide]
+    wide = [doubles.summed([doubles.widened(part) for part in angle]) for angle in angles]
+    masks = [doubles.huge(x) for x, _ in wide]
+    fast = [doubles.fast(x, lost) for x, lost in wide]
     writer.line(f"  br i1 {doubles.any(masks)}, label %{huge}, label %{done}")
     writer.start(huge)
     mended = [
-        tuple(
-            doubles.where(mask, doubles.slow(name, x), quick) for name, quick in zip(("sin", "cos"), pair, strict=True)
-        )
-        for x, mask, pair in zip(wide, masks, fast, strict=True)
+        tuple(doubles.where(mask, right, quick) for right, quick in zip(doubles.slow(x, lost), pair, strict=True))
+        for (x, lost), mask, pair in zip(wide, masks, fast, strict=True)
     ]
     writer.line(f"  br label %{done}")
     writer.start(done)
@@ -100,6 +100,16 @@ class _Doubles:
     def cast(self, x: str, source: str, target: str) -> str:
         return self.writer.put(f"bitcast {source} {x} to {target}")
 
+    def summed(self, parts: Sequence[str]) -> tuple[str, str | None]:
+        """A sum, and what rounding took from it (Knuth)."""
+        if len(parts) == 1:
+            return parts[0], None
+        a, b = parts
+        total = self.binary("fadd", a, b)
+        b_there = self.binary("fsub", total, a)
+        a_there = self.binary("fsub", total, b_there)
+        return total, self.binary("fadd", self.binary("fsub", a, a_there), self.binary("fsub", b, b_there))
+
     def huge(self, x: str) -> str:
         """The lanes whose angle is beyond the fast range; nan is not."""
         return self.writer.put(f"fcmp ogt {self.vector} {self.call('fabs', x)}, {self.number(LARGEST)}")
@@ -119,13 +129,15 @@ class _Doubles:
         bits = self.cast(found, mask, f"i{self.width}")
         return self.writer.put(f"icmp ne i{self.width} {bits}, 0")
 
-    def fast(self, x: str) -> tuple[str, str]:
+    def fast(self, x: str, lost: str | None) -> tuple[str, str]:
         """Polynomials after the reduction to [-pi/4, pi/4]."""
         shifted = self.call("fma", x, self.number(_TWO_OVER_PI), self.number(_MAGIC))
         turns = self.binary("fsub", shifted, self.number(_MAGIC))
         r = x
         for part in _HALF_PI:
             r = self.call("fma", turns, self.number(-part), r)
+        if lost is not None:
+            r = self.binary("fadd", r, lost)
         z = self.binary("fmul", r, r)
         sine = self.call("fma", self.binary("fmul", r, z), self._polynomial(_SIN, z), r)
         half = self.binary("fmul", z, self.number(0.5))
@@ -156,8 +168,19 @@ class _Doubles:
         flipped = self.integers("xor", self.cast(x, self.vector, self.integer), sign)
         return self.cast(flipped, self.integer, self.vector)
 
-    def slow(self, name: str, x: str) -> str:
+    def slow(self, x: str, lost: str | None) -> tuple[str, str]:
         """libm, lane by lane."""
+        sine, cosine = self._libm("sin", x), self._libm("cos", x)
+        if lost is None:
+            return sine, cosine
+        s, c = self._libm("sin", lost), self._libm("cos", lost)
+        against = self.writer.put(f"fneg {self.vector} {s}")
+        return (
+            self.call("fma", s, cosine, self.binary("fmul", c, sine)),
+            self.call("fma", against, sine, self.binary("fmul", c, cosine)),
+        )
+
+    def _libm(self, name: str, x: str) -> str:
         self.writer.intrinsics.add(f"declare double @llvm.{name}.f64(double)")
         if self.width == 1:
             return self.writer.put(f"call double @llvm.{name}.f64(double {x})")
