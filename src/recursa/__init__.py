@@ -27,6 +27,7 @@ from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.operation_counts import count as count
+from recursa.operators.compiled import compile as compile
 from recursa.operators.dense import dense as dense
 from recursa.operators.parsing import parse as parse
 from recursa.robot import Robot as Robot

@@ -40,7 +40,7 @@ def evaluated(robot: rc.Robot, expression: Expression, seed: int) -> tuple[np.nd
     rng = np.random.default_rng(seed)
     lowered = lower(expression)
     vectors = {x.name: rng.normal(size=x.space.size) for x in lowered.inputs}
-    given = {input_name(x): vectors[x.name].tolist() for x in lowered.inputs}
+    given = {input_name(x): vectors[x.name].tolist() for x in lowered.inputs} | dict(lowered.constants)
     values = run(lowered.plan, robot.model, {"q": q.tolist(), "v": v.tolist(), **given})
     full = expression
     if expression.shape.columns.name != "one":
@@ -100,7 +100,7 @@ def test_plans_run_on_columns_of_numbers():
         ("C", ["base to tip", "tip to base"]),
         ("inv(mass) (T - C)", ["base to tip", "tip to base", "base to tip"]),
         ("(1 - H psi K)* inv(D) (T - H psi (K T + P x)) - K* psi* x", ["tip to base", "base to tip"]),
-        ("J(link6) inv(mass) J(link6)*", ["tip to base", "base to tip"]),
+        ("J(link6) inv(mass) J(link6)*", ["each link", "tip to base", "base to tip", "each link"]),
     ],
 )
 def test_number_and_direction_of_sweeps_are_the_papers(text, directions):

@@ -25,7 +25,7 @@ def writing(name: str) -> Step:
     return Step(same, ("number",), (name,))
 
 
-OF_BODIES = ("q", "q1", "v", "a", "tau", "joint", "inertia", "joint:T", "body:x", "tip:f")
+OF_BODIES = ("q", "q1", "v", "a", "tau", "joint", "inertia", "joint:T", "body:x")
 MAKE_X = writing("x")
 PATH = (0, 1)
 OUT, LINKS = base_to_tip(MAKE_X), each_link(MAKE_X)

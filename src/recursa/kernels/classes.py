@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
-from recursa.kernels.graph import Graph, Node, Traced, operands_of
+from recursa.kernels.graph import Graph, Node, Traced, code_name, operands_of
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -307,12 +307,12 @@ class _Tracer:
 
     def _source(self, name: str, template: Any) -> Any:
         """Where unknown numbers come from."""
-        if name in COORDINATES or name in RATES:
+        if name in COORDINATES or name in RATES or name.startswith("joint:"):
             joint = self._joint()
             if name in COORDINATES:
                 return joint.coordinates(self._input(name, joint.kind.nq))
             return joint.rates(self._input(name, joint.kind.nv))
-        if name == "wrench":
+        if name == "wrench" or name.startswith(("body:", "tip:")):
             return tuple(self._input(name, 6))
         if name == "inertia":
             return RigidInertia.from_components(self._input("parameters", 10))
@@ -350,7 +350,7 @@ class _Tracer:
         return replace(rebuilt(joints[0], iter(known)), q_start=0, v_start=0)
 
     def _input(self, name: str, size: int) -> list[Traced]:
-        return self.graph.inputs(name, size)
+        return self.graph.inputs(code_name(name), size)
 
     def _loaded(self, template: Any, via: str, area: str, buffer: str, sweep: int) -> Any:
         count = len(numbers_of(template))

@@ -36,11 +36,12 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_compiled_model", "_frame_pass", "_kernels", "model")
+    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "model")
 
-    def __init__(self, model: Model, *, frame_pass: bool = False) -> None:
-        """``frame_pass`` lets kernels move link frames, for results that do not depend on them."""
+    def __init__(self, model: Model, *, frame_pass: bool = False, form: str | None = None) -> None:
+        """``frame_pass`` lets kernels move link frames, for results that do not depend on them; ``form`` insists."""
         self.model = model
+        self._form = form
         self._frame_pass = frame_pass
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
@@ -53,18 +54,27 @@ class KernelStore:
             _say_once()
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
-        full = (id(plan), key, tuple(sizes), batch.dtype.char, Switch.form)
+        return self.kernel(plan, key, sizes, gather, single=batch.dtype == np.float32)
+
+    def kernel(
+        self, plan: Plan, key: Hashable, sizes: Mapping[str, int], gather: Gather, *, single: bool = False
+    ) -> Kernel | None:
+        """The kernel for a plan with inputs of these sizes, made if it is new; None if there is none."""
+        full = self._full(plan, key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
-            made = plan, self._make(plan, sizes, gather, batch.dtype == np.float32)
+            made = plan, self._make(plan, sizes, gather, single)
             found = self._kernels.setdefault(full, made)
         return found[1]
+
+    def _full(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
+        return id(plan), key, inputs, single, self._form or Switch.form
 
     def entry(
         self, plan: Plan, key: Hashable, inputs: tuple[str, ...], shape: tuple[int, ...]
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
-        _, kernel = self._kernels.get((id(plan), key, inputs, "d", Switch.form), (plan, None))
+        _, kernel = self._kernels.get(self._full(plan, key, inputs, False), (plan, None))
         return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
 
     @property
@@ -76,7 +86,7 @@ class KernelStore:
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
         try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single, Switch.form)
+            return Kernel(plan, self.compiled_model, sizes, gather, single, self._form or Switch.form)
         except UntraceableError:
             return None
 

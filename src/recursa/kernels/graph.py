@@ -8,6 +8,7 @@ multiply-adds are left to the code generator.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -141,6 +142,16 @@ class Graph:
             if name is not None:
                 tally[name] += 1
         return Counts(**tally)
+
+
+def code_name(name: str) -> str:
+    """An input's name as an identifier, in LLVM and in C.
+
+    >>> code_name("q"), code_name("joint:T"), code_name("tip:τ 1")
+    ('q', 'joint_T', 'tip__3c4_201')
+    """
+    kind, _, own = name.partition(":")
+    return f"{kind}_{re.sub(r'[^A-Za-z0-9_]', lambda c: f'_{ord(c.group()):x}', own)}" if own else name
 
 
 def operands_of(node: Node) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels.c_source import CFunction
 from recursa.kernels.emit import Output, Shape, emit
-from recursa.kernels.graph import Graph, Traced
+from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import Native, simd_shape
 from recursa.model.model import Model
@@ -61,7 +61,7 @@ class StraightProgram:
     form = "straight"
 
     def __init__(self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> None:
-        self.sizes = dict(sizes)
+        self.sizes = {code_name(name): size for name, size in sizes.items()}
         self.graph, self.outputs = trace(plan, model, sizes, gather)
 
     @property
@@ -150,7 +150,7 @@ class Kernel:
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
         if not isinstance(self._program, StraightProgram):
             raise UntraceableError("C is written in straight form only; this kernel loops over bodies")
-        return CFunction("kernel", self._program.graph, self._program.outputs, self._sizes).definition()
+        return CFunction("kernel", self._program.graph, self._program.outputs, self._program.sizes).definition()
 
     def _native(self, width: int) -> Native:
         """The machine code for so many lanes, compiled when first needed."""
@@ -219,7 +219,7 @@ if hasattr(os, "register_at_fork"):
 def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:
     """Run a plan on tracing scalars: the graph, and per result its node or constant."""
     graph = Graph()
-    inputs = {name: graph.inputs(name, size) for name, size in sizes.items()}
+    inputs = {name: graph.inputs(code_name(name), size) for name, size in sizes.items()}
     outputs: list[Output] = [x.number if isinstance(x, Traced) else float(x) for x in gather(run(plan, model, inputs))]
     if len(graph.nodes) + 4 * len(outputs) > MAX_NODES:
         raise UntraceableError(f"{len(graph.nodes)} operations are too many for straight-line code")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import BODIES, LINKS, classes
 from recursa.kernels.emit import Shape
+from recursa.kernels.graph import code_name
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
@@ -37,7 +38,8 @@ class LoopProgram:
             raise UntraceableError("steps that depend on the body's number cannot share code")
         self.plan = plan
         self.model = model
-        self.sizes = dict(sizes)
+        self.names = {code_name(name): name for name in sizes}
+        self.sizes = {code_name(name): size for name, size in sizes.items()}
         seen = observe(plan, model, sizes)
         self.results = results(plan, seen, gather)
         self.found = classes(plan, model, sizes, seen)
@@ -171,7 +173,7 @@ class _Tables:
             return numbers
         what, which = column
         if what == "start":
-            return [self._start(domain, which, k) for k in range(size)]
+            return [self._start(self.program.names[which], k) for k in range(size)]
         if what in ("own row", "other row"):
             own, other, _ = self.loops.layout.rows(which)
             return [max(row, 0) for row in (own if what == "own row" else other)]
@@ -183,13 +185,14 @@ class _Tables:
         find = neighbours(what, plan.sweeps[0], model)
         return [max(find(k), 0) for k in range(size)]  # where there is none, the code does not ask
 
-    def _start(self, domain: str, name: str, k: int) -> int:
+    def _start(self, name: str, k: int) -> int:
         """Where in an input the entries of a body or link begin."""
         if name in COORDINATES:
             return self.program.model.joints[k].q_start
-        if name in RATES:
+        if name in RATES or name.startswith("joint:"):
             return self.program.model.joints[k].v_start
-        return {"wrench": 6, "parameters": 10, "base_acceleration": 0}[name] * k
+        kind = name.partition(":")[0]
+        return {"wrench": 6, "parameters": 10, "base_acceleration": 0, "body": 6, "tip": 0}[kind] * k
 
     def _entries(self) -> list[int]:
         """Where each result is in the scratch."""

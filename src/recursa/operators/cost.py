@@ -19,6 +19,7 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
+    coefficient,
     transpose,
 )
 from recursa.operators.shapes import ONE
@@ -174,8 +175,14 @@ class _Count:
 
 
 def _one_recursion(left: Expression, right: Expression | None) -> bool:
-    """Whether two neighbours are one recursion: ``y = phi E_phi x`` is ``y(k) = sum of phi(k, c) (y(c) + x(c))``."""
+    """Whether two neighbours are one recursion: ``y = phi E_phi x`` is ``y(k) = sum of phi(k, c) (y(c) + x(c))``.
+
+    So is ``phi (x + E_phi y)``.
+    """
     match left, right:
+        case Leaf(kind=a), Sum(terms=terms):
+            firsts = [first_factor(term) for term in terms]
+            return a in _PROPAGATIONS and any(isinstance(f, Leaf) and f.kind in _SHIFTS for f in firsts)
         case Leaf(kind=a), Leaf(kind=b):
             return a in _PROPAGATIONS and b in _SHIFTS
         case Transpose(of=Leaf(kind=a)), Transpose(of=Leaf(kind=b)):
@@ -185,6 +192,12 @@ def _one_recursion(left: Expression, right: Expression | None) -> bool:
 
 _PROPAGATIONS = (Kind.PHI, Kind.PSI)
 _SHIFTS = (Kind.E_PHI, Kind.E_PSI, Kind.K)
+
+
+def first_factor(term: Expression) -> Expression:
+    """The leftmost factor of a term."""
+    inner = coefficient(term)[1]
+    return inner.factors[0] if isinstance(inner, Product) else inner
 
 
 def _letters(expression: Expression) -> int:

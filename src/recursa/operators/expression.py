@@ -21,8 +21,8 @@ Seven kinds of node: :class:`Leaf` (an operator or vector of a robot), :class:`V
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -185,10 +185,11 @@ class Vector(Expression):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Expression):
-    """Numbers: a vector, or a full matrix (which no sweep can apply)."""
+    """Numbers: a vector, or a full matrix (which no sweep can apply). A vector's neighbour says in which ``space``."""
 
     values: tuple[float, ...]
     size: tuple[int, ...]
+    space: str = ""
 
     @property
     def array(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -197,8 +198,8 @@ class Constant(Expression):
 
     @property
     def shape(self) -> Shape:
-        """In any space of the right size."""
-        return Shape(Space("", self.size[0]), Space("", self.size[1]) if len(self.size) == 2 else ONE)
+        """In its space; without one, in any of the right size."""
+        return Shape(Space(self.space, self.size[0]), Space("", self.size[1]) if len(self.size) == 2 else ONE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -436,11 +437,24 @@ def product(factors: Iterable[Expression]) -> Expression:
         _check_neighbours(left, right)
     if any(isinstance(factor, Zero) for factor in flat):
         return Zero(Shape(known_shape(shaped[0]).rows, known_shape(shaped[-1]).columns) if shaped else None)
-    rest = [factor for factor in flat if not isinstance(factor, Identity)]
+    rest = [factor for factor in _in_their_spaces(flat) if not isinstance(factor, Identity)]
     if not rest:
         return scaled(number, shaped[0] if shaped else Identity())
     _common_model(rest)
     return scaled(number, rest[0] if len(rest) == 1 else Product(tuple(rest)))
+
+
+def _in_their_spaces(factors: Sequence[Expression]) -> Iterator[Expression]:
+    """Vectors of numbers in the space that the factor beside them says."""
+    for at, factor in enumerate(factors):
+        match factor:
+            case Constant(size=(_,), space="") if at > 0 and (before := factors[at - 1].shape) is not None:
+                yield replace(factor, space=before.columns.name)
+            case Transpose(of=Constant(size=(_,), space="") as row) if at + 1 < len(factors):
+                after = factors[at + 1].shape
+                yield factor if after is None else Transpose(replace(row, space=after.rows.name))
+            case _:
+                yield factor
 
 
 def _scale_of(factor: Sum) -> tuple[float, Expression]:
@@ -469,7 +483,8 @@ def _check_neighbours(left: Expression, right: Expression) -> None:
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of some terms, flat, like terms added up; different shapes are an error that shows both."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
-    leader = next((term for term in flat if term.shape is not None), None)
+    shaped = [term for term in flat if term.shape is not None]
+    leader = next((term for term in shaped if known_shape(term).rows.name), shaped[0] if shaped else None)
     weights: dict[Expression, float] = {}
     for term in flat:
         number, inner = coefficient(term if leader is None else _fitted(term, leader))
@@ -489,5 +504,7 @@ def _fitted(term: Expression, leader: Expression) -> Expression:
     if inner.shape is None and shape.rows.fits(shape.columns):
         return scaled(number, Identity(shape.rows))
     if inner.shape is not None and inner.shape.rows.fits(shape.rows) and inner.shape.columns.fits(shape.columns):
+        if isinstance(inner, Constant) and inner.size == (shape.rows.size,) and not inner.space:
+            return scaled(number, replace(inner, space=shape.rows.name))
         return term
     raise ShapeError(f"cannot add {leader} and {term}: {leader} is {shape}, {term} is {term.shape or 'square'}")

@@ -1,14 +1,14 @@
 """From an expression to sweeps: what ``H phi M phi* H* x`` means, body by body, in O(n).
 
-A product is applied from the right, factor by factor. What gathers becomes part of a tip-to-base sweep, its transpose
-part of a base-to-tip sweep, what is block diagonal a step in whichever sweep its operand is ready; each as early as
-possible, equal parts once. P, D, G, K, tau_bar and psi bring in the articulated-body recursion. Both starting
-directions are tried and the shorter plan is kept (Rodriguez & Kreutz-Delgado, section IX).
+A product is applied from the right, factor by factor, each a step of its own: what gathers goes from tip to base, its
+transpose from base to tip, what is block diagonal stays at the body, pick-offs are at their link. P, D, G, K, tau_bar
+and psi bring in the articulated-body recursion. Equal parts are computed once, and :func:`recursa.sweeps.fuse` puts the
+steps into the fewest sweeps (Rodriguez & Kreutz-Delgado, section IX).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,8 @@ from recursa.operators.expression import (
     coefficient,
     known_shape,
     product,
+    scaled,
+    total,
     transpose,
 )
 from recursa.operators.leaves import Operators
@@ -42,7 +44,8 @@ from recursa.operators.symbols import Kind
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, fuse, tip_to_base
+from recursa.sweeps.plan import NAMED_INPUTS
 
 OPERAND = "x"
 """The name of the vector that a matrix is applied to."""
@@ -54,6 +57,7 @@ class Lowered:
 
     plan: Plan
     inputs: tuple[Vector, ...]
+    constants: Mapping[str, tuple[float, ...]]  # vectors of numbers in the expression, by name of input
     space: Space
     buffer: str
 
@@ -84,7 +88,7 @@ def lower(expression: Expression) -> Lowered:
           x1 <- same(joint:x)    x
           x2 <- hinge_transposed(joint, x1)    H* x
           X <- relative(joint, q)    X = placement J(q)
-          x3, x4 <- spread(x2, X, x3@parent)    φ* H* x
+          x3, x4 <- spread(X, x2, x3@parent)    φ* H* x
     """
     shape = known_shape(expression)
     if shape.columns != ONE:
@@ -93,16 +97,14 @@ def lower(expression: Expression) -> Lowered:
         raise NoSweepError(f"cannot lower {expression}: it is a single number. Use dense(expression, q)")
     if expression.model is None:
         raise NoSweepError(f"cannot lower {expression}: it has no operator of a robot in it")
-    plans = [_Lowering(expression, expression.model, inward_first).lowered() for inward_first in (False, True)]
-    return min(plans, key=lambda lowered: len(lowered.plan.sweeps))
+    return _Lowering(expression, expression.model).lowered()
 
 
 @dataclass(frozen=True)
 class _Value:
-    """Something computed: its buffer, the sweep that computes it, its space, the part of the expression it is."""
+    """Something computed: its buffer (or input), its space, the part of the expression it is."""
 
     name: str
-    level: int
     space: Space
     meaning: Expression
     gathered: str | None = None  # where E_phi of it is, if its own step found that too
@@ -132,27 +134,33 @@ _STATE = {
 }
 
 
-class _Lowering:
-    """One expression, one starting direction: steps by sweep, equal parts found again."""
+_PREPARED: dict[str, tuple[Step, ...]] = {
+    "X": (RELATIVE,),
+    "P": (RELATIVE, ELIMINATE),
+    "G": (RELATIVE, ELIMINATE),
+    "R": (RELATIVE, COMPOSITE),
+}
 
-    def __init__(self, expression: Expression, model: Model, inward_first: bool) -> None:
+
+class _Lowering:
+    """One expression: steps in order, each in a sweep of its own; equal parts found again."""
+
+    def __init__(self, expression: Expression, model: Model) -> None:
         self.expression, self.model = expression, model
-        self.first_inward, self.first_outward = (0, 1) if inward_first else (1, 0)
-        self.sweeps: dict[int, list[Step]] = {}
+        self.sweeps: dict[Sweep, None] = {}
         self.buffers: list[Buffer] = []
         self.known: dict[tuple[Expression, str | None], _Value] = {}
         self.inputs: dict[Vector, None] = {}
+        self.constants: dict[str, tuple[float, ...]] = {}
 
     def lowered(self) -> Lowered:
         result = self.apply(self.expression, None)
-        last = max(self.sweeps, default=-1)
-        sweeps = [
-            (tip_to_base if (level - self.first_inward) % 2 == 0 else base_to_tip)(*self.sweeps.get(level, ()))
-            for level in range(last + 1)
-        ]
+        if result.name.startswith(NAMED_INPUTS):  # a free vector at a link, nothing else
+            result = self._combined(self.expression, (1.0,), (result,), None)
         buffers = (*ARTICULATED_BUFFERS, Buffer("R", RigidInertia.zero()), *self.buffers)
-        plan = Plan(self.expression.text(), buffers, tuple(sweep for sweep in sweeps if sweep.steps))
-        return Lowered(plan, tuple(self.inputs), result.space, result.name)
+        name = self.expression.text()
+        plan = fuse(Plan(name, buffers, tuple(self.sweeps)), name=name, keep=(result.name,))
+        return Lowered(plan, tuple(self.inputs), self.constants, result.space, result.name)
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -228,10 +236,39 @@ class _Lowering:
             elif _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PHI) and operand is not None:
                 pending[-1], last = last, pending[-1]  # phi E_phi = E_phi phi, and phi's own step finds that
                 operand = self.apply(last, operand)
+            elif isinstance(last, Sum) and pending and (both := self._with_shifted(pending[-1], last, operand)):
+                pending.pop()
+                operand = both
             else:
                 operand = self.apply(last, operand)
         assert operand is not None
         return operand
+
+    def _with_shifted(self, left: Expression, terms: Sum, operand: _Value | None) -> _Value | None:
+        """``phi (x + E_phi y)`` or ``psi (x + E_phi y)`` in one recursion, if it is one of these."""
+        if not (_is(left, Kind.PHI) or _is(left, Kind.PSI)):
+            return None
+        spelled = [(term, *self._first_spelled_out(term)) for term in terms.terms]
+        shifted = [rest for _, first, rest in spelled if _is(first, Kind.E_PHI)]
+        others = [term for term, first, _ in spelled if not _is(first, Kind.E_PHI)]
+        if not shifted or not others:
+            return None
+        key = product((left, terms)), None if operand is None else operand.name
+        if key not in self.known:
+            x, y = self.apply(total(others), operand), self.apply(total(shifted), operand)
+            articulated = _is(left, Kind.PSI)
+            fn = steps.gather_articulated_with_shifted if articulated else steps.gather_with_shifted
+            reads = ("X", "G") if articulated else ("X",)
+            names = self._gather(self._meaning(key[0], operand), fn, reads, x, further=(y.name,))
+            self.known[key] = _Value(names[0], x.space, self._meaning(key[0], operand))
+        return self.known[key]
+
+    def _first_spelled_out(self, term: Expression) -> tuple[Expression, Expression]:
+        """The first factor of a term, spelled out, and the rest."""
+        number, inner = coefficient(term)
+        factors = inner.factors if isinstance(inner, Product) else (inner,)
+        first, *rest = (*self._spelled_out(factors[0]), *factors[1:])
+        return first, scaled(number, product(rest))
 
     def _spelled_out(self, factor: Expression) -> tuple[Expression, ...]:
         """K is ``E_phi G`` and E_psi is ``E_phi tau_bar``."""
@@ -250,39 +287,35 @@ class _Lowering:
     def _combined(
         self, expression: Expression, numbers: tuple[float, ...], values: tuple[_Value, ...], operand: _Value | None
     ) -> _Value:
-        level, space = max(value.level for value in values), values[0].space
-        if space.name == "tip":
-            reads = ("number", *(_total(value) for value in values))
-            return self._total(expression, steps.combination_of_totals(numbers), reads, level, space, operand)
-        reads = tuple(value.name for value in values)
-        return self._new(expression, steps.combination(numbers), reads, level, space, operand)
+        space = values[0].space
+        if space.name == "tip":  # six numbers of the robot: done at one link, whichever
+            fn, reads = steps.combination_of_totals(numbers), tuple(_total(value) for value in values)
+            return self._at_link(expression, fn, reads, 0, space, operand)
+        return self._new(expression, steps.combination(numbers), tuple(x.name for x in values), space, operand)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
 
     def _free(self, vector: Vector) -> _Value:
         self.inputs[vector] = None
-        if vector.space.name == "tip":
-            return _Value(input_name(vector), 0, vector.space, vector)
-        fn = steps.same if vector.space.name == "joint" else steps.six
-        return self._new(vector, fn, (input_name(vector),), 0, vector.space)
+        return self._given(vector, input_name(vector), vector.space)
 
     def _constant(self, numbers: Constant) -> _Value:
-        values, model = numbers.values, self.model
-        if len(values) == 6 * model.nbodies and len(values) != model.nv:
-            parts: tuple[Any, ...] = tuple(Motion.of(values[6 * k : 6 * k + 6]) for k in range(model.nbodies))
-            space = Space("link", len(values))
-        elif len(values) == model.nv and len(values) not in (6, 6 * model.nbodies):
-            parts = tuple(joint.rates(values) for joint in model.joints)
-            space = Space("joint", len(values))
-        else:
-            raise ShapeError(f"{numbers} fits more than one space: use a free vector, o.vector(name, space)")
-        return self._new(numbers, steps.constant(parts), ("number",), 0, space)
+        space = known_shape(numbers).rows
+        if not space.name:
+            raise ShapeError(f"{numbers} could be a vector of several kinds: use a free vector, o.vector(name, space)")
+        name = input_name(Vector(f"constant{len(self.constants)}", space))
+        self.constants[name] = numbers.values
+        return self._given(numbers, name, space)
+
+    def _given(self, vector: Expression, name: str, space: Space) -> _Value:
+        if space.name == "tip":
+            return _Value(name, space, vector)
+        return self._new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
 
     def _state(self, leaf: Leaf, kind: Kind) -> _Value:
         buffer, prepared = _STATE[kind]
-        for step in prepared:
-            self._once(step, self.first_outward if step is not RELATIVE else 0)
-        return self._new(leaf, steps.same, (buffer,), self.first_outward, known_shape(leaf).rows)
+        self._once(*prepared)
+        return self._new(leaf, steps.same, (buffer,), known_shape(leaf).rows)
 
     def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> _Value:
         sides = rule(Operators(self.model))
@@ -292,40 +325,41 @@ class _Lowering:
     # ---- operators -------------------------------------------------------------------------------------------------
 
     def _local(self, expression: Expression, fn: Callable[..., Any], reads: tuple[str, ...], operand: _Value) -> _Value:
-        level = max([operand.level, *(self._prepare(name) for name in reads)])
-        return self._new(expression, fn, (*reads, operand.name), level, known_shape(expression).rows, operand)
+        self._prepare(*reads)
+        return self._new(expression, fn, (*reads, operand.name), known_shape(expression).rows, operand)
 
     def _inward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
+        meaning = self._meaning(expression, operand)
         if kind is Kind.E_PHI and operand.gathered is not None:
-            return _Value(operand.gathered, operand.level, operand.space, self._meaning(expression, operand))
-        level = self._next(max(operand.level, self._prepare("X")), self.first_inward)
+            return _Value(operand.gathered, operand.space, meaning)
         if kind is Kind.PHI:
-            names = self._gather(expression, steps.gather, (), level, operand, outputs=2)
-            return _Value(names[0], level, operand.space, self._meaning(expression, operand), gathered=names[1])
+            names = self._gather(expression, steps.gather, ("X",), operand, outputs=2)
+            return _Value(names[0], operand.space, meaning, gathered=names[1])
         if kind is Kind.E_PHI:
-            names = self._gather(expression, steps.shift, (), level, operand)
+            names = self._gather(expression, steps.shift, ("X",), operand)
         elif kind is Kind.PSI:
-            level = max(level, self._prepare("G"))
-            names = self._gather(expression, steps.gather_articulated, ("G",), level, operand)
+            names = self._gather(expression, steps.gather_articulated, ("X", "G"), operand)
         else:
             raise self._refusal(expression)
-        return _Value(names[0], level, operand.space, self._meaning(expression, operand))
+        return _Value(names[0], operand.space, meaning)
 
     def _gather(
         self,
         expression: Expression,
         fn: Callable[..., Any],
         reads: tuple[str, ...],
-        level: int,
         operand: _Value,
+        *,
         outputs: int = 1,
+        further: tuple[str, ...] = (),
     ) -> list[str]:
         """A step that also hands something to the parent, in a buffer of sums."""
+        self._prepare(*reads)
         sums = self._buffer(Force.zero())
         names = [self._buffer(Force.zero()) for _ in range(outputs)]
-        writes = (*names, f"{sums}@parent")
-        meaning = self._meaning(expression, operand)
-        self._append(level, Step(fn, (*reads, operand.name, sums, "X"), writes, meaning.text()))
+        reads = (*reads, operand.name, *further, sums)
+        meaning = expression if further else self._meaning(expression, operand)
+        self._append(tip_to_base(Step(fn, reads, (*names, f"{sums}@parent"), meaning.text())))
         return names
 
     def _articulated_shift(self, operand: _Value) -> _Value:
@@ -333,75 +367,67 @@ class _Lowering:
         o = Operators(self.model)
         key = (o.psi @ o.E_phi, operand.name)
         if key not in self.known:
-            level = self._next(max(operand.level, self._prepare("X"), self._prepare("G")), self.first_inward)
-            names = self._gather(key[0], steps.gather_articulated_shifted, ("G",), level, operand)
-            self.known[key] = _Value(names[0], level, operand.space, self._meaning(key[0], operand))
+            names = self._gather(key[0], steps.gather_articulated_shifted, ("X", "G"), operand)
+            self.known[key] = _Value(names[0], operand.space, self._meaning(key[0], operand))
         return self.known[key]
 
     def _outward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
         meaning = self._meaning(expression, operand)
         if kind is Kind.E_PHI and operand.carried is not None:
-            return _Value(operand.carried, operand.level, operand.space, meaning)
-        level = self._next(max(operand.level, self._prepare("X")), self.first_outward)
+            return _Value(operand.carried, operand.space, meaning)
         if kind is Kind.E_PHI:
-            reads: tuple[str, ...] = ("X", f"{operand.name}@parent")
-            return self._new(expression, steps.shift_transposed, reads, level, operand.space, operand)
+            self._prepare("X")
+            return self._new(
+                expression, steps.shift_transposed, ("X", f"{operand.name}@parent"), operand.space, operand
+            )
         if kind not in (Kind.PHI, Kind.PSI):
             raise self._refusal(expression)
+        fn, reads = (steps.spread, ("X",)) if kind is Kind.PHI else (steps.spread_articulated, ("X", "G"))
+        self._prepare(*reads)
         result, carried = self._buffer(Motion.zero()), self._buffer(Motion.zero())
-        reads = (operand.name, "X", f"{result}@parent")
-        fn: Callable[..., Any] = steps.spread
-        if kind is Kind.PSI:
-            level = self._next(max(level, self._prepare("G")), self.first_outward)
-            fn, reads = steps.spread_articulated, ("G", *reads)
-        self._append(level, Step(fn, reads, (result, carried), meaning.text()))
-        return _Value(result, level, operand.space, meaning, carried=carried)
+        reads = (*reads, operand.name, f"{result}@parent")
+        self._append(base_to_tip(Step(fn, reads, (result, carried), meaning.text())))
+        return _Value(result, operand.space, meaning, carried=carried)
 
     def _put_on(self, expression: Expression, link: str, operand: _Value) -> _Value:
-        place = self.model.links[self.model.link_index(link)]
-        fn, rows = steps.put_on(place.body, place.offset), known_shape(expression).rows
-        return self._new(expression, fn, ("number", _total(operand)), operand.level, rows, operand)
+        """``B f``: what acts at a link, on its body."""
+        name, meaning = self._buffer(Force.zero()), self._meaning(expression, operand)
+        step = Step(steps.put_on, ("offset", _total(operand)), (f"{name}@body",), meaning.text())
+        self._append(each_link(step, only=(self.model.link_index(link),)))
+        return _Value(name, known_shape(expression).rows, meaning)
 
     def _taken_from(self, expression: Expression, link: str, operand: _Value) -> _Value:
-        place = self.model.links[self.model.link_index(link)]
-        fn, rows = steps.taken_from(place.body, place.offset), known_shape(expression).rows
-        return self._total(expression, fn, ("number", operand.name), operand.level, rows, operand)
+        """``B* x``: what a link has of its body's."""
+        number, rows = self.model.link_index(link), known_shape(expression).rows
+        return self._at_link(expression, steps.taken_from, ("offset", f"{operand.name}@body"), number, rows, operand)
 
-    def _total(
+    def _at_link(
         self,
         expression: Expression,
         fn: Callable[..., Any],
         reads: tuple[str, ...],
-        level: int,
+        link: int,
         space: Space,
         operand: _Value | None,
     ) -> _Value:
-        """A step whose results are added up over the robot: known when the sweep is over."""
+        """A step at one link whose result the whole robot has."""
         name, meaning = self._buffer(Motion.zero()), self._meaning(expression, operand)
-        self._append(level, Step(fn, reads, (f"{name}@robot",), meaning.text()))
-        return _Value(name, level + 1, space, meaning)
+        self._append(each_link(Step(fn, reads, (f"{name}@robot",), meaning.text()), only=(link,)))
+        return _Value(name, space, meaning)
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, name: str) -> int:
-        """See to it that a buffer of the state is computed; the sweep in which it is."""
-        if name == "X":
-            return self._once(RELATIVE, 0)
-        if name in ("P", "G"):
-            self._once(RELATIVE, 0)
-            return self._once(ELIMINATE, self.first_inward)
-        if name == "R":
-            self._once(RELATIVE, 0)
-            return self._once(COMPOSITE, self.first_inward)
-        return 0
+    def _prepare(self, *names: str) -> None:
+        """See to it that buffers of the state are computed."""
+        for name in names:
+            self._once(*_PREPARED.get(name, ()))
 
-    def _once(self, step: Step, level: int) -> int:
-        if not any(step in found for found in self.sweeps.values()):
-            self._append(level, step)
-        return level
+    def _once(self, *prepared: Step) -> None:
+        for step in prepared:
+            self._append(tip_to_base(step) if step in (ELIMINATE, COMPOSITE) else base_to_tip(step))
 
-    def _append(self, level: int, step: Step) -> None:
-        self.sweeps.setdefault(level, []).append(step)
+    def _append(self, sweep: Sweep) -> None:
+        self.sweeps.setdefault(sweep)
 
     def _buffer(self, base: Any) -> str:
         name = f"x{len(self.buffers) + 1}"
@@ -413,22 +439,16 @@ class _Lowering:
         expression: Expression,
         fn: Callable[..., Any],
         reads: tuple[str, ...],
-        level: int,
         space: Space,
         operand: _Value | None = None,
     ) -> _Value:
         """A step with one result."""
         name, meaning = self._buffer(() if space.name == "joint" else Motion.zero()), self._meaning(expression, operand)
-        self._append(level, Step(fn, reads, (name,), meaning.text()))
-        return _Value(name, level, space, meaning)
+        self._append(base_to_tip(Step(fn, reads, (name,), meaning.text())))
+        return _Value(name, space, meaning)
 
     def _meaning(self, expression: Expression, operand: _Value | None) -> Expression:
         return expression if operand is None else product((expression, operand.meaning))
-
-    def _next(self, ready: int, first: int) -> int:
-        """The first sweep from ``ready`` on in the direction of sweep ``first``."""
-        ready = max(ready, first)
-        return ready if (ready - first) % 2 == 0 else ready + 1
 
 
 def _is(expression: Expression, kind: Kind) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from recursa.model.model import WORLD, Model
-from recursa.operators.expression import Expression, Identity, Zero, total, transpose
+from recursa.operators.expression import Expression, Identity, Zero, scaled, total, transpose
 from recursa.operators.leaves import Operators
 from recursa.operators.shapes import space_of
 
@@ -128,6 +128,18 @@ def composite_decomposition_with_propagation(o: Operators) -> Sides:
 def newton_euler(o: Operators) -> Sides:
     """``H phi (M (phi* a + gravity) + b) = C``."""
     return o.H @ o.phi @ (o.M @ (o.phi.T @ o.a + o.gravity) + o.b), o.C
+
+
+@identity("gravity is E_phi* of itself, but for the roots")
+def weight_of_everything_outward(o: Operators) -> Sides:
+    """What gravity asks of a body and all it carries, locked: ``phi M gravity = R gravity``."""
+    return o.phi @ o.M @ o.gravity, o.R @ o.gravity
+
+
+@identity("gravity is E_phi* of itself, but for the roots")
+def weight_of_everything_articulated(o: Operators) -> Sides:
+    """The same with free joints: ``psi M gravity = P gravity``."""
+    return o.psi @ o.M @ o.gravity, o.P @ o.gravity
 
 
 @identity("no armature")
@@ -427,3 +439,15 @@ def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression
     yield rule, left, right
     if transpose(left) != left or transpose(right) != right:
         yield Rule(f"{rule.name}, transposed", rule.equation, rule.sides), transpose(left), transpose(right)
+
+
+def accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:
+    """``inv(mass) (y + weight C)`` without computing C: Algorithm 3 (61)-(65) and ``psi M gravity = P gravity``.
+
+    With ``u = inv(D) (y - H psi (K y + P a + b)) - G* gravity`` it is ``u - K* psi* (H* u + a)``, weight -1.
+    """
+    a, b, gravity = (scaled(-weight, x) for x in (o.a, o.b, o.gravity))
+    bias = o.P @ a + b
+    innovations = -(o.H @ o.psi @ bias) if y is None else y - o.H @ o.psi @ (o.K @ y + bias)
+    u = o.D.inverse() @ innovations - o.G.T @ gravity
+    return u - o.K.T @ o.psi.T @ (o.H.T @ u + a)

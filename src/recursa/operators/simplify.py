@@ -31,7 +31,7 @@ from recursa.operators.expression import (
     total,
 )
 from recursa.operators.leaves import Operators
-from recursa.operators.rules import equations
+from recursa.operators.rules import RK, accelerations, equations
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
@@ -152,10 +152,27 @@ def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting,
                 yield step, product((*factors[:start], step.after, *factors[end:]))
         if isinstance(first, Inverse):
             yield from _cancelled(factors, start, first)
+        if first == table.inverse_of_mass and start == len(factors) - 2:
+            yield from _solved(factors, table)
         if isinstance(first, Sum):
             left, right = factors[:start], factors[start + 1 :]
             after = total(product((*left, term, *right)) for term in first.terms)
             yield Rewriting(_MULTIPLIED, _ARITHMETIC, expression, after), after
+
+
+def _solved(factors: tuple[Expression, ...], table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+    """``inv(mass) (y - C)``: accelerations, without computing C."""
+    bias = table.operators.C
+    weights = {inner: number for number, inner in map(coefficient, _terms(factors[-1]))}
+    weight = weights.pop(bias, 0.0)
+    if weight != 0.0:
+        y = total(scaled(number, inner) for inner, number in weights.items()) if weights else None
+        before, after = product(factors[-2:]), accelerations(table.operators, y, weight)
+        yield Rewriting("accelerations", f"{RK} (61)-(65)", before, after), product((*factors[:-2], after))
+
+
+def _terms(expression: Expression) -> tuple[Expression, ...]:
+    return expression.terms if isinstance(expression, Sum) else (expression,)
 
 
 def _cancelled(factors: tuple[Expression, ...], place: int, found: Inverse) -> Iterator[tuple[Rewriting, Expression]]:
@@ -254,6 +271,8 @@ class _Table:
     """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same)."""
 
     def __init__(self, o: Operators, links: tuple[str, ...]) -> None:
+        self.operators = o
+        self.inverse_of_mass = inverse(o.mass)
         self.exact: dict[Expression, list[Rewriting]] = {}
         self.products: dict[Expression, list[tuple[tuple[Expression, ...], Rewriting]]] = {}
         self.sums: list[tuple[Sum, Rewriting]] = []

@@ -109,26 +109,40 @@ def _responses(done: Eliminations, rates: Freedoms, here: Motion) -> tuple[Freed
 # ---- between neighbours --------------------------------------------------------------------------------------------
 
 
-def shift(x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+def shift(step: Transform, x: Six, gathered: Force) -> tuple[Six, Force]:
     """``y = E_phi x``: what the children handed in, and what the parent is handed."""
     return gathered, step.force(as_force(x))
 
 
-def gather(x: Six, gathered: Force, step: Transform) -> tuple[Six, Six, Force]:
+def gather(step: Transform, x: Six, gathered: Force) -> tuple[Six, Six, Force]:
     """``y = phi x``: ``y(k) = x(k) + sum of phi(k, c) y(c)``; the sum by itself is ``phi E_phi x``."""
     y = as_force(x) + gathered
     return y, gathered, step.force(y)
 
 
-def gather_articulated(done: Eliminations, x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+def gather_articulated(step: Transform, done: Eliminations, x: Six, gathered: Force) -> tuple[Six, Force]:
     """``y = psi x``: ``y(k) = x(k) + sum of phi(k, c) tau_bar(c) y(c)``."""
     y = as_force(x) + gathered
     return y, step.force(as_force(projected(done, y)))
 
 
-def gather_articulated_shifted(done: Eliminations, x: Six, gathered: Force, step: Transform) -> tuple[Six, Force]:
+def gather_articulated_shifted(step: Transform, done: Eliminations, x: Six, gathered: Force) -> tuple[Six, Force]:
     """``y = psi E_phi x``: ``y(k) = sum of phi(k, c) (tau_bar(c) y(c) + x(c))``."""
     return gathered, step.force(as_force(projected(done, gathered)) + as_force(x))
+
+
+def gather_with_shifted(step: Transform, x: Six, shifted: Six, gathered: Force) -> tuple[Six, Force]:
+    """``z = phi (x + E_phi y)``: what is to be shifted is handed over together with z."""
+    z = as_force(x) + gathered
+    return z, step.force(z + as_force(shifted))
+
+
+def gather_articulated_with_shifted(
+    step: Transform, done: Eliminations, x: Six, shifted: Six, gathered: Force
+) -> tuple[Six, Force]:
+    """``z = psi (x + E_phi y)``, likewise: ``z+ = tau_bar z + y`` goes to the parent, (71) with ``y = G T``."""
+    z = as_force(x) + gathered
+    return z, step.force(as_force(projected(done, z)) + as_force(shifted))
 
 
 def shift_transposed(step: Transform, parent: Six) -> Six:
@@ -136,13 +150,13 @@ def shift_transposed(step: Transform, parent: Six) -> Six:
     return step.inverse_motion(as_motion(parent))
 
 
-def spread(x: Six, step: Transform, parent: Six) -> tuple[Six, Six]:
+def spread(step: Transform, x: Six, parent: Six) -> tuple[Six, Six]:
     """``y = phi* x``: ``y(k) = x(k) + phi* y(parent)``; the last term by itself is ``E_phi* phi* x``."""
     carried = step.inverse_motion(as_motion(parent))
     return as_motion(x) + carried, carried
 
 
-def spread_articulated(done: Eliminations, x: Six, step: Transform, parent: Six) -> tuple[Six, Six]:
+def spread_articulated(step: Transform, done: Eliminations, x: Six, parent: Six) -> tuple[Six, Six]:
     """``y = psi* x``: ``y(k) = x(k) + tau_bar* phi* y(parent)``; ``phi* y(parent)`` is ``E_phi* psi* x``."""
     carried = step.inverse_motion(as_motion(parent))
     return as_motion(x) + as_motion(projected_transposed(done, carried)), carried
@@ -189,38 +203,23 @@ def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def constant(parts: tuple[Any, ...]) -> Callable[[int], Any]:
-    """A step function: the body's part of given numbers."""
-    return lambda number: parts[number]
-
-
 def combination_of_totals(numbers: tuple[float, ...]) -> Callable[..., Motion]:
-    """A step function: the same of vectors that the robot has once, done at one body only."""
+    """A step function: the same of six numbers that the robot has once."""
 
-    def combine_totals(number: int, *vectors: Sequence[Scalar] | Six) -> Motion:
-        if number > 0:
-            return Motion.zero()
+    def combine_totals(*vectors: Sequence[Scalar] | Six) -> Motion:
         return Motion.of(_combined(numbers, [_entries(x) for x in vectors]))
 
     return combine_totals
 
 
-def put_on(body: int, offset: Transform) -> Callable[..., Six]:
-    """A step function of ``B(link) f``: the force on the link's body, nothing on the others."""
-
-    def on_body(number: int, f: Sequence[Scalar] | Six) -> Six:
-        return offset.force(Force.of(_entries(f))) if number == body else Force.zero()
-
-    return on_body
+def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:
+    """``B(link) f``: the force on the link's body."""
+    return offset.force(Force.of(_entries(f)))
 
 
-def taken_from(body: int, offset: Transform) -> Callable[..., Motion]:
-    """A step function of ``B(link)* x``: what the link has of its body's, for the robot's total."""
-
-    def from_body(number: int, x: Six) -> Motion:
-        return offset.inverse_motion(as_motion(x)) if number == body else Motion.zero()
-
-    return from_body
+def taken_from(offset: Transform, x: Six) -> Motion:
+    """``B(link)* x``: what the link has of its body's."""
+    return offset.inverse_motion(as_motion(x))
 
 
 def _entries(f: Sequence[Scalar] | Six) -> Sequence[Scalar]:

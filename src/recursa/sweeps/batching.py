@@ -138,14 +138,19 @@ def _common_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     """One argument as rows: its trailing axes are checked and flattened to one."""
-    if name in COORDINATES or name in RATES:
+    if name in COORDINATES or name in RATES or name.startswith("joint:"):
         return as_array(model, label, value, coordinates=name in COORDINATES)
     shapes: dict[str, tuple[tuple[int, ...], str]] = {
         "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
         "base_acceleration": ((6,), "(angular, linear) in world axes"),
         "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
     }
-    tail, meaning = shapes[name]
+    named: dict[str, tuple[tuple[int, ...], str]] = {
+        "body": ((6 * model.nbodies,), "six numbers per moving body, base first"),
+        "tip": ((6,), "six numbers"),
+    }
+    kind, _, own = name.partition(":")
+    tail, meaning = named[kind] if own else shapes[name]
     array = _numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)

@@ -130,7 +130,7 @@ def _about_read(
 ) -> Iterator[str]:
     links = sweep.direction is Direction.EACH_LINK
     if is_given(name):
-        if name not in OF_ANY and links is not (name in OF_LINKS):
+        if name not in OF_ANY and links is not (name in OF_LINKS or name.startswith("tip:")):
             of, over = ("bodies", "links") if links else ("links", "bodies")
             yield f"{name!r} is given for {of}, and this is a sweep over {over}"
         return

@@ -32,7 +32,8 @@ class Values:
 def run(plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Values:
     """Carry out a plan. ``inputs`` holds q (nq scalars), v, a and tau (nv scalars), as far as the plan needs them.
 
-    Vectors with names of their own by those names: ``joint:T`` (nv), ``body:x`` (6 per body), ``tip:f`` (6).
+    Vectors with names of their own by those names: ``joint:T`` (nv), ``body:x`` (6 per body), ``tip:f`` (6, the same at
+    every link).
     Besides, if given: ``wrench`` (6 per link), ``base_acceleration`` (6), ``parameters`` (10 per body, in the order of
     :meth:`RigidInertia.components`) in place of the model's inertias.
     """
@@ -65,7 +66,7 @@ def _cut_inputs(
         elif name.startswith("body:"):
             cut[name] = [tuple(flat[6 * k : 6 * k + 6]) for k in range(model.nbodies)]
         elif name.startswith("tip:"):
-            cut[name] = [tuple(flat)] * model.nbodies
+            cut[name] = [tuple(flat)] * len(model.links)
         else:
             cut[name] = [joint.rates(flat) for joint in model.joints]
     return cut

@@ -1,0 +1,165 @@
+"""An expression as a function of arrays: simplified, lowered to sweeps, compiled to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError
+from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.kernel import Kernel
+from recursa.model.model import Model
+from recursa.operators.expression import Expression, known_shape
+from recursa.operators.frames import frame_free
+from recursa.operators.lower import OPERAND, Lowered, input_name, lower
+from recursa.operators.shapes import ONE
+from recursa.operators.simplify import Rewriting, simplify
+from recursa.spatial.counting import Counts
+from recursa.sweeps.batching import Array
+from recursa.sweeps.plan import Plan
+
+
+class CompiledExpression:
+    """What :func:`recursa.compile` returns: call it as ``f(q, v, *vectors)``.
+
+    ``v`` may be None where the expression does not need it. A matrix takes the vector it is applied to; free vectors
+    follow in the order of ``inputs``. Leading axes are batch axes, broadcast against each other. ``f.matrix(q, v)`` is
+    the matrix itself.
+    """
+
+    def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
+        self.expression = expression
+        self.model = model
+        self.simplified, self.rewritings = _simplified(expression)
+        self._lowered: Lowered = lower(self.simplified)
+        self._free = [input_name(vector) for vector in self._lowered.inputs]
+        self._store = KernelStore(model, frame_pass=frame_free(self.simplified), form=form)
+        self._size = self._lowered.space.size
+        self._entry: Callable[..., Any] | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The sweeps."""
+        return self._lowered.plan
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The free vectors, in the order in which they are given."""
+        return tuple(vector.name for vector in self._lowered.inputs)
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        *vectors: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The value (..., rows) for every state."""
+        if self._entry is not None and out is None:
+            arrays = (q, v, *vectors) if "v" in self.plan.inputs else (q, *vectors)
+            result = self._entry(*arrays)
+            if result is not NotImplemented:
+                return result
+        arguments = self._arguments(q, v, vectors)
+        labels = {input_name(vector): vector.name for vector in self._lowered.inputs}
+        shape = (self._size,)
+        result = evaluate(
+            self._store, self.plan, arguments, self._lowered.entries, shape, out=out, threads=threads, labels=labels
+        )
+        if self._entry is None and result.ndim == 1 and not self._lowered.constants:
+            self._entry = self._store.entry(self.plan, (None, shape), tuple(arguments), shape)
+        return result
+
+    def matrix(self, q: ArrayLike, v: ArrayLike | None = None, *, threads: int | None = None) -> Array:
+        """The matrix itself (..., rows, columns), column by column: what it makes of the unit vectors.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(2).operators
+        >>> rc.compile(o.mass).matrix([0.0, 0.0]).shape
+        (2, 2)
+        """
+        if self.inputs != (OPERAND,) or known_shape(self.expression).columns == ONE:
+            raise ShapeError(f"{self.expression} is a vector: call it, f(q, v, {', '.join(self.inputs)})")
+        units = np.eye(known_shape(self.expression).columns.size)
+        q = np.asarray(q)[..., None, :]
+        v = None if v is None else np.asarray(v)[..., None, :]
+        return np.moveaxis(self(q, v, units, threads=threads), -1, -2)
+
+    def _arguments(self, q: ArrayLike, v: ArrayLike | None, vectors: tuple[ArrayLike, ...]) -> dict[str, Any]:
+        if len(vectors) != len(self.inputs):
+            wanted = ", ".join(self.inputs) or "none"
+            raise ShapeError(
+                f"{self.expression} takes q, v and {wanted}: {len(vectors)} vectors were given beside q, v"
+            )
+        arguments: dict[str, Any] = {"q": q}
+        if "v" in self.plan.inputs:
+            if v is None:
+                raise StateError(f"{self.expression} depends on the speeds: give v")
+            arguments["v"] = v
+        return arguments | dict(zip(self._free, vectors, strict=True)) | dict(self._lowered.constants)
+
+    # ---- the code ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _kernel(self) -> Kernel:
+        sizes = {"q": self.model.nq, "v": self.model.nv}
+        sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or name in self.plan.inputs}
+        sizes |= {input_name(vector): vector.space.size for vector in self._lowered.inputs}
+        sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
+        kernel = self._store.kernel(self.plan, (None, (self._size,)), sizes, self._lowered.entries)
+        if kernel is None:
+            raise UntraceableError(f"{self.expression} has no compiled form here; it runs on NumPy columns")
+        return kernel
+
+    @property
+    def form(self) -> str:
+        """ "straight", every body spelled out, or "loop", over bodies that share code."""
+        return self._kernel.form
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._kernel.operations
+
+    def source(self, kind: str = "llvm") -> str:
+        """The generated code, "llvm" or "c"."""
+        return self._kernel.source(kind)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(("q", "v" if "v" in self.plan.inputs else "None", *self.inputs))
+        return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
+
+
+def _simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
+    """What is lowered, and how it came about."""
+    simple, rewritings = simplify(expression, trace=True)
+    return (expression, []) if simple.model is None else (simple, rewritings)
+
+
+def compile(expression: Expression, robot: Any = None, *, form: str | None = None) -> CompiledExpression:
+    """Native code for an operator expression: ``f(q, v, *vectors)`` with batch axes, in O(n) for n bodies.
+
+    ``form`` insists on "straight" or "loop" code. Where nothing linear applies, :class:`NoSweepError` names the factor.
+
+    >>> import numpy as np, recursa as rc
+    >>> arm = rc.robots.puma560()
+    >>> o = arm.operators
+    >>> f = rc.compile(o.mass.inverse() @ (o.vector("T") - o.C))
+    >>> f.inputs, [sweep.direction.value for sweep in f.plan.sweeps]
+    (('T',), ['base to tip', 'tip to base', 'base to tip'])
+    >>> q, v = arm.random_state(0)
+    >>> np.allclose(f(q, v, np.ones(6)), arm.forward_dynamics(q, v, np.ones(6)))
+    True
+    """
+    if not isinstance(expression, Expression):
+        raise TypeError(f"rc.compile takes an operator expression (robot.operators), not {type(expression).__name__}")
+    model = expression.model if robot is None else robot.model
+    if model is None:
+        raise NoSweepError(f"cannot compile {expression}: it has no operator of a robot in it")
+    if expression.model is not None and expression.model.digest != model.digest:
+        raise ShapeError(f"{expression} is of robot '{expression.model.name}', not of robot '{model.name}'")
+    return CompiledExpression(expression, model, form)

@@ -1,0 +1,120 @@
+"""Whether an expression has the same value wherever the link frames sit.
+
+A frame moved on its body changes motions and forces at that body each in its own way. An expression in which motions
+and forces keep apart, and that takes and gives only what belongs to joints and pick-offs, does not notice. ``H H*``
+does: it takes the motion of H* for a force.
+"""
+
+from __future__ import annotations
+
+from recursa.errors import RecursaError
+from recursa.operators.expression import (
+    Constant,
+    Expression,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    Vector,
+    known_shape,
+)
+from recursa.operators.symbols import Kind
+
+Sides = tuple[str | None, str | None]  # what it gives and what it takes: "motion", "force", "joint", "tip", None: any
+
+_FORCES: Sides = ("force", "force")
+_INERTIA: Sides = ("force", "motion")
+_SIDES: dict[Kind, Sides] = {
+    Kind.H: ("joint", "force"),
+    Kind.PHI: _FORCES,
+    Kind.E_PHI: _FORCES,
+    Kind.PSI: _FORCES,
+    Kind.E_PSI: _FORCES,
+    Kind.TAU_BAR: _FORCES,
+    Kind.M: _INERTIA,
+    Kind.R: _INERTIA,
+    Kind.P: _INERTIA,
+    Kind.D: ("joint", "joint"),
+    Kind.A: ("joint", "joint"),
+    Kind.G: ("force", "joint"),
+    Kind.K: ("force", "joint"),
+    Kind.B: ("force", "tip"),
+    Kind.UPSILON: ("motion", "force"),
+    Kind.VELOCITY: ("motion", None),
+    Kind.BIAS_ACCELERATION: ("motion", None),
+    Kind.GRAVITY: ("motion", None),
+    Kind.BIAS_FORCE: ("force", None),
+    Kind.BIAS: ("joint", None),
+}
+_DUAL = {"motion": "force", "force": "motion"}
+
+
+class _MixedError(RecursaError):
+    """A motion is taken for a force, or numbers in link axes come in."""
+
+
+def frame_free(expression: Expression) -> bool:
+    """Whether moving link frames leaves its value as it is.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> frame_free(o.mass.inverse() @ (o.vector("T") - o.C)), frame_free(o.H @ o.H.T), frame_free(o.phi)
+    (True, False, False)
+    """
+    try:
+        gives, takes = _sides(expression)
+    except _MixedError:
+        return False
+    return gives not in _DUAL and takes not in _DUAL
+
+
+def _sides(expression: Expression) -> Sides:
+    match expression:
+        case Leaf(kind=kind):
+            return _SIDES[kind]
+        case Transpose(of=Leaf(kind=kind)):
+            gives, takes = _SIDES[kind]
+            return _dual(takes), _dual(gives)
+        case Inverse(of=inner):
+            gives, takes = _sides(inner)
+            return takes, gives
+        case Scaled(of=inner):
+            return _sides(inner)
+        case Product(factors=factors):
+            total = _sides(factors[0])
+            for factor in factors[1:]:
+                total = _chained(total, _sides(factor))
+            return total
+        case Sum(terms=terms):
+            total = _sides(terms[0])
+            for term in terms[1:]:
+                gives, takes = _sides(term)
+                total = _same(total[0], gives), _same(total[1], takes)
+            return total
+        case Identity():
+            return None, None
+        case Vector() | Constant():
+            space = known_shape(expression).rows.name
+            if space in ("joint", "tip"):
+                return space, None
+    raise _MixedError
+
+
+def _dual(side: str | None) -> str | None:
+    return None if side is None else _DUAL.get(side, side)
+
+
+def _chained(left: Sides, right: Sides) -> Sides:
+    if left == (None, None) or right == (None, None):  # an identity
+        return right if left == (None, None) else left
+    _same(left[1], right[0])
+    return left[0], right[1]
+
+
+def _same(one: str | None, other: str | None) -> str | None:
+    if None not in (one, other) and one != other:
+        raise _MixedError
+    return other if one is None else one
