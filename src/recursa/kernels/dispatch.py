@@ -94,6 +94,11 @@ def _say_once() -> None:
 _said: list[bool] = []
 
 
+def _shares(out: Array, batch: Batch) -> bool:
+    """Whether writing a result may change an argument that is still to be read."""
+    return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
+
+
 def evaluate(
     store: KernelStore,
     plan: Plan,
@@ -118,7 +123,7 @@ def evaluate(
     result = result_array(batch, shape, out)
     if batch.size == 0 or result.size == 0:
         return result
-    fits = result.flags.c_contiguous and result.dtype == batch.dtype
+    fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
     kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
     if kernel is None:
