@@ -79,7 +79,7 @@ class DynamicsMethods(KinematicsMethods):
         plan = inverse.inverse_plan(wrenches=wrenches is not None)
         plain = len(arguments) == 3 and not losses
         fewer = self._augmented(accelerating=True) if len(arguments) == 3 else None
-        entry = "inverse_dynamics" if plain else None
+        entry = ("inverse_dynamics", method) if plain else None
         torque = self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
         return self._with_losses(torque, v, 1.0, losses)
 
@@ -87,17 +87,17 @@ class DynamicsMethods(KinematicsMethods):
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
         fewer = self._augmented(accelerating=False)
-        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, "bias_forces", fewer)
+        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, ("bias_forces",), fewer)
 
     @single_state_fast
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, "gravity_forces")
+        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, ("gravity_forces",))
 
     @single_state_fast
     def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, "joint_losses")
+        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, ("joint_losses",))
 
     @single_state_fast
     def reaction_wrenches(
@@ -111,7 +111,7 @@ class DynamicsMethods(KinematicsMethods):
             (self.model.nbodies, 6),
             out,
             threads,
-            entry="reaction_wrenches",
+            entry=("reaction_wrenches",),
         )
 
     @single_state_fast
@@ -132,7 +132,7 @@ class DynamicsMethods(KinematicsMethods):
         """
         _known("the mass matrix", method, ("composite",))
         arguments = {"q": q} | self._extra(q, None, None, parameters)
-        entry = "mass_matrix" if parameters is None else None
+        entry = ("mass_matrix", method) if parameters is None else None
         return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry)
 
     @single_state_fast
@@ -141,7 +141,7 @@ class DynamicsMethods(KinematicsMethods):
         if self._tied:
             return _into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, "mass_matrix_inverse"
+            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",)
         )
         self._require_finite(result, {"q": q})
         return result
@@ -178,7 +178,8 @@ class DynamicsMethods(KinematicsMethods):
         arguments = {"q": q, "v": v, "tau": tau} | extra
         plan = articulated.forward_plan(wrenches=wrenches is not None)
         plain = len(arguments) == 3 and not losses and not links
-        result = self._joint_vector(plan, "qdd", arguments, out, threads, "forward_dynamics" if plain else None)
+        entry = ("forward_dynamics", *((method,) if method else ())) if plain else None
+        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
 
@@ -189,7 +190,7 @@ class DynamicsMethods(KinematicsMethods):
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, "coriolis_matrix")
+        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",))
 
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -202,7 +203,7 @@ class DynamicsMethods(KinematicsMethods):
             (6, self.nv),
             out,
             threads,
-            entry="momentum_matrix",
+            entry=("momentum_matrix",),
         )
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -225,7 +226,7 @@ class DynamicsMethods(KinematicsMethods):
             (self.nv, 10 * self.model.nbodies),
             out,
             threads,
-            entry="regressor",
+            entry=("regressor",),
         )
 
     # ---- shared ----------------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ class DynamicsMethods(KinematicsMethods):
         arguments: dict[str, Any],
         out: Array | None,
         threads: int | None,
-        entry: str | None = None,
+        entry: tuple[str, ...] | None = None,
         compiled_plan: Plan | None = None,
     ) -> Array:
         return self._evaluate(
@@ -284,7 +285,7 @@ class DynamicsMethods(KinematicsMethods):
         symmetric: bool,
         out: Array | None,
         threads: int | None,
-        entry: str | None = None,
+        entry: tuple[str, ...] | None = None,
     ) -> Array:
         return self._evaluate(
             plan,

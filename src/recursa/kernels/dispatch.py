@@ -65,7 +65,7 @@ class KernelStore:
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
         _, kernel = self._kernels.get((id(plan), key, inputs, "d", Switch.form), (plan, None))
-        return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
+        return None if kernel is None else kernel.entry(shape, self.model.quaternions)
 
     @property
     def compiled_model(self) -> Model:
