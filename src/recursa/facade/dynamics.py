@@ -76,12 +76,12 @@ class DynamicsMethods(KinematicsMethods):
         _known("inverse dynamics", method, ("newton-euler",))
         arguments = {"q": q, "v": v, "a": a}
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
-        plan = inverse.inverse_plan(wrenches=wrenches is not None)
-        plain = len(arguments) == 3 and not losses
-        fewer = self._augmented(accelerating=True) if len(arguments) == 3 else None
-        entry = ("inverse_dynamics", method) if plain else None
-        torque = self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
-        return self._with_losses(torque, v, 1.0, losses)
+        plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
+        if len(arguments) > 3:
+            return self._joint_vector(plan, "T", arguments, out, threads)
+        fewer = self._augmented(accelerating=True, losses=bool(losses))
+        entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
+        return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
 
     @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -169,16 +169,16 @@ class DynamicsMethods(KinematicsMethods):
         """
         chosen = method or ("composite" if self._tied else "articulated")
         _known("forward dynamics", chosen, ("articulated", "composite"))
-        tau = self._with_losses(np.asarray(tau), v, -1.0, losses)
         extra = self._extra(q, wrenches, None, parameters)
         if chosen == "composite" or self._tied:
-            result = self._composite_forward(q, v, tau, extra)
+            net = np.asarray(tau) - self.joint_losses(v) if losses else np.asarray(tau)
+            result = self._composite_forward(q, v, net, extra)
             result = _into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
-        plan = articulated.forward_plan(wrenches=wrenches is not None)
-        plain = len(arguments) == 3 and not losses and not links
-        entry = ("forward_dynamics", *((method,) if method else ())) if plain else None
+        plan = articulated.forward_plan(wrenches=wrenches is not None, losses=bool(losses))
+        options = (*(("losses",) if losses else ()), *((method,) if method else ()))
+        entry = ("forward_dynamics", *options) if len(arguments) == 3 and not links else None
         result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
@@ -246,10 +246,10 @@ class DynamicsMethods(KinematicsMethods):
             extra["parameters"] = parameters
         return extra
 
-    def _augmented(self, *, accelerating: bool) -> Plan | None:
+    def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
         """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
         suited = augmented.suits(self._joint_space.compiled_model)
-        return augmented.augmented_plan(accelerating=accelerating) if suited else None
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
 
     def _store_for(self, arguments: dict[str, Any]) -> KernelStore:
         """Kernels whose link frames may be moved, unless an argument is given in those frames."""
@@ -297,9 +297,6 @@ class DynamicsMethods(KinematicsMethods):
             entry=entry,
             store=self._store_for(arguments),
         )
-
-    def _with_losses(self, torque: Array, v: ArrayLike, sign: float, losses: bool) -> Array:
-        return torque + sign * self.joint_losses(v) if losses else torque
 
     def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
         """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
