@@ -21,6 +21,7 @@ LINK = "link11"  # at the end of a branch
 CHOICES: dict[str, tuple[Any, ...]] = {
     "wrenches": (False, True),
     "accelerating": (False, True),
+    "losses": (False, True),
     "frame": ("body", "mixed", "world"),
     "kind": ("spatial", "classical"),
 }

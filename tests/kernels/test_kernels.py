@@ -40,6 +40,20 @@ def test_kernels_match_the_interpreter_and_themselves(name):
         assert np.array_equal(ask(*(x[4:9] for x in state)), found[4:9]), f"{what}: a slice"
 
 
+@pytest.mark.parametrize("form", [None, "loop"])
+@pytest.mark.parametrize("kind", ["revolute", "spherical", "planar", "free"])
+def test_steps_between_configurations_are_taken_by_every_joint(kind, form, monkeypatch):
+    monkeypatch.setattr(Switch, "form", form)
+    robot = each_kind(kind)
+    q, v, _ = states(robot, 3)
+    v = 0.1 * v
+    for rows in (slice(None), 0):
+        moved = robot.integrate(q[rows], v[rows])
+        assert np.allclose(moved, interpreted(robot.integrate, q[rows], v[rows]), rtol=1e-12, atol=1e-12)
+        for _ in range(2):
+            assert np.allclose(robot.difference(q[rows], moved), v[rows], rtol=1e-9, atol=1e-12)
+
+
 def test_tied_robots_fill_the_array_they_are_given():
     robot = tied_gripper()
     q, v = robot.random_state(1)

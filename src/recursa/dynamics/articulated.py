@@ -7,11 +7,12 @@ freedoms is eliminated freedom by freedom, which is the same with D in its L D L
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH
+from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, losses
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -62,6 +63,11 @@ def bias_force(inertia: RigidInertia, velocity: Motion) -> Force:
     return velocity.cross_force(inertia @ velocity)
 
 
+def less_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """What damping and friction leave of a torque."""
+    return tuple(t - lost for t, lost in zip(torque, losses(joint, v), strict=True))
+
+
 def innovations(
     done: tuple[Elimination, ...],
     inertia: ArticulatedInertia,
@@ -98,12 +104,14 @@ ELIMINATE = Step(
 )
 BIAS_ACCELERATION = Step(bias_acceleration, ("joint", "V", "v"), ("c",), "a = crm(V) H* v")
 BIAS_FORCE = Step(bias_force, ("inertia", "V"), ("f",), "b = crf(V) M V")
+LESS_LOSSES = Step(less_losses, ("joint", "tau", "v"), ("T",), "T = tau - d v - f sign(v)")
 INNOVATIONS = Step(
     innovations,
     ("G", "P", "c", "f", "tau", "X"),
     ("nu", "f@parent"),
     "z = b + P a + sum, nu = inv(D)(T - H z)   (70)-(72)",
 )
+LOSSY_INNOVATIONS = replace(INNOVATIONS, reads=("G", "P", "c", "f", "T", "X"))
 ACCELERATIONS = Step(
     joint_accelerations,
     ("G", "nu", "c", "X", "alpha@parent"),
@@ -122,11 +130,12 @@ ARTICULATED_BUFFERS = (
 
 
 @cache
-def forward_plan(*, wrenches: bool = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
     """Accelerations for given torques."""
     bring = (each_link(WRENCH),) if wrenches else ()
     out = (RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *((EXTERNAL,) if wrenches else ()))
-    sweeps = (*bring, base_to_tip(*out), tip_to_base(ELIMINATE, INNOVATIONS), base_to_tip(ACCELERATIONS))
+    torque = (LESS_LOSSES, LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    sweeps = (*bring, base_to_tip(*out), tip_to_base(ELIMINATE, *torque), base_to_tip(ACCELERATIONS))
     return Plan("forward_dynamics", ARTICULATED_BUFFERS, sweeps)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.inverse import ROTORS
+from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
@@ -121,8 +121,8 @@ def suits(model: Model) -> bool:
 
 
 @cache
-def augmented_plan(*, accelerating: bool) -> Plan:
-    """Torques for given accelerations, or (not accelerating) the bias."""
-    move, last = (_RATES, (_TORQUES, ROTORS)) if accelerating else (_DRIFT, (_TORQUES,))
+def augmented_plan(*, accelerating: bool, losses: bool = False) -> Plan:
+    """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
+    move, last = (_RATES, (_TORQUES, *at_joint(losses=losses))) if accelerating else (_DRIFT, (_TORQUES,))
     sweeps = (base_to_tip(RELATIVE), tip_to_base(_AUGMENT), base_to_tip(move), tip_to_base(*last))
     return Plan("augmented", _BUFFERS, sweeps)

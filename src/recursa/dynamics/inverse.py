@@ -70,6 +70,11 @@ def _sign(x: Scalar) -> Scalar:
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))  # x itself where it is zero, or nan
 
 
+def with_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """The torque that also makes up for damping and friction."""
+    return tuple(t + lost for t, lost in zip(torque, losses(joint, v), strict=True))
+
+
 def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:
     """A wrench at a link's origin, carried to its body's."""
     return offset.force(Force.of(wrench))
@@ -90,6 +95,7 @@ EXTERNAL = Step(less_external, ("f", "E"), ("f",), "f -= external")
 TORQUE = Step(joint_torque, ("joint", "X", "f"), ("T", "f@parent"), "T = H f, f(parent) += phi f           (11), (12)")
 ROTORS = Step(with_rotors, ("joint", "T", "a"), ("T",), "T += A a")
 WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
+WITH_LOSSES = Step(with_losses, ("joint", "T", "v"), ("T",), "T += d v + f sign(v)")
 LOSSES = Step(losses, ("joint", "v"), ("T",), "T = d v + f sign(v)")
 
 FORCE_BUFFERS = (
@@ -102,10 +108,15 @@ FORCE_BUFFERS = (
 
 
 @cache
-def inverse_plan(*, wrenches: bool = False) -> Plan:
+def inverse_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
     """Torques for given accelerations."""
     motion = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE)
-    return _newton_euler("inverse_dynamics", motion, (TORQUE, ROTORS), wrenches=wrenches)
+    return _newton_euler("inverse_dynamics", motion, (TORQUE, *at_joint(losses=losses)), wrenches=wrenches)
+
+
+def at_joint(*, losses: bool) -> tuple[Step, ...]:
+    """What a joint needs beside the torque that moves the bodies."""
+    return (ROTORS, WITH_LOSSES) if losses else (ROTORS,)
 
 
 @cache

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import wraps
+from functools import lru_cache, partial, update_wrapper
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
 from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.kernel import Method
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -18,53 +20,65 @@ from recursa.sweeps.plan import Plan
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
+Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
+
+
 def single_state_fast(method: _Method) -> _Method:
-    """Decorator: calls with positional arrays of one state go straight into native code once it is there.
+    """Decorator: calls with arrays of one state go straight into native code once it is there, whatever the options.
 
-    The entry declines whatever is not plain (see ``_entry.c``), and then the method itself runs.
+    A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method, which says by
+    ``_evaluate(entry=...)`` what is asked; :func:`question` says the same of the spelling. The entry declines whatever
+    is not plain (see ``_entry.c``), and then the method itself runs.
     """
-    name = method.__name__
+    if Method is None:
+        return method
+    asked = lru_cache(1024)(partial(question, method))
 
-    @wraps(method)
-    def call(self: Facade, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            entry = self._entries.get(name)
-            if entry is not None:
-                result = entry(*args)
-                if result is not NotImplemented:
-                    return result
-        return method(self, *args, **kwargs)
+    def learn(self: Facade, call: Call) -> None:
+        native = self._entries.get(asked(call))
+        if native is not None:
+            self._calls[call] = native
 
-    return call  # type: ignore[return-value]
+    return update_wrapper(Method(method, method.__name__, learn), method)  # type: ignore[return-value]
 
 
-def single_state_fast_at_link(method: _Method) -> _Method:
-    """As :func:`single_state_fast`, for methods whose last positional argument is the name of a link."""
-    name = method.__name__
+def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
+    """What a valid call asks: the method's name and its options, defaults included, in the order of its signature.
 
-    @wraps(method)
-    def call(self: Facade, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and args and isinstance(args[-1], str):
-            entry = self._entries.get((name, args[-1]))
-            if entry is not None:
-                result = entry(*args[:-1])
-                if result is not NotImplemented:
-                    return result
-        return method(self, *args, **kwargs)
+    Flags appear by name if they are set; None is left out. The answer is None for arguments that no entry knows.
 
-    return call  # type: ignore[return-value]
+    >>> def jacobian(self, q, link, *, frame="body", out=None): ...
+    >>> question(jacobian, ("jacobian", ..., ("frame", "link"), "world", "tip"))
+    ('jacobian', 'tip', 'world')
+    """
+    form = signature(method)
+    _, *parameters = form.parameters.values()
+    if isinstance(call, str):  # the inputs, by position
+        call = (call, *(... for one in parameters if one.default is one.empty))
+    named = next((at for at, item in enumerate(call) if isinstance(item, tuple)), len(call))
+    keywords = dict(zip(*call[named : named + 1], call[named + 1 :], strict=True)) if named < len(call) else {}
+    bound = form.bind(None, *call[1:named], **keywords)
+    arrays = [name for name, value in bound.arguments.items() if value is ... and name != "out"]
+    in_order = [name for name in keywords if name in arrays] == arrays[call[1:named].count(...) :]
+    if not in_order or any(form.parameters[name].default is not Parameter.empty for name in arrays):
+        return None
+    bound.apply_defaults()
+    options = {name: value for name, value in bound.arguments.items() if name not in ("self", "out", *arrays)}
+    given = (name if value is True else value for name, value in options.items() if value not in (None, False))
+    return (method.__name__, *given)
 
 
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_entries", "_joint_space", "_kernels", "_model", "_plans")
+    __slots__ = ("_calls", "_entries", "_joint_space", "_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._kernels = KernelStore(model)
         self._joint_space = KernelStore(model, frame_pass=True)
-        self._entries: dict[Hashable, Callable[..., Any]] = {}
+        self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
+        self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Plan] = {}
 
     @property
@@ -108,11 +122,11 @@ class Facade:
         threads: int | None,
         key: Hashable = None,
         labels: Mapping[str, str] | None = None,
-        entry: Hashable = None,
+        entry: tuple[str, ...] | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
     ) -> Array:
-        """Run a plan; ``entry`` names the method that may from now on go straight in for single states."""
+        """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states."""
         kernels = self._kernels if store is None else store
         result = evaluate(
             kernels,

@@ -76,28 +76,28 @@ class DynamicsMethods(KinematicsMethods):
         _known("inverse dynamics", method, ("newton-euler",))
         arguments = {"q": q, "v": v, "a": a}
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
-        plan = inverse.inverse_plan(wrenches=wrenches is not None)
-        plain = len(arguments) == 3 and not losses
-        fewer = self._augmented(accelerating=True) if len(arguments) == 3 else None
-        entry = "inverse_dynamics" if plain else None
-        torque = self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
-        return self._with_losses(torque, v, 1.0, losses)
+        plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
+        if len(arguments) > 3:
+            return self._joint_vector(plan, "T", arguments, out, threads)
+        fewer = self._augmented(accelerating=True, losses=bool(losses))
+        entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
+        return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
 
     @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
         fewer = self._augmented(accelerating=False)
-        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, "bias_forces", fewer)
+        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, ("bias_forces",), fewer)
 
     @single_state_fast
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, "gravity_forces")
+        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, ("gravity_forces",))
 
     @single_state_fast
     def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, "joint_losses")
+        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, ("joint_losses",))
 
     @single_state_fast
     def reaction_wrenches(
@@ -111,7 +111,7 @@ class DynamicsMethods(KinematicsMethods):
             (self.model.nbodies, 6),
             out,
             threads,
-            entry="reaction_wrenches",
+            entry=("reaction_wrenches",),
         )
 
     @single_state_fast
@@ -132,7 +132,7 @@ class DynamicsMethods(KinematicsMethods):
         """
         _known("the mass matrix", method, ("composite",))
         arguments = {"q": q} | self._extra(q, None, None, parameters)
-        entry = "mass_matrix" if parameters is None else None
+        entry = ("mass_matrix", method) if parameters is None else None
         return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry)
 
     @single_state_fast
@@ -141,7 +141,7 @@ class DynamicsMethods(KinematicsMethods):
         if self._tied:
             return _into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, "mass_matrix_inverse"
+            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",)
         )
         self._require_finite(result, {"q": q})
         return result
@@ -169,16 +169,17 @@ class DynamicsMethods(KinematicsMethods):
         """
         chosen = method or ("composite" if self._tied else "articulated")
         _known("forward dynamics", chosen, ("articulated", "composite"))
-        tau = self._with_losses(np.asarray(tau), v, -1.0, losses)
         extra = self._extra(q, wrenches, None, parameters)
         if chosen == "composite" or self._tied:
-            result = self._composite_forward(q, v, tau, extra)
+            net = np.asarray(tau) - self.joint_losses(v) if losses else np.asarray(tau)
+            result = self._composite_forward(q, v, net, extra)
             result = _into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
-        plan = articulated.forward_plan(wrenches=wrenches is not None)
-        plain = len(arguments) == 3 and not losses and not links
-        result = self._joint_vector(plan, "qdd", arguments, out, threads, "forward_dynamics" if plain else None)
+        plan = articulated.forward_plan(wrenches=wrenches is not None, losses=bool(losses))
+        options = (*(("losses",) if losses else ()), *((method,) if method else ()))
+        entry = ("forward_dynamics", *options) if len(arguments) == 3 and not links else None
+        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
 
@@ -189,7 +190,7 @@ class DynamicsMethods(KinematicsMethods):
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, "coriolis_matrix")
+        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",))
 
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -202,7 +203,7 @@ class DynamicsMethods(KinematicsMethods):
             (6, self.nv),
             out,
             threads,
-            entry="momentum_matrix",
+            entry=("momentum_matrix",),
         )
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -225,7 +226,7 @@ class DynamicsMethods(KinematicsMethods):
             (self.nv, 10 * self.model.nbodies),
             out,
             threads,
-            entry="regressor",
+            entry=("regressor",),
         )
 
     # ---- shared ----------------------------------------------------------------------------------------------------
@@ -245,10 +246,10 @@ class DynamicsMethods(KinematicsMethods):
             extra["parameters"] = parameters
         return extra
 
-    def _augmented(self, *, accelerating: bool) -> Plan | None:
+    def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
         """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
         suited = augmented.suits(self._joint_space.compiled_model)
-        return augmented.augmented_plan(accelerating=accelerating) if suited else None
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
 
     def _store_for(self, arguments: dict[str, Any]) -> KernelStore:
         """Kernels whose link frames may be moved, unless an argument is given in those frames."""
@@ -262,7 +263,7 @@ class DynamicsMethods(KinematicsMethods):
         arguments: dict[str, Any],
         out: Array | None,
         threads: int | None,
-        entry: str | None = None,
+        entry: tuple[str, ...] | None = None,
         compiled_plan: Plan | None = None,
     ) -> Array:
         return self._evaluate(
@@ -284,7 +285,7 @@ class DynamicsMethods(KinematicsMethods):
         symmetric: bool,
         out: Array | None,
         threads: int | None,
-        entry: str | None = None,
+        entry: tuple[str, ...] | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -296,9 +297,6 @@ class DynamicsMethods(KinematicsMethods):
             entry=entry,
             store=self._store_for(arguments),
         )
-
-    def _with_losses(self, torque: Array, v: ArrayLike, sign: float, losses: bool) -> Array:
-        return torque + sign * self.joint_losses(v) if losses else torque
 
     def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
         """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""

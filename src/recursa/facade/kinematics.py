@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import configuration, kinematics, mass_properties
 from recursa.dynamics.kinematics import Frame, Kind
-from recursa.facade.base import Facade, single_state_fast, single_state_fast_at_link
+from recursa.facade.base import Facade, single_state_fast
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -46,6 +46,7 @@ class KinematicsMethods(Facade):
         """
         return configuration.random_state(self.model, seed)
 
+    @single_state_fast
     def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``q`` composed with ``exp(dv)``, joint by joint: where one gets by moving with speed dv for unit time.
 
@@ -64,8 +65,10 @@ class KinematicsMethods(Facade):
             out,
             threads,
             labels={"v": "dv"},
+            entry=("integrate",),
         )
 
+    @single_state_fast
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -85,6 +88,7 @@ class KinematicsMethods(Facade):
             out,
             threads,
             labels={"q": "q0"},
+            entry=("difference",),
         )
 
     # ---- kinematics ------------------------------------------------------------------------------------------------
@@ -108,10 +112,10 @@ class KinematicsMethods(Facade):
             (self.nlinks, 4, 4),
             out,
             threads,
-            entry="poses",
+            entry=("poses",),
         )
 
-    @single_state_fast_at_link
+    @single_state_fast
     def pose(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose of one link in the world, (..., 4, 4): the product of the transforms on the way to it.
 
@@ -154,7 +158,7 @@ class KinematicsMethods(Facade):
             (self.nlinks, 6),
             out,
             threads,
-            entry="velocities" if frame == "body" else None,
+            entry=("velocities", frame),
         )
 
     @single_state_fast
@@ -188,10 +192,10 @@ class KinematicsMethods(Facade):
             (self.nlinks, 6),
             out,
             threads,
-            entry="accelerations" if (frame, kind) == ("body", "spatial") else None,
+            entry=("accelerations", frame, kind),
         )
 
-    @single_state_fast_at_link
+    @single_state_fast
     def jacobian(
         self,
         q: ArrayLike,
@@ -213,7 +217,7 @@ class KinematicsMethods(Facade):
         """
         return self._link_matrix("jacobian", kinematics.jacobian_plan, {"q": q}, link, frame, out, threads)
 
-    @single_state_fast_at_link
+    @single_state_fast
     def jacobian_derivative(
         self,
         q: ArrayLike,
@@ -265,7 +269,7 @@ class KinematicsMethods(Facade):
             (3,),
             out,
             threads,
-            entry="center_of_mass",
+            entry=("center_of_mass",),
         )
 
     @single_state_fast
@@ -297,7 +301,7 @@ class KinematicsMethods(Facade):
             out,
             threads,
             key=about,
-            entry="momentum" if about == "com" else None,
+            entry=("momentum", about),
         )
 
     @single_state_fast
@@ -317,7 +321,7 @@ class KinematicsMethods(Facade):
             (),
             out,
             threads,
-            entry="kinetic_energy",
+            entry=("kinetic_energy",),
         )
 
     @single_state_fast
@@ -335,7 +339,7 @@ class KinematicsMethods(Facade):
             (),
             out,
             threads,
-            entry="potential_energy",
+            entry=("potential_energy",),
         )
 
     def _link_matrix(
@@ -354,5 +358,4 @@ class KinematicsMethods(Facade):
         def gather(values: Values) -> Iterator[Scalar]:
             return kinematics.jacobian_entries(self.model, number, values.lists.get("JF", []))
 
-        entry = (name, link) if frame == "body" else None
-        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads, entry=entry)
+        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads, entry=(name, link, frame))

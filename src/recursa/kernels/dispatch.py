@@ -75,7 +75,7 @@ class KernelStore:
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
         _, kernel = self._kernels.get(self._full(plan, key, inputs, False), (plan, None))
-        return None if kernel is None else kernel.entry(shape, self.model.quaternions if "q" in inputs else ())
+        return None if kernel is None else kernel.entry(shape, self.model.quaternions)
 
     @property
     def compiled_model(self) -> Model:
@@ -104,6 +104,11 @@ def _say_once() -> None:
 _said: list[bool] = []
 
 
+def _shares(out: Array, batch: Batch) -> bool:
+    """Whether writing a result may change an argument that is still to be read."""
+    return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
+
+
 def evaluate(
     store: KernelStore,
     plan: Plan,
@@ -128,9 +133,7 @@ def evaluate(
     result = result_array(batch, shape, out)
     if batch.size == 0 or result.size == 0:
         return result
-    fits = result.flags.c_contiguous and result.dtype == batch.dtype
-    if out is not None and fits:  # rows of the result must not be written over rows still to be read
-        fits = not any(np.may_share_memory(result, rows) for rows in batch.rows.values())
+    fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
     kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
     if kernel is None:

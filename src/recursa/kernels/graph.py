@@ -223,6 +223,10 @@ class Traced(Subtraction):
         """Square root."""
         return self._function("sqrt")
 
+    def atan2(self, y: Any, x: Any) -> Traced:
+        """Not in kernels: what needs it is interpreted."""
+        raise UntraceableError("kernels cannot take the angle of a point")
+
     def __lt__(self, other: Any) -> Condition:
         return Condition(self.graph, self.graph.node("lt", self.number, self._number(other)))
 

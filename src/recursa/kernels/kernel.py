@@ -21,12 +21,13 @@ from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import Plan
+from recursa.sweeps.plan import COORDINATES, Plan
 
 try:
     from recursa._entry import Entry
+    from recursa._entry import Method as Method
 except ImportError:  # the optional extension was not built
-    Entry = None
+    Entry = Method = None
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -165,16 +166,18 @@ class Kernel:
         return self._program.workspace(Shape(width, self.single))
 
     def entry(self, shape: tuple[int, ...], quaternions: tuple[int, ...]) -> Callable[..., Any] | None:
-        """A native function of single-state arrays that returns a new array of ``shape``; None if it was not built.
+        """A native function of single-state arrays that returns an array of ``shape``; None if it was not built.
 
-        ``quaternions`` are their places in q, whose lengths it checks.
+        ``quaternions`` are their places in coordinates, whose lengths it checks.
         """
+        coordinates = sum(name in COORDINATES for name in self.inputs)
         unsuited = self.single or len(self.inputs) > 4 or len(shape) > 3 or len(quaternions) > 16
-        if Entry is None or unsuited or (quaternions and self.inputs[0] != "q"):
+        if Entry is None or unsuited or any(name not in COORDINATES for name in self.inputs[:coordinates]):
             return None
         native, extra = self._native(1), self._workspace(1)
         places = tuple(x.ctypes.data for x in extra)
-        return Entry(native.address, tuple(self._sizes.values()), shape, quaternions, (native, extra), places)
+        sizes = tuple(self._sizes.values())
+        return Entry(native.address, sizes, shape, coordinates, quaternions, (native, extra), places)
 
     def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
         """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""

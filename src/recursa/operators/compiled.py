@@ -38,6 +38,7 @@ class CompiledExpression:
         self._free = [input_name(vector) for vector in self._lowered.inputs]
         self._store = KernelStore(model, frame_pass=frame_free(self.simplified), form=form)
         self._size = self._lowered.space.size
+        self._needs_v = "v" in self.plan.inputs
         self._entry: Callable[..., Any] | None = None
 
     @property
@@ -59,9 +60,8 @@ class CompiledExpression:
         threads: int | None = None,
     ) -> Array:
         """The value (..., rows) for every state."""
-        if self._entry is not None and out is None:
-            arrays = (q, v, *vectors) if "v" in self.plan.inputs else (q, *vectors)
-            result = self._entry(*arrays)
+        if self._entry is not None and out is None and threads is None:
+            result = self._entry(q, v, *vectors) if self._needs_v else self._entry(q, *vectors)
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
@@ -96,7 +96,7 @@ class CompiledExpression:
                 f"{self.expression} takes q, v and {wanted}: {len(vectors)} vectors were given beside q, v"
             )
         arguments: dict[str, Any] = {"q": q}
-        if "v" in self.plan.inputs:
+        if self._needs_v:
             if v is None:
                 raise StateError(f"{self.expression} depends on the speeds: give v")
             arguments["v"] = v
@@ -107,7 +107,7 @@ class CompiledExpression:
     @property
     def _kernel(self) -> Kernel:
         sizes = {"q": self.model.nq, "v": self.model.nv}
-        sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or name in self.plan.inputs}
+        sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or self._needs_v}
         sizes |= {input_name(vector): vector.space.size for vector in self._lowered.inputs}
         sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
         kernel = self._store.kernel(self.plan, (None, (self._size,)), sizes, self._lowered.entries)
@@ -130,7 +130,7 @@ class CompiledExpression:
         return self._kernel.source(kind)
 
     def __repr__(self) -> str:
-        arguments = ", ".join(("q", "v" if "v" in self.plan.inputs else "None", *self.inputs))
+        arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
 
 

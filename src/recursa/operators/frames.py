@@ -7,7 +7,7 @@ does: it takes the motion of H* for a force.
 
 from __future__ import annotations
 
-from recursa.errors import RecursaError
+from recursa.errors import ShapeError
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -52,10 +52,6 @@ _SIDES: dict[Kind, Sides] = {
 _DUAL = {"motion": "force", "force": "motion"}
 
 
-class _MixedError(RecursaError):
-    """A motion is taken for a force, or numbers in link axes come in."""
-
-
 def frame_free(expression: Expression) -> bool:
     """Whether moving link frames leaves its value as it is.
 
@@ -66,7 +62,7 @@ def frame_free(expression: Expression) -> bool:
     """
     try:
         gives, takes = _sides(expression)
-    except _MixedError:
+    except ShapeError:
         return False
     return gives not in _DUAL and takes not in _DUAL
 
@@ -100,7 +96,7 @@ def _sides(expression: Expression) -> Sides:
             space = known_shape(expression).rows.name
             if space in ("joint", "tip"):
                 return space, None
-    raise _MixedError
+    raise ShapeError(f"{expression} is in link axes")
 
 
 def _dual(side: str | None) -> str | None:
@@ -116,5 +112,5 @@ def _chained(left: Sides, right: Sides) -> Sides:
 
 def _same(one: str | None, other: str | None) -> str | None:
     if None not in (one, other) and one != other:
-        raise _MixedError
+        raise ShapeError(f"{one} meets {other}")
     return other if one is None else one
