@@ -49,9 +49,10 @@ def pushed(robot: rc.Robot, count: int, seed: int = 3):
 @every_robot
 def test_methods_match_each_other(name):
     robot = robot_of(name)
-    q, v, tau, wrenches = pushed(robot, 3)
+    count = 1 if name == "chain200" else 3
+    q, v, tau, wrenches = pushed(robot, count)
     rng = np.random.default_rng(4)
-    parameters = np.concatenate([i.components() for i in robot.model.inertias]) * rng.uniform(0.9, 1.1, (3, 1))
+    parameters = np.concatenate([i.components() for i in robot.model.inertias]) * rng.uniform(0.9, 1.1, (count, 1))
     allowed = tolerance(robot, q)
     for options in ({}, {"wrenches": wrenches}, {"losses": True}, {"parameters": parameters, "wrenches": wrenches}):
         expected = robot.forward_dynamics(q, v, tau, method="composite", **options)
