@@ -20,6 +20,7 @@ LINK = "link11"  # at the end of a branch
 # What the arguments of plan-making functions can be; one with an argument not listed here has to be entered.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "wrenches": (False, True),
+    "links": (False, True),
     "accelerating": (False, True),
     "losses": (False, True),
     "frame": ("body", "mixed", "world"),

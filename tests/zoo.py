@@ -46,6 +46,30 @@ def floating_tree() -> rc.Robot:
     return rc.load(rc.robots.tree(8, seed=4).to_urdf(), floating=True, strict=False)
 
 
+def floating_tree_with_rotors() -> rc.Robot:
+    """A free base that carries branches; every joint but the base has armature."""
+    base = random_description("floating", [-1], 3, ["free"])
+    limbs = random_description("floating", [-1, 0, 0, 1, 1, 3, 2, 2], 21, ["revolute", "prismatic", "spherical"])
+    joints = tuple(
+        replace(joint, armature=tuple(0.02 * (k + i + 1) for i in range(KINDS[joint.kind].nv)))
+        for k, joint in enumerate(limbs.joints)
+    )
+    return trusted(replace(limbs, joints=(base.joints[0], *joints[1:])))
+
+
+def known_answer_arm() -> rc.Robot:
+    """Three links: revolute, prismatic, revolute; everything off axis."""
+    b = rc.Builder("known")
+    b.link("l3", mass=3.0, com=(0.05, 0.01, 0.15), inertia=(0.05, 0.06, 0.04, 0.004, -0.003, 0.002))
+    b.link("l2", mass=2.0, com=(0.2, -0.05, 0.1), inertia=(0.03, 0.025, 0.02, -0.002, 0.001, 0.003))
+    b.link("l1", mass=1.0, com=(0.15, 0.02, -0.03), inertia=(0.012, 0.01, 0.009, 0.001, -0.0005, 0.0008))
+    b.joint("j3", "revolute", parent="world", child="l3", axis=(0, 0, 1), xyz=(0, 0, 0.2))
+    b.joint("j2", "prismatic", parent="l3", child="l2", axis=(1, 0, 0), xyz=(0.1, 0.2, 0.3))
+    b.joint("j1", "revolute", parent="l2", child="l1", axis=(0, 1, 0), xyz=(0.4, -0.1, 0.05))
+    b.frame("tip", parent="l1", xyz=(0.3, 0.0, -0.1))
+    return b.build()
+
+
 ZOO: dict[str, Callable[[], rc.Robot]] = {
     "pendulum": pendulum,
     "stanford": rc.robots.stanford,

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, losses
+from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, losses, static_acceleration
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -20,7 +20,7 @@ from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Given, Plan, Step, Sweep, base_to_tip, each_link, tip_to_base
 
 
 class Elimination(NamedTuple):
@@ -50,7 +50,37 @@ def eliminate(
 _TURN_Z, _SLIDE_Z = Motion(Z_AXIS, ZERO), Motion(ZERO, Z_AXIS)
 
 
-# ---- forward dynamics: Algorithm 4 (66)-(73), three sweeps -----------------------------------------------------------
+def filtered(done: tuple[Elimination, ...], torque: Sequence[Scalar], z: Force) -> tuple[tuple[Scalar, ...], Force]:
+    """Across a hinge going in: ``nu = inv(D) eps``, ``eps = T - H z``, and ``z+ = z + G eps``.
+
+    Freedom by freedom, so that nu is what it is in the coordinates in which D is diagonal; :func:`smoothed` takes it
+    as such.
+    """
+    nu = []
+    for (column, u, inverse_d), t in zip(done, torque, strict=True):
+        nu.append((t - column.dot(z)) * inverse_d)
+        z = z + u * nu[-1]
+    return tuple(nu), z
+
+
+def smoothed(done: tuple[Elimination, ...], nu: Sequence[Scalar], up: Motion) -> tuple[tuple[Scalar, ...], Motion]:
+    """Across a hinge going out: ``qdd = nu - G* up``, the last eliminated freedom first, and ``up + H* qdd``."""
+    accelerations = []
+    for (column, u, inverse_d), value in zip(reversed(done), reversed(nu), strict=True):
+        accelerations.append(value - up.dot(u) * inverse_d)
+        up = up + column * accelerations[-1]
+    return tuple(reversed(accelerations)), up
+
+
+ELIMINATE = Step(
+    eliminate,
+    ("joint", "P", "inertia", "X"),
+    ("P", "G", "P@parent"),
+    "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P    (34)-(36)",
+)
+
+# ---- forward dynamics: three sweeps, Algorithm 4 as Jain & Rodriguez arrange it (Algorithm 2.3) ----------------------
+# Algorithm 4 itself is in four_algorithms.py; here z has P a in it, so that the last sweep adds a behind the hinge.
 
 
 def bias_acceleration(joint: Joint, velocity: Motion, v: Sequence[Scalar]) -> Motion:
@@ -77,31 +107,28 @@ def innovations(
     step: Transform,
 ) -> tuple[tuple[Scalar, ...], Force]:
     """``nu = inv(D) (T - H z)`` with ``z`` the bias force seen at the joint, and z+ carried to the parent."""
-    z = force + inertia @ bias
-    nu = []
-    for (column, u, inverse_d), t in zip(done, torque, strict=True):
-        nu.append((t - column.dot(z)) * inverse_d)
-        z = z + u * nu[-1]
-    return tuple(nu), step.force(z)
+    nu, z = filtered(done, torque, force + inertia @ bias)
+    return nu, step.force(z)
 
 
 def joint_accelerations(
     done: tuple[Elimination, ...], nu: Sequence[Scalar], bias: Motion, step: Transform, parent: Motion
 ) -> tuple[tuple[Scalar, ...], Motion]:
-    """``qdd = nu - G* phi* alpha(parent)``, the last eliminated freedom first, and the body's own acceleration."""
-    here, accelerations = step.inverse_motion(parent), []
-    for (column, u, inverse_d), value in zip(reversed(done), reversed(nu), strict=True):
-        accelerations.append(value - here.dot(u) * inverse_d)
-        here = here + column * accelerations[-1]
-    return tuple(reversed(accelerations)), here + bias
+    """``qdd = nu - G* phi* alpha(parent)``, and the body's own acceleration."""
+    accelerations, here = smoothed(done, nu, step.inverse_motion(parent))
+    return accelerations, here + bias
 
 
-ELIMINATE = Step(
-    eliminate,
-    ("joint", "P", "inertia", "X"),
-    ("P", "G", "P@parent"),
-    "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P    (34)-(36)",
-)
+def falling(given: Given) -> Motion:
+    """What the recursions leave out of accelerations, since they let the base rise instead of bodies fall."""
+    return Motion(ZERO, given.gravity)
+
+
+def true_acceleration(body: Motion, fall: Motion, offset: Transform) -> Motion:
+    """Acceleration of a link from that of its body relative to free fall."""
+    return offset.inverse_motion(body + fall)
+
+
 BIAS_ACCELERATION = Step(bias_acceleration, ("joint", "V", "v"), ("c",), "a = crm(V) H* v")
 BIAS_FORCE = Step(bias_force, ("inertia", "V"), ("f",), "b = crf(V) M V")
 LESS_LOSSES = Step(less_losses, ("joint", "tau", "v"), ("T",), "T = tau - d v - f sign(v)")
@@ -109,14 +136,21 @@ INNOVATIONS = Step(
     innovations,
     ("G", "P", "c", "f", "tau", "X"),
     ("nu", "f@parent"),
-    "z = b + P a + sum, nu = inv(D)(T - H z)   (70)-(72)",
+    "z = b + P a + sum of phi z+, nu = inv(D)(T - H z), z+ = z + G D nu    Jain & Rodriguez (13a)",
 )
 LOSSY_INNOVATIONS = replace(INNOVATIONS, reads=("G", "P", "c", "f", "T", "X"))
 ACCELERATIONS = Step(
     joint_accelerations,
     ("G", "nu", "c", "X", "alpha@parent"),
     ("qdd", "alpha"),
-    "qdd = nu - G* phi* alpha(parent)   (73)",
+    "qdd = nu - G* phi* alpha(parent), alpha = phi* alpha(parent) + H* qdd + a    Jain & Rodriguez (13b)",
+)
+FALL = Step(static_acceleration, ("X", "fall@parent"), ("fall",), "gravity in body axes")
+TRUE_ACCELERATION = Step(
+    true_acceleration,
+    ("alpha@body", "fall@body", "offset"),
+    ("AL",),
+    "alpha(link) = phi* (alpha(body) + gravity)  (57)",
 )
 
 ARTICULATED_BUFFERS = (
@@ -126,17 +160,36 @@ ARTICULATED_BUFFERS = (
     Buffer("c", Motion.zero()),
     Buffer("nu", ()),
     Buffer("qdd", ()),
+    Buffer("fall", Motion.zero(), falling),
+    Buffer("AL", Motion.zero()),
 )
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
-    """Accelerations for given torques."""
-    bring = (each_link(WRENCH),) if wrenches else ()
-    out = (RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE, *((EXTERNAL,) if wrenches else ()))
+def forward_plan(*, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
+    """Accelerations for given torques; with ``links`` also those of all links, AL."""
     torque = (LESS_LOSSES, LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
-    sweeps = (*bring, base_to_tip(*out), tip_to_base(ELIMINATE, *torque), base_to_tip(ACCELERATIONS))
-    return Plan("forward_dynamics", ARTICULATED_BUFFERS, sweeps)
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(ELIMINATE, *torque),
+        base_to_tip(ACCELERATIONS),
+    )
+    return Plan("forward_dynamics", ARTICULATED_BUFFERS, completed(sweeps, wrenches=wrenches, links=links))
+
+
+def completed(sweeps: tuple[Sweep, ...], *, wrenches: bool, links: bool) -> tuple[Sweep, ...]:
+    """The sweeps of an algorithm of forward dynamics, with what is optional: the first makes f, the last alpha.
+
+    Wrenches are taken off f where it is made; the links' accelerations follow from alpha.
+    """
+    first, *middle, last = sweeps
+    if wrenches:
+        first = replace(first, steps=(*first.steps, EXTERNAL))
+    if links:
+        last = replace(last, steps=(*last.steps, FALL))
+    before = (each_link(WRENCH),) if wrenches else ()
+    after = (each_link(TRUE_ACCELERATION),) if links else ()
+    return (*before, first, *middle, last, *after)
 
 
 # ---- inverse of the mass matrix: Identity 6 (46), unit torques through the same recursion ----------------------------

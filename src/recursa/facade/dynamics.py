@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import articulated, augmented, coriolis, gathering, inertia, inverse, mass_properties, regressor
+from recursa.dynamics import (
+    articulated,
+    augmented,
+    coriolis,
+    four_algorithms,
+    gathering,
+    inertia,
+    inverse,
+    mass_properties,
+    regressor,
+)
 from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import ShapeError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import KernelStore
@@ -19,8 +31,17 @@ from recursa.sweeps.batching import Array, prepare
 from recursa.sweeps.plan import Plan
 
 InverseMethod = Literal["newton-euler"]
-ForwardMethod = Literal["articulated", "composite"]
+ForwardMethod = Literal["articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"]
 MassMethod = Literal["composite"]
+
+_FORWARD: dict[str, Callable[..., Plan]] = {
+    "articulated": articulated.forward_plan,
+    "four-sweep": four_algorithms.four_sweep_plan,
+    "four-sweep-links": four_algorithms.four_sweep_links_plan,
+    "three-sweep": four_algorithms.three_sweep_plan,
+    "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
+}
+_WITHOUT_LINKS = ("four-sweep",)  # those that do not come past the links' accelerations
 
 
 def _known(kind: str, method: str, methods: tuple[str, ...]) -> None:
@@ -163,22 +184,53 @@ class DynamicsMethods(KinematicsMethods):
     ) -> Any:
         """Accelerations (..., nv) that the torques cause; with ``links`` also those of all links.
 
-        Articulated-body recursion, Rodriguez & Kreutz-Delgado Algorithm 4 (66)-(73): ``qdd = nu - G* phi* alpha``.
-        Robots with tied joints use ``"composite"``: mass matrix and solve. ``links=True`` returns (a, alpha) with
-        the true spatial accelerations of all links (..., nlinks, 6) in body axes.
+        All but ``"composite"`` compute ``qdd = (I - H psi K)* inv(D) (I - H psi K) (T - C)``, Identity 6 (46) of
+        Rodriguez & Kreutz-Delgado, in O(n); they differ in where velocities and gravity enter:
+
+        - ``"articulated"``: three sweeps; Algorithm 4 as arranged by Jain & Rodriguez (Algorithm 2.3).
+        - ``"four-sweep"``: Algorithm 1 (47)-(54), torques freed of their bias first, ``T' = T - C``.
+        - ``"four-sweep-links"``: Algorithm 2 (55)-(59), the same with the accelerations of links and tip.
+        - ``"three-sweep-bias"``: Algorithm 3 (60)-(65), bias forces and torques through one filter.
+        - ``"three-sweep"``: Algorithm 4 (66)-(73), without forces of the bias accelerations beforehand.
+        - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
+
+        - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
+        - ``losses``: damping and friction act too.
+        - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
+          a by-product of every sweep method but ``"four-sweep"``.
+        - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
+        >>> arm.forward_dynamics([0.0], [0.0], [0.0]).round(6)
+        array([-49.05])
+        >>> a, links = arm.forward_dynamics([0.0], [0.0], [0.0], links=True, method="four-sweep-links")
+        >>> links[-1].round(6) + 0.0                        # the tip, where the rod ends
+        array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         chosen = method or ("composite" if self._tied else "articulated")
-        _known("forward dynamics", chosen, ("articulated", "composite"))
+        _known("forward dynamics", chosen, (*_FORWARD, "composite"))
+        inside = {"losses": True} if losses and chosen == "articulated" and not self._tied else {}
+        if losses and not inside:
+            tau = np.asarray(tau) - self.joint_losses(v)
         extra = self._extra(q, wrenches, None, parameters)
         if chosen == "composite" or self._tied:
-            net = np.asarray(tau) - self.joint_losses(v) if losses else np.asarray(tau)
-            result = self._composite_forward(q, v, net, extra)
+            if chosen not in ("composite", "articulated"):
+                raise NoSweepError(
+                    f"robot '{self.model.name}' has tied joints, and {chosen!r} needs independent ones. "
+                    'Use method="composite", or load the robot with mimic="free"'
+                )
+            result = self._composite_forward(q, v, np.asarray(tau), extra)
             result = _into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
-        plan = articulated.forward_plan(wrenches=wrenches is not None, losses=bool(losses))
+        if links and chosen not in _WITHOUT_LINKS:
+            plan = _FORWARD[chosen](wrenches=wrenches is not None, links=True, **inside)
+            return self._forward_with_links(plan, arguments, out, threads)
+        plan = _FORWARD[chosen](wrenches=wrenches is not None, **inside)
         options = (*(("losses",) if losses else ()), *((method,) if method else ()))
-        entry = ("forward_dynamics", *options) if len(arguments) == 3 and not links else None
+        reachable = len(arguments) == 3 and not links and bool(inside) == bool(losses)
+        entry = ("forward_dynamics", *options) if reachable else None
         result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
@@ -297,6 +349,26 @@ class DynamicsMethods(KinematicsMethods):
             entry=entry,
             store=self._store_for(arguments),
         )
+
+    def _forward_with_links(
+        self, plan: Plan, arguments: dict[str, Any], out: Array | None, threads: int | None
+    ) -> tuple[Array, Array]:
+        """Accelerations of the joints, and those of all links that came with them."""
+        both = self._evaluate(
+            plan,
+            arguments,
+            lambda values: chain(
+                gathering.joint_vector(self.model, values.lists.get("qdd", [])),
+                motion_entries(values.lists.get("AL", [])),
+            ),
+            (self.nv + 6 * self.nlinks,),
+            None,
+            threads,
+            store=self._store_for(arguments),
+        )
+        self._require_finite(both, arguments)
+        joints, links = np.split(both, [self.nv], axis=-1)
+        return _into(out, np.ascontiguousarray(joints)), links.reshape(*links.shape[:-1], self.nlinks, 6).copy()
 
     def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
         """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""

@@ -1,0 +1,162 @@
+"""The innovations factorisation of the mass matrix, ``(I + H phi K) D (I + H phi K)*``.
+
+Rodriguez & Kreutz-Delgado (34)-(36) for P, D, G; Identities 3, 5 and 6 (43)-(46) for the factors. K = E_phi G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
+from recursa.dynamics.four_algorithms import FILTER, SMOOTH
+from recursa.dynamics.gathering import Entries, Entry, flat
+from recursa.dynamics.kinematics import RELATIVE
+from recursa.model.model import Joint
+from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+
+Columns = tuple[tuple[Entry, Force], ...]
+
+# ---- P, D, G, K ------------------------------------------------------------------------------------------------------
+
+
+def hinge_inertia(joint: Joint, inertia: ArticulatedInertia) -> tuple[tuple[Scalar, ...], ...]:
+    """``D = H P H* + A``, row by row."""
+    columns = joint.columns()
+    forces = [inertia @ column for column in columns]
+    return tuple(
+        tuple(columns[min(i, j)].dot(forces[max(i, j)]) + (rotor if i == j else 0.0) for j in range(len(columns)))
+        for i, rotor in enumerate(joint.armature)
+    )
+
+
+def gains(done: tuple[Elimination, ...], step: Transform) -> tuple[tuple[Force, ...], tuple[Force, ...]]:
+    """``G = P H* inv(D)``, a force per freedom, and ``K = phi G``."""
+    own = tuple(filtered(done, _unit(i, len(done)), Force.zero())[1] for i in range(len(done)))
+    return own, tuple(step.force(column) for column in own)
+
+
+def _unit(freedom: int, size: int) -> tuple[float, ...]:
+    return tuple(1.0 if i == freedom else 0.0 for i in range(size))
+
+
+GAINS = Step(gains, ("G", "X"), ("gain", "K"), "G = P H* inv(D), K = phi G         (36)")
+
+_BUFFERS = (
+    *ARTICULATED_BUFFERS,
+    Buffer("D", ()),
+    Buffer("gain", ()),
+    Buffer("K", ()),
+    Buffer("F", ()),
+    Buffer("rows", ()),
+)
+
+BLOCKS = Plan(
+    "factorization",
+    _BUFFERS,
+    (
+        base_to_tip(RELATIVE),
+        tip_to_base(
+            ELIMINATE,
+            Step(hinge_inertia, ("joint", "P"), ("D",), "D = H P H* + A                     (36)"),
+            GAINS,
+        ),
+    ),
+)
+
+
+def block_entries(values: Values) -> Iterator[Scalar]:
+    """P (6 x 6 per body), D (a block per joint), G and K (6 x nv), row by row; then 1/D of the eliminations."""
+    inertias, hinges, own, carried, done = (values.lists.get(name, []) for name in ("P", "D", "gain", "K", "G"))
+    for inertia in inertias:
+        yield from _matrix(inertia)
+    for rows in hinges:
+        yield from flat(rows)
+    for gain in (own, carried):
+        yield from flat(zip(*(column.components() for columns in gain for column in columns), strict=True))
+    for eliminations in done:
+        yield from (elimination.inverse_d for elimination in eliminations)
+
+
+def _matrix(inertia: ArticulatedInertia) -> Iterator[Scalar]:
+    """The 6 x 6 matrix ``[[I, C], [C*, Q]]``, row by row."""
+    moment, coupling, mass = inertia
+    for upper, right in zip(moment.rows(), coupling, strict=True):
+        yield from (*upper, *right)
+    for left, lower in zip(coupling.T, mass.rows(), strict=True):
+        yield from (*left, *lower)
+
+
+# ---- the factors -----------------------------------------------------------------------------------------------------
+
+
+def factor_rows(
+    joint: Joint, number: int, gain: tuple[Force, ...], below: Columns, step: Transform
+) -> tuple[Entries, Columns]:
+    """Rows of ``I + H phi K``: the gains of the joints outward, carried here, along this joint's freedoms."""
+    own = tuple(((number, i), column) for i, column in enumerate(gain))
+    return _rows(joint, number, below, 1.0), tuple((key, step.force(z)) for key, z in (*own, *below))
+
+
+def inverse_factor_rows(
+    joint: Joint, number: int, done: tuple[Elimination, ...], gain: tuple[Force, ...], below: Columns, step: Transform
+) -> tuple[Entries, Columns]:
+    """Rows of ``I - H psi K``: as the factor's, with ``I - G H`` at every hinge on the way."""
+    own = tuple(((number, i), column) for i, column in enumerate(gain))
+    behind = tuple((key, filtered(done, (0.0,) * len(done), z)[1]) for key, z in below)
+    return _rows(joint, number, below, -1.0), tuple((key, step.force(z)) for key, z in (*own, *behind))
+
+
+def _rows(joint: Joint, number: int, below: Columns, sign: float) -> Entries:
+    """The joint's rows of ``I + sign H z``, z the columns of the joints outward."""
+    columns = joint.columns()
+    one = tuple((((number, i), (number, i)), 1.0) for i in range(len(columns)))
+    return one + tuple(
+        (((number, i), key), sign * column.dot(z)) for i, column in enumerate(columns) for key, z in below
+    )
+
+
+FACTOR = Plan(
+    "factor",
+    _BUFFERS,
+    (
+        base_to_tip(RELATIVE),
+        tip_to_base(
+            ELIMINATE,
+            GAINS,
+            Step(factor_rows, ("joint", "number", "gain", "F", "X"), ("rows", "F@parent"), "I + H phi K    (43)"),
+        ),
+    ),
+)
+INVERSE_FACTOR = Plan(
+    "inverse_factor",
+    _BUFFERS,
+    (
+        base_to_tip(RELATIVE),
+        tip_to_base(
+            ELIMINATE,
+            GAINS,
+            Step(
+                inverse_factor_rows,
+                ("joint", "number", "G", "gain", "F", "X"),
+                ("rows", "F@parent"),
+                "I - H psi K    (45)",
+            ),
+        ),
+    ),
+)
+
+# ---- solving ---------------------------------------------------------------------------------------------------------
+
+SOLVE = Plan(
+    "solve",
+    (*ARTICULATED_BUFFERS, Buffer("z", Force.zero()), Buffer("lambda", Motion.zero())),
+    (
+        base_to_tip(RELATIVE),
+        tip_to_base(ELIMINATE, Step(FILTER.fn, ("G", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
+        base_to_tip(SMOOTH),
+    ),
+)
