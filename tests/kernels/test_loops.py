@@ -65,3 +65,17 @@ def test_options_match_the_interpreter(name):
         expected = interpreted(ask)
         assert np.abs(ask() - expected).max() <= 1e-9 * np.abs(expected).max()
     assert all(kernel is not None and kernel.form == "loop" for kernel in kernels(robot))
+
+
+@pytest.mark.parametrize("name", ["tree", "mixed_tree", "one_of_each", "free_flyer", "tied_gripper", "tree40"])
+def test_matrices_column_by_column_match_the_interpreter(name):
+    robot = ROBOTS[name]()
+    state = states(robot, 5)
+    for what in MATRICES:
+        ask = {**questions(robot), **solves(robot)}[what]
+        expected, found = interpreted(ask, *state), ask(*state)
+        tolerance = 1e-9 if what in solves(robot) else 1e-12
+        assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max(), what
+        assert np.array_equal(ask(*(x[3] for x in state)), found[3]), what
+    inverted = name == "tied_gripper"  # by LAPACK
+    assert sum(kernel is not None and kernel.form == "loop" for kernel in kernels(robot)) == (3 if inverted else 4)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.dispatch import Columns, KernelStore, evaluate
 from recursa.kernels.kernel import Method
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
@@ -125,6 +125,7 @@ class Facade:
         entry: tuple[str, ...] | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
+        columns: Columns | None = None,
     ) -> Array:
         """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states."""
         kernels = self._kernels if store is None else store
@@ -139,6 +140,7 @@ class Facade:
             out=out,
             threads=threads,
             labels=labels,
+            columns=columns,
         )
         if entry is not None and result.ndim == len(shape) and entry not in self._entries:
             native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape)

@@ -20,13 +20,15 @@ from recursa.dynamics import (
     mass_properties,
     regressor,
 )
+from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
+from recursa.dynamics.factorization import SOLVE
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.kinematics import KinematicsMethods
-from recursa.kernels.dispatch import KernelStore
+from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array, prepare
 from recursa.sweeps.plan import Plan
 
@@ -154,15 +156,17 @@ class DynamicsMethods(KinematicsMethods):
         _known("the mass matrix", method, ("composite",))
         arguments = {"q": q} | self._extra(q, None, None, parameters)
         entry = ("mass_matrix", method) if parameters is None else None
-        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry)
+        columns = self._columns(MASS_TIMES, "T", "a")
+        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
 
     @single_state_fast
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
         if self._tied:
             return _into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
+        columns = self._columns(SOLVE, "qdd", "tau")
         result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",)
+            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",), columns
         )
         self._require_finite(result, {"q": q})
         return result
@@ -242,7 +246,10 @@ class DynamicsMethods(KinematicsMethods):
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        return self._joint_matrix(coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",))
+        columns = self._columns(CORIOLIS_TIMES, "T", "a")
+        return self._joint_matrix(
+            coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",), columns
+        )
 
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -279,6 +286,7 @@ class DynamicsMethods(KinematicsMethods):
             out,
             threads,
             entry=("regressor",),
+            columns=self._columns(REGRESSOR_TIMES, "T", "parameters", 10 * self.model.nbodies),
         )
 
     # ---- shared ----------------------------------------------------------------------------------------------------
@@ -338,6 +346,7 @@ class DynamicsMethods(KinematicsMethods):
         out: Array | None,
         threads: int | None,
         entry: tuple[str, ...] | None = None,
+        columns: Columns | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -348,6 +357,16 @@ class DynamicsMethods(KinematicsMethods):
             threads,
             entry=entry,
             store=self._store_for(arguments),
+            columns=columns,
+        )
+
+    def _columns(self, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
+        """A matrix column by column, should the robot be too large for all of it at once."""
+        return Columns(
+            plan,
+            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
+            unit,
+            self.nv if count is None else count,
         )
 
     def _forward_with_links(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,19 @@ class KernelStore:
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
-        if not Switch.on or batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
-            return None
-        if not native.available():
-            _say_once()
+        if not self.compiles(batch):
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
         return self.kernel(plan, key, sizes, gather, single=batch.dtype == np.float32)
+
+    def compiles(self, batch: Batch) -> bool:
+        """Whether anything is compiled for such arguments."""
+        if not Switch.on or batch.dtype not in _COMPILED_TYPES or self.model.nbodies == 0:
+            return False
+        if not native.available():
+            _say_once()
+            return False
+        return True
 
     def kernel(
         self, plan: Plan, key: Hashable, sizes: Mapping[str, int], gather: Gather, *, single: bool = False
@@ -104,6 +111,39 @@ def _say_once() -> None:
 _said: list[bool] = []
 
 
+@dataclass(frozen=True)
+class Columns:
+    """A matrix as what a plan makes of unit vectors: the way for robots that are too large for straight-line code.
+
+    The plan is linear in the input ``unit`` of ``count`` entries, and ``gather`` lists what is then a column.
+    """
+
+    plan: Plan
+    gather: Gather
+    unit: str
+    count: int
+
+    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill rows (B, rows x columns) by a kernel for the plan; False if there is none."""
+        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | {self.unit: self.count}
+        kernel = store.kernel(self.plan, self.unit, sizes, self.gather, single=batch.dtype == np.float32)
+        if kernel is None:
+            return False
+        at_once = max(1, _ROWS_AT_ONCE // self.count)
+        for start in range(0, batch.size, at_once):
+            some = slice(start, min(start + at_once, batch.size))
+            states = some.stop - some.start
+            rows = {name: np.repeat(values[some], self.count, axis=0) for name, values in batch.rows.items()}
+            rows[self.unit] = np.tile(np.eye(self.count, dtype=batch.dtype), (states, 1))
+            columns = np.empty((states * self.count, flat.shape[1] // self.count), batch.dtype)
+            kernel(rows, columns, workers)
+            flat[some] = columns.reshape(states, self.count, -1).swapaxes(1, 2).reshape(states, -1)
+        return True
+
+
+_ROWS_AT_ONCE = 8192
+
+
 def _shares(out: Array, batch: Batch) -> bool:
     """Whether writing a result may change an argument that is still to be read."""
     return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
@@ -121,12 +161,13 @@ def evaluate(
     out: Array | None = None,
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
     ``gather`` lists the result's components, in C order, from the values of a run; ``key`` tells gathers of the same
     plan and shape apart. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
-    are the names by which the caller knows the arguments, where they differ.
+    are the names by which the caller knows the arguments, where they differ. ``columns`` is another way to a matrix.
     """
     batch = prepare(store.model, arguments, labels or {})
     workers = check_threads(threads)
@@ -136,10 +177,10 @@ def evaluate(
     fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
     kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
-    if kernel is None:
-        interpret(store.model, plan, batch, gather, flat, workers)
-    else:
+    if kernel is not None:
         kernel(batch.rows, flat, workers)
+    elif columns is None or not store.compiles(batch) or not columns.fill(store, batch, flat, workers):
+        interpret(store.model, plan, batch, gather, flat, workers)
     if not fits:
         result[...] = flat.reshape(result.shape)
     return result

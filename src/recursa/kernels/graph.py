@@ -38,7 +38,9 @@ class Graph:
     0.0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = math.inf) -> None:
+        """``limit`` nodes, and tracing gives up."""
+        self.limit = limit
         self.nodes: list[Node] = []
         self._numbers: dict[Node, int] = {}
 
@@ -54,6 +56,8 @@ class Graph:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.nodes)
+            if number >= self.limit:
+                raise UntraceableError(f"over {self.limit} operations are too many for straight-line code")
             self.nodes.append(key)
         return number
 

@@ -221,7 +221,7 @@ if hasattr(os, "register_at_fork"):
 
 def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:
     """Run a plan on tracing scalars: the graph, and per result its node or constant."""
-    graph = Graph()
+    graph = Graph(MAX_NODES)
     inputs = {name: graph.inputs(code_name(name), size) for name, size in sizes.items()}
     outputs: list[Output] = [x.number if isinstance(x, Traced) else float(x) for x in gather(run(plan, model, inputs))]
     if len(graph.nodes) + 4 * len(outputs) > MAX_NODES:
