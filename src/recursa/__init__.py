@@ -10,6 +10,9 @@ Robots come from :func:`load`, :func:`from_dh`, :class:`Builder` and :mod:`recur
 are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, y, z, w), SI units, radians.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from recursa import robots as robots
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
@@ -28,9 +31,28 @@ from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.operation_counts import count as count
-from recursa.operators.compiled import compile as compile
-from recursa.operators.dense import dense as dense
-from recursa.operators.parsing import parse as parse
 from recursa.robot import Robot as Robot
 
+if TYPE_CHECKING:
+    from recursa.operators.compiled import compile as compile
+    from recursa.operators.dense import dense as dense
+    from recursa.operators.parsing import parse as parse
+
 __version__ = "0.1.0"
+
+_LATER = {  # imported when first used: most programs never write an expression
+    "compile": "recursa.operators.compiled",
+    "dense": "recursa.operators.dense",
+    "parse": "recursa.operators.parsing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'recursa' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

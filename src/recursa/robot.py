@@ -5,7 +5,7 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -14,7 +14,9 @@ from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
-from recursa.operators.leaves import Operators
+
+if TYPE_CHECKING:
+    from recursa.operators.leaves import Operators
 
 
 class Robot(ExportMethods):
@@ -101,6 +103,8 @@ class Robot(ExportMethods):
         >>> print((o.H @ o.phi @ o.M @ o.phi.T @ o.H.T).inverse())
         (H φ M φ* H*)⁻¹
         """
+        from recursa.operators.leaves import Operators  # who never writes an expression need not wait for them
+
         return Operators(self.model)
 
     def __repr__(self) -> str:
