@@ -2,8 +2,8 @@
 
 A class is a set of bodies whose steps read values of the same structure and that stand alike in the tree. Its steps run
 on tracing scalars whose leaves are inputs of the body (``input``), constants from a table (``param``) and values stored
-by another body or summed over several (``load``). Numbers that are the same for all members are constants of the code;
-what follows from constants alone is computed once, here, and becomes another column of the table.
+by another body or summed over several (``load``). Where all members have a 0, 1 or -1 it is part of the code; what
+follows from constants alone is computed once, here, and becomes another column of the table.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class ClassGraph(Graph):
     def _column(self, node: Node) -> Any:
         return self.columns[node.operands[0]] if node.op == "param" else node.operands[0]
 
+
+_FREE = (0.0, 1.0, -1.0)  # constants worth folding; others come from the table, so that robots can share code
 
 _ON_COLUMNS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -301,7 +303,7 @@ class _Tracer:
         """A constant, a number from the table, or None where it is not known for all members."""
         if not all(isinstance(x, float) for x in numbers):
             return None
-        if all(x == numbers[0] for x in numbers):
+        if numbers[0] in _FREE and all(x == numbers[0] for x in numbers):
             return float(numbers[0])
         return Traced(self.graph, self.graph.param(np.array(numbers, float)))
 
