@@ -19,7 +19,7 @@ def count(robot: Robot, quantity: str, *, rules: str = "specialised", **options:
 
     >>> import recursa as rc
     >>> rc.count(rc.robots.stanford(), "inverse_dynamics")
-    Counts(mul=141, add=121, div=0, sqrt=0, trig=8)
+    Counts(mul=106, add=88, div=0, sqrt=0, trig=8)
     """
     if rules != "specialised":
         raise unknown_name("set of counting rules", rules, ("specialised",))

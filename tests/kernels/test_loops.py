@@ -24,7 +24,7 @@ def _loops(monkeypatch):
 
 
 def kernels(robot):
-    return [kernel for store in (robot._kernels, robot._joint_space) for _, kernel in store._kernels.values()]
+    return [kernel for store in robot._stores for _, kernel in store._kernels.values()]
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -156,8 +156,7 @@ def single_precision(case: Case, regular: bool) -> None:
 
 
 def kernels(robot: rc.Robot) -> list[Any]:
-    stores = (robot._kernels, robot._joint_space)
-    return [kernel for store in stores for _, kernel in store._kernels.values()]
+    return [kernel for store in robot._stores for _, kernel in store._kernels.values()]
 
 
 @pytest.mark.parametrize(

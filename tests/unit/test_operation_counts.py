@@ -8,12 +8,22 @@ import recursa as rc
 from recursa.kernels.kernel import Kernel
 
 
-def test_counts_of_classic_arms():
-    assert rc.count(rc.robots.stanford(), "inverse_dynamics").mul <= 141
-    assert rc.count(rc.robots.stanford(), "inverse_dynamics").add <= 121
-    general = rc.count(rc.robots.chain(6), "mass_matrix")
-    assert general.mul <= 350
-    assert general.add <= 296
+@pytest.mark.parametrize(
+    ("make", "what", "mul", "add"),
+    [
+        (rc.robots.stanford, "inverse_dynamics", 106, 88),
+        (rc.robots.stanford, "forward_dynamics", 180, 127),
+        (rc.robots.puma560, "inverse_dynamics", 193, 173),
+        (rc.robots.panda_like, "inverse_dynamics", 312, 300),
+        (lambda: rc.robots.chain(6, seed=3), "inverse_dynamics", 410, 350),
+        (lambda: rc.robots.chain(6, seed=3), "mass_matrix", 327, 273),
+        (lambda: rc.robots.chain(6, seed=3), "forward_dynamics", 980, 842),
+    ],
+)
+def test_counts_stay_low(make, what, mul, add):
+    counts = rc.count(make(), what)
+    assert counts.mul <= mul
+    assert counts.add <= add
 
 
 @pytest.mark.compiled

@@ -308,13 +308,13 @@ class DynamicsMethods(KinematicsMethods):
 
     def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
         """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
-        suited = augmented.suits(self._joint_space.compiled_model)
+        suited = augmented.suits(self._euler_space.compiled_model)
         return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
 
-    def _store_for(self, arguments: dict[str, Any]) -> KernelStore:
-        """Kernels whose link frames may be moved, unless an argument is given in those frames."""
+    def _store_for(self, arguments: dict[str, Any], *, euler: bool = False) -> KernelStore:
+        """Kernels whose link frames and inertias may be moved, unless an argument is given in those frames."""
         framed = "parameters" in arguments or "base_acceleration" in arguments
-        return self._kernels if framed else self._joint_space
+        return self._kernels if framed else self._euler_space if euler else self._joint_space
 
     def _joint_vector(
         self,
@@ -334,7 +334,7 @@ class DynamicsMethods(KinematicsMethods):
             out,
             threads,
             entry=entry,
-            store=self._store_for(arguments),
+            store=self._store_for(arguments, euler=compiled_plan is not None),
             compiled_plan=compiled_plan,
         )
 

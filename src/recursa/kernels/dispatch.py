@@ -15,6 +15,7 @@ from recursa.kernels import native
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
+from recursa.model.regroup import Zeroed, regrouped
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
 from recursa.sweeps.plan import Plan
 
@@ -37,12 +38,17 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "model")
+    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "_regroup", "model")
 
-    def __init__(self, model: Model, *, frame_pass: bool = False, form: str | None = None) -> None:
-        """``frame_pass`` lets kernels move link frames, for results that do not depend on them; ``form`` insists."""
+    def __init__(
+        self, model: Model, *, frame_pass: bool = False, regroup: Zeroed | None = None, form: str | None = None
+    ) -> None:
+        """``frame_pass`` lets kernels move link frames, for results that do not depend on them; ``regroup`` inertial
+        parameters too, for those that only depend on the mass matrix and the bias. ``form`` insists on one.
+        """
         self.model = model
         self._form = form
+        self._regroup = regroup
         self._frame_pass = frame_pass
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
@@ -88,7 +94,8 @@ class KernelStore:
     def compiled_model(self) -> Model:
         """The model that kernels are made of: the robot's, or the same with its frames moved."""
         if self._compiled_model is None:
-            self._compiled_model = canonical(self.model) if self._frame_pass else self.model
+            moved = canonical(self.model) if self._frame_pass else self.model
+            self._compiled_model = moved if self._regroup is None else regrouped(moved, self._regroup)
         return self._compiled_model
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
