@@ -14,6 +14,7 @@ from rich.tree import Tree
 import recursa as rc
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
+from recursa.operators.rendering import has_greek
 
 _DEPTH = 16  # of the tree that is shown
 _UNBOUNDED = 100_000  # columns
@@ -214,6 +215,15 @@ def report_line(found: rc.Report) -> None:
         console().print("doctor      [green]nothing to complain about[/]")
         return
     console().print(f"doctor      [yellow]{_counts(found)}[/]: see recursa doctor, or robot.doctor()")
+
+
+def explanation(told: rc.Explanation) -> None:
+    """The levels of an explanation, in colour on a terminal that has Greek letters."""
+    out = console()
+    if out.is_terminal and has_greek(out.encoding):
+        out.print(told)
+    else:
+        print(told)
 
 
 def _counts(found: rc.Report) -> str:
