@@ -92,6 +92,13 @@ def test_operators_are_recognised(robot: rc.Robot) -> None:
     assert any("(34)-(36)" in part.title for part in told.levels[2].parts)
 
 
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_every_step_has_its_equation_at_a_body(formula: str, robot: rc.Robot) -> None:
+    lines = [row[0] for row in cells(rc.explain(formula, robot), 5)]
+    assert all("<-" not in line for line in lines)
+    assert all(re.match(r"\S+\(k\) = ", line) for line in lines)
+
+
 def test_half_steps_are_those_that_occur() -> None:
     arm = rc.robots.planar(3)
     assert [row[0] for row in cells(rc.explain("phi* H* T", arm), 6)] == ["φ*(p,k)"]

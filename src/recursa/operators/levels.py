@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recursa.dynamics.articulated import ELIMINATE
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint
 from recursa.operators.compiled import CompiledExpression
@@ -217,14 +215,13 @@ def link_step_level(f: CompiledExpression) -> Level:
 
 def half_steps_level(f: CompiledExpression) -> Level:
     """What carries something across one link: rigidly inside it, and through the joint."""
-    steps = [step for sweep in f.plan.sweeps for step in sweep.steps]
     text = "\n".join(row[0] for part in link_step_level(f).parts for row in part.rows)
     rows = []
-    if "φ(k,c)" in text or ELIMINATE in steps or COMPOSITE in steps:
+    if "φ(k,c)" in text:
         rows.append(("φ(k,c)", "inside the link", "a force at the origin of body c, as it acts at that of body k"))
-    if "φ*" in text:
+    if "φ*(p,k)" in text:
         rows.append(("φ*(p,k)", "inside the link", "a motion of parent p, as the origin of body k has it"))
-    if "τ̄(" in text or "τ̄*(" in text or ELIMINATE in steps:
+    if "τ̄(" in text or "τ̄*(" in text:
         rows.append(("τ̄(k) = I - G(k) H(k)", "across the joint", "what a joint that is free to move lets through"))
         rows.append(("ψ(k,c) = φ(k,c) τ̄(c)", "both", "an articulated transition: first the joint, then the link"))
     if not rows:

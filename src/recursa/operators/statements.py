@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
+from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.operators import steps
 from recursa.operators.lower import Lowered
 from recursa.operators.steps import Combination, CombinationOfTotals
@@ -40,9 +42,25 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
 }
 """By the step's function: y and z are what it writes, other names its arguments."""
-_EQUATIONS = {**_OF_OPERATORS, STATIC.fn: ("{y}(k) = φ*(p,k) {y}(p), where that of the world is minus gravity",)}
-
-
+_OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
+    RELATIVE.fn: (
+        "poses of bodies in their parents",
+        "X(k) = the pose of body k in its parent at q(k), of which φ(p,k) is made",
+    ),
+    VELOCITY.fn: ("= φ* H* v, the link velocities", "V(k) = φ*(p,k) V(p) + H*(k) v(k)   (7)"),
+    BIAS_ACCELERATION.fn: ("= crm(V) H* v", "a(k) = crm(V(k)) H*(k) v(k)"),
+    BIAS_FORCE.fn: ("= crf(V) M V", "b(k) = crf(V(k)) M(k) V(k)"),
+    STATIC.fn: ("gravity in body axes", "alpha(k) = φ*(p,k) alpha(p), where that of the world is minus gravity"),
+    COMPOSITE.fn: ("the composite-body recursion", "R(k) = M(k) + Σ φ(k,c) R(c) φ*(k,c)   (31)"),
+    ELIMINATE.fn: (
+        "the articulated-body recursion",
+        "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
+        "D(k) = H(k) P(k) H*(k) + A(k)",
+        "G(k) = P(k) H*(k) D⁻¹(k)",
+        "P+(k) = τ̄(k) P(k), τ̄(k) = I - G(k) H(k)",
+    ),
+}
+"""For what an expression needs of the state: words, and equations."""
 _LETTERS = {"inertia": "M", "c": "a", "f": "b"}  # the papers', of what steps read and of buffers
 
 
@@ -59,11 +77,13 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
     if isinstance(step.fn, Combination | CombinationOfTotals):
         at = "(k)" if isinstance(step.fn, Combination) else ""
         return (f"{names[0]}{at} = {_weighted(step.fn.numbers, [_plain(x) + at for x in step.reads])}",)
-    if step.fn not in _EQUATIONS:  # those of the state bring their own
-        return (with_greek(step.equation) or str(step),)
+    if step.fn in _OF_STATE:
+        return _OF_STATE[step.fn][1:]
+    if step.fn not in _OF_OPERATORS:
+        return (step.equation or str(step),)
     arguments = dict(zip(inspect.signature(step.fn).parameters, map(_plain, step.reads), strict=False))
     values = {**arguments, **dict(zip("yz", names, strict=False))}
-    own, *more = _EQUATIONS[step.fn]
+    own, *more = _OF_OPERATORS[step.fn]
     further = [text for text, name in zip(more, names[1:], strict=False) if name in wanted]
     return tuple(text.format(**values) for text in (own, *further))
 
@@ -79,21 +99,14 @@ def meaning(step: Step) -> tuple[str, str]:
     """
     if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals):
         return _plain(step.writes[0]), f"= {step.equation}"
-    own = dict.fromkeys(_plain(name) for name in step.writes)
-    return ", ".join(own), with_greek(step.equation)
+    words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
+    return ", ".join(dict.fromkeys(map(_plain, step.writes))), words
 
 
 def read_later(lowered: Lowered) -> set[str]:
     """The buffers that some step reads, and the result."""
     reads = (split(name)[0] for sweep in lowered.plan.sweeps for step in sweep.steps for name in step.reads)
     return {*reads, lowered.buffer}
-
-
-def with_greek(text: str) -> str:
-    """An equation of a step with the letters that operators are printed with, and evenly spaced."""
-    text = re.sub(r"\bphi\b", "φ", text).replace("inv(D)", "D⁻¹")
-    text = re.sub(r"φ\* (\w+)\(parent\)", r"φ*(p,k) \1(p)", text)
-    return re.sub(r" {2,}", "   ", text)
 
 
 def _plain(name: str) -> str:
