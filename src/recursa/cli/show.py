@@ -14,7 +14,6 @@ from rich.tree import Tree
 import recursa as rc
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
-from recursa.operators.rendering import has_greek
 
 _DEPTH = 16  # of the tree that is shown
 _UNBOUNDED = 100_000  # columns
@@ -219,6 +218,8 @@ def report_line(found: rc.Report) -> None:
 
 def explanation(told: rc.Explanation) -> None:
     """The levels of an explanation, in colour on a terminal that has Greek letters."""
+    from recursa.operators.rendering import has_greek
+
     out = console()
     if out.is_terminal and has_greek(out.encoding):
         out.print(told)
