@@ -36,6 +36,8 @@ from recursa.robot import Robot as Robot
 if TYPE_CHECKING:
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
+    from recursa.operators.explain import Explanation as Explanation
+    from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
 
 __version__ = "0.1.0"
@@ -43,6 +45,8 @@ __version__ = "0.1.0"
 _LATER = {  # imported when first used: most programs never write an expression
     "compile": "recursa.operators.compiled",
     "dense": "recursa.operators.dense",
+    "explain": "recursa.operators.explain",
+    "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
 }
 

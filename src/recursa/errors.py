@@ -61,7 +61,14 @@ class SingularMatrixError(RecursaError, ArithmeticError):
 
 
 class NoSweepError(RecursaError):
-    """An operator expression that no sweep over the bodies computes; :func:`recursa.dense` may."""
+    """An operator expression that no sweep over the bodies computes; :func:`recursa.dense` may.
+
+    ``factor`` is the part that stands in the way, where it is one part.
+    """
+
+    def __init__(self, message: str, factor: object = None) -> None:
+        super().__init__(message)
+        self.factor = factor
 
 
 class NotationError(RecursaError, ValueError):

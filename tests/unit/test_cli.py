@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -95,7 +96,7 @@ def test_examples_in_the_help_use_options_that_exist() -> None:
         known = {spelling for item in command.params for spelling in item.opts if isinstance(item, click.Option)}
         lines = [line.strip() for line in (command.help or "").splitlines() if line.strip().startswith("recursa ")]
         assert lines, name
-        used = {word for line in lines for word in line.split() if word.startswith("-")}
+        used = {word for line in lines for word in shlex.split(line) if word.startswith("-")}
         assert used <= known, name
 
 
@@ -310,6 +311,68 @@ def test_wrong_usage_is_exit_code_two(arguments: tuple[str, ...], message: str, 
     result = run(*arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+# ---- explain ---------------------------------------------------------------------------------------------------------
+
+
+def test_explain_prints_the_levels_and_the_code(run: Run) -> None:
+    result = run("explain", "inv(mass) (T - C)", "--robot", "puma560", "--code", "c")
+    assert result.exit_code == 0
+    told = rc.explain("inv(mass) (T - C)", rc.robots.puma560(), code="c")
+    assert result.output == f"{told.text()}\n"
+    assert "void kernel(const double q[6], const double v[6], const double joint_T[6], double out[6])" in result.output
+
+
+def test_explain_as_json_matches(run: Run) -> None:
+    result = run("explain", "J(tip) x", "--robot", "planar", "--vector", "x=joint", "--json")
+    data = json.loads(result.output)
+    told = rc.explain("J(tip) x", rc.robots.planar(), vectors={"x": "joint"})
+    assert data == json.loads(json.dumps(told.as_dict()))
+    assert data["inputs"] == ["x"]
+
+
+def test_explain_in_colour_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Console(file=io.StringIO(), width=150, force_terminal=True, color_system="truecolor", highlight=False)
+    monkeypatch.setattr(show, "console", lambda: out)
+    show.explanation(rc.explain("inv(mass)", rc.robots.planar()))
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b[1;36m4 recursion" in text
+    assert "Rodriguez & Kreutz-Delgado Identity 6 (46)" in text
+
+
+def test_formula_without_sweeps_is_exit_code_one_and_says_what_to_write(run: Run) -> None:
+    result = run("explain", "inv(H phi M phi* H*) (T - C)", "--robot", "puma560")
+    assert result.exit_code == 1
+    assert "stands in the way" in result.output
+    assert "H phi M phi* H* + A, or mass for short" in result.output.replace("\n  ", " ")
+    assert json.loads(run("explain", "inv(M)", "--robot", "planar", "--json").output)["sweeps"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("inv(H phi M", "--robot", "planar"),
+            "expected ')', but the text ends after 'M'\n  inv(H phi M\n             ^\n",
+        ),
+        (("H phy", "--robot", "planar"), "no operator 'phy' in robot 'planar3'. Did you mean 'phi'?\n  H phy\n    ^\n"),
+        (("H H", "--robot", "planar"), "cannot multiply H by H"),
+        (("mass", "--robot", "puma"), "there is no file 'puma'. Did you mean the bundled robot"),
+        (("x", "--robot", "planar", "--vector", "x=jont"), "no space 'jont'. Did you mean 'joint'?"),
+    ],
+)
+def test_bad_formula_is_refused_with_its_place(arguments: tuple[str, ...], message: str, refused: Refused) -> None:
+    complaint = refused("explain", *arguments)
+    assert complaint.startswith("recursa: ")
+    assert message in complaint
+
+
+def test_vector_of_explain_needs_a_space(run: Run) -> None:
+    result = run("explain", "x", "--robot", "planar", "--vector", "x")
+    assert result.exit_code == 2
+    assert "write NAME=SPACE" in result.output
+    assert "Missing option '--robot'" in run("explain", "mass").output
 
 
 # ---- demo ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Every Python block in the README and the docs runs, in order, page by page."""
+"""Every Python block in the README and the docs runs, in order, page by page, and prints what stands below it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ HAND = """<robot name="hand"><link name="palm"/>
   <joint name="k" type="continuous"><parent link="a"/><child link="b"/><mimic joint="j"/></joint></robot>"""
 
 
-def blocks(page: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Code, and what the page says it prints: a block of text or C right below."""
+    found = r"```python\n(.*?)```(?:\n\n```(?:text|c)\n(.*?)```)?"
+    return re.findall(found, page.read_text("utf-8"), flags=re.DOTALL)
 
 
 def free_tree() -> str:
@@ -33,7 +35,7 @@ def free_tree() -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_runs(page, tmp_path, monkeypatch):
+def test_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm.urdf").write_text(rc.robots.panda_like().to_urdf())
     (tmp_path / "go2.urdf").write_text(free_tree())
@@ -41,10 +43,12 @@ def test_page_runs(page, tmp_path, monkeypatch):
     if "pinocchio" in page.read_text("utf-8") and page.name == "interop.md":
         pytest.importorskip("pinocchio")
     names: dict[str, object] = {}
-    for number, code in enumerate(blocks(page)):
+    for number, (code, printed) in enumerate(blocks(page)):
         if page.name == "architecture.md":  # an excerpt of a module, given its imports
             exec("from recursa.sweeps import Step", names)
+        capsys.readouterr()
         exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+        assert not printed or capsys.readouterr().out == printed, f"{page.name}, block {number}"
 
 
 def test_readme_starts_with_commands_code_and_picture():

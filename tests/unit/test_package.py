@@ -101,7 +101,7 @@ def test_import_changes_no_global_setting() -> None:
     [
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
-        "NoSweepError", "dense", "parse", "__version__",
+        "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

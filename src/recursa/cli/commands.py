@@ -147,6 +147,42 @@ def export(
     click.echo(f"{done.function}: {done.operations.total} operations ({counted})")
 
 
+@recursa.command()
+@click.argument("formula")
+@click.option("--robot", required=True, help="A URDF file or a bundled name.")
+@click.option("--code", type=click.Choice(["llvm", "c"]), help="Show the generated code, too.")
+@click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
+@_robot_options
+def explain(
+    formula: str, robot: str, code: Any, vectors: tuple[str, ...], floating: bool, mimic: str, as_json: bool
+) -> None:
+    """What becomes of an operator formula: identities, sweeps, the step at a body, its arithmetic.
+
+    \b
+    Examples:
+      recursa explain "inv(mass) (T - C)" --robot puma560
+      recursa explain "inv(H phi M phi* H*)" --robot panda_like --code c
+      recursa explain "J(tip) x" --robot planar --vector x=joint --json
+
+    FORMULA is in the papers' notation: H phi M phi* H* and so on, T a free joint vector. Exit code 0: explained down to
+    the code, 1: no sweep computes it, 2: cannot be read.
+    """
+    told = rc.explain(formula, open_robot(robot, floating=floating, mimic=mimic), code=code, vectors=_spaces(vectors))
+    if as_json:
+        click.echo(show.json_text(told.as_dict()))
+    else:
+        show.explanation(told)
+    sys.exit(0 if told.plan is not None else 1)
+
+
+def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
+    """Free vectors as they are typed, ``x=joint``."""
+    for text in vectors:
+        if "=" not in text:
+            raise click.UsageError(f"--vector {text}: write NAME=SPACE, for example x=joint")
+    return {name: space for name, _, space in (text.partition("=") for text in vectors)}
+
+
 @recursa.group()
 def cache() -> None:
     """The compiled kernels that are kept on disk.

@@ -216,6 +216,17 @@ def report_line(found: rc.Report) -> None:
     console().print(f"doctor      [yellow]{_counts(found)}[/]: see recursa doctor, or robot.doctor()")
 
 
+def explanation(told: rc.Explanation) -> None:
+    """The levels of an explanation, in colour on a terminal that has Greek letters."""
+    from recursa.operators.rendering import has_greek
+
+    out = console()
+    if out.is_terminal and has_greek(out.encoding):
+        out.print(told)
+    else:
+        print(told)
+
+
 def _counts(found: rc.Report) -> str:
     errors = len(found.errors)
     warnings = len(found) - errors

@@ -33,10 +33,11 @@ class CompiledExpression:
     def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
         self.expression = expression
         self.model = model
-        self.simplified, self.rewritings = _simplified(expression)
+        self.simplified, self.rewritings = simplified(expression)
         self._lowered: Lowered = lower(self.simplified)
         self._free = [input_name(vector) for vector in self._lowered.inputs]
-        self._store = KernelStore(model, frame_pass=frame_free(self.simplified), form=form)
+        self.frame_free = frame_free(self.simplified)
+        self._store = KernelStore(model, frame_pass=self.frame_free, form=form)
         self._size = self._lowered.space.size
         self._needs_v = "v" in self.plan.inputs
         self._entry: Callable[..., Any] | None = None
@@ -45,6 +46,16 @@ class CompiledExpression:
     def plan(self) -> Plan:
         """The sweeps."""
         return self._lowered.plan
+
+    @property
+    def lowered(self) -> Lowered:
+        """The sweeps, and where their result is."""
+        return self._lowered
+
+    @property
+    def kernel_model(self) -> Model:
+        """The robot that the code is made of: with link frames moved onto joint axes where that cannot be noticed."""
+        return self._store.compiled_model
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -134,7 +145,7 @@ class CompiledExpression:
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
 
 
-def _simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
+def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
     """What is lowered, and how it came about."""
     simple, rewritings = simplify(expression, trace=True)
     return (expression, []) if simple.model is None else (simple, rewritings)

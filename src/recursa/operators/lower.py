@@ -31,6 +31,7 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     coefficient,
+    inverse,
     known_shape,
     product,
     scaled,
@@ -40,6 +41,7 @@ from recursa.operators.expression import (
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import ONE, Space
+from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -213,16 +215,16 @@ class _Lowering:
             case Constant(size=size) | Transpose(of=Constant(size=size)):
                 why = f"factor {part} is a full {' x '.join(map(str, size))} matrix"
             case Inverse(of=inner):
-                why = f"no factors of {inner} are known" + self._about_armature(inner)
+                why = f"no factors of {inner} are known" + self._advice(inner)
             case _:
                 why = f"there is no sweep for {part}"
-        return NoSweepError(f"cannot lower {self.expression}: {why}. Use dense(expression, q)")
+        return NoSweepError(f"cannot lower {self.expression}: {why}. Use dense(expression, q)", part)
 
-    def _about_armature(self, inner: Expression) -> str:
+    def _advice(self, inner: Expression) -> str:
         o = Operators(self.model)
         if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
-            return " (the robot has armature: its mass matrix is H phi M phi* H* + A)"
-        return " (lower what simplify() makes of it)"
+            return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
+        return " (lower what simplify() makes of it)" if simplify(inverse(inner)) != inverse(inner) else ""
 
     # ---- combining -------------------------------------------------------------------------------------------------
 
@@ -289,9 +291,9 @@ class _Lowering:
     ) -> _Value:
         space = values[0].space
         if space.name == "tip":  # six numbers of the robot: done at one link, whichever
-            fn, reads = steps.combination_of_totals(numbers), tuple(_total(value) for value in values)
+            fn, reads = steps.CombinationOfTotals(numbers), tuple(_total(value) for value in values)
             return self._at_link(expression, fn, reads, 0, space, operand)
-        return self._new(expression, steps.combination(numbers), tuple(x.name for x in values), space, operand)
+        return self._new(expression, steps.Combination(numbers), tuple(x.name for x in values), space, operand)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ so each function takes them as what it needs. Joint vectors are tuples with an e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from recursa.dynamics.articulated import Elimination
 from recursa.model.model import Joint
@@ -175,15 +176,18 @@ def six(x: Sequence[Scalar]) -> Six:
     return Motion.of(x)
 
 
-def combination(numbers: tuple[float, ...]) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class Combination:
     """A step function: the sum of vectors times numbers."""
 
-    def combine(*vectors: Any) -> Any:
-        if isinstance(vectors[0], Motion | Force):
-            return Motion.of(_combined(numbers, [x.components() for x in vectors]))
-        return _combined(numbers, vectors)
+    numbers: tuple[float, ...]
+    __name__: ClassVar[str] = "combine"
 
-    return combine
+    def __call__(self, *vectors: Any) -> Any:
+        """The sum, of link or joint vectors."""
+        if isinstance(vectors[0], Motion | Force):
+            return Motion.of(_combined(self.numbers, [x.components() for x in vectors]))
+        return _combined(self.numbers, vectors)
 
 
 def _combined(numbers: tuple[float, ...], vectors: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
@@ -203,13 +207,16 @@ def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def combination_of_totals(numbers: tuple[float, ...]) -> Callable[..., Motion]:
+@dataclass(frozen=True)
+class CombinationOfTotals:
     """A step function: the same of six numbers that the robot has once."""
 
-    def combine_totals(*vectors: Sequence[Scalar] | Six) -> Motion:
-        return Motion.of(_combined(numbers, [_entries(x) for x in vectors]))
+    numbers: tuple[float, ...]
+    __name__: ClassVar[str] = "combine_totals"
 
-    return combine_totals
+    def __call__(self, *vectors: Sequence[Scalar] | Six) -> Motion:
+        """The sum."""
+        return Motion.of(_combined(self.numbers, [_entries(x) for x in vectors]))
 
 
 def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:

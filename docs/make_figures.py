@@ -1,0 +1,34 @@
+"""The pictures of the pages: ``python docs/make_figures.py`` writes docs/images/operators.png."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import recursa as rc
+
+
+def operators(path: Path) -> None:
+    """Where operators of a tree of seven bodies have entries."""
+    robot = rc.robots.tree()
+    o = robot.operators
+    q, _ = robot.random_state(seed=1)
+    shown = {"φ": o.phi, "ψ": o.psi, "mass matrix": o.mass, "factor I + H φ K": o.I + o.H @ o.phi @ o.K}
+    figure, axes = plt.subplots(1, len(shown), figsize=(8.8, 2.5), dpi=100)
+    for axis, (title, expression) in zip(axes, shown.items(), strict=True):
+        matrix = np.abs(rc.dense(expression, q)) > 1e-12
+        axis.imshow(matrix, cmap="Greys", vmin=0, vmax=1.4, interpolation="nearest")
+        cell = len(matrix) // robot.nbodies
+        lines = np.arange(cell, len(matrix), cell) - 0.5
+        axis.vlines(lines, -0.5, len(matrix) - 0.5, color="#88aacc", linewidth=0.5)
+        axis.hlines(lines, -0.5, len(matrix) - 0.5, color="#88aacc", linewidth=0.5)
+        axis.set(title=title, xticks=[], yticks=[])
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Software": ""})
+
+
+if __name__ == "__main__":
+    operators(Path(__file__).parent / "images" / "operators.png")

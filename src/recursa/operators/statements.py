@@ -1,0 +1,126 @@
+"""A step of a sweep as people write it: the equation at body k, in terms of its children c and its parent p."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
+from recursa.dynamics.inertia import COMPOSITE
+from recursa.dynamics.inverse import STATIC
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.operators import steps
+from recursa.operators.lower import Lowered
+from recursa.operators.steps import Combination, CombinationOfTotals
+from recursa.sweeps.plan import NAMED_INPUTS, Step, split
+
+_COPY = ("{y}(k) = {x}(k)",)
+_OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
+    steps.same: _COPY,
+    steps.six: _COPY,
+    steps.hinge: ("{y}(k) = H(k) {x}(k)",),
+    steps.hinge_transposed: ("{y}(k) = H*(k) {x}(k)",),
+    steps.inertia_times: ("{y}(k) = {inertia}(k) {x}(k)",),
+    steps.armature_times: ("{y}(k) = A(k) {x}(k)",),
+    steps.hinge_inertia_times: ("{y}(k) = D(k) {x}(k)",),
+    steps.hinge_inertia_solve: ("{y}(k) = D⁻¹(k) {x}(k)",),
+    steps.gain_times: ("{y}(k) = G(k) {x}(k)",),
+    steps.gain_transposed: ("{y}(k) = G*(k) {x}(k)",),
+    steps.projected: ("{y}(k) = τ̄(k) {x}(k)",),
+    steps.projected_transposed: ("{y}(k) = τ̄*(k) {x}(k)",),
+    steps.shift: ("{y}(k) = Σ φ(k,c) {x}(c)",),
+    steps.gather: ("{y}(k) = {x}(k) + Σ φ(k,c) {y}(c)", "{z}(k) = Σ φ(k,c) {y}(c)"),
+    steps.gather_articulated: ("{y}(k) = {x}(k) + Σ φ(k,c) τ̄(c) {y}(c)",),
+    steps.gather_articulated_shifted: ("{y}(k) = Σ φ(k,c) [τ̄(c) {y}(c) + {x}(c)]",),
+    steps.gather_with_shifted: ("{y}(k) = {x}(k) + Σ φ(k,c) [{y}(c) + {shifted}(c)]",),
+    steps.gather_articulated_with_shifted: ("{y}(k) = {x}(k) + Σ φ(k,c) [τ̄(c) {y}(c) + {shifted}(c)]",),
+    steps.shift_transposed: ("{y}(k) = φ*(p,k) {parent}(p)",),
+    steps.spread: ("{y}(k) = {x}(k) + φ*(p,k) {y}(p)", "{z}(k) = φ*(p,k) {y}(p)"),
+    steps.spread_articulated: ("{y}(k) = {x}(k) + τ̄*(k) φ*(p,k) {y}(p)", "{z}(k) = φ*(p,k) {y}(p)"),
+    steps.put_on: ("{y}(k) = φ(k,link) {f} at the link's body k, zero at others",),
+    steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
+}
+"""By the step's function: y and z are what it writes, other names its arguments."""
+_OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
+    RELATIVE.fn: (
+        "poses of bodies in their parents",
+        "X(k) = the pose of body k in its parent at q(k), of which φ(p,k) is made",
+    ),
+    VELOCITY.fn: ("= φ* H* v, the link velocities", "V(k) = φ*(p,k) V(p) + H*(k) v(k)   (7)"),
+    BIAS_ACCELERATION.fn: ("= crm(V) H* v", "a(k) = crm(V(k)) H*(k) v(k)"),
+    BIAS_FORCE.fn: ("= crf(V) M V", "b(k) = crf(V(k)) M(k) V(k)"),
+    STATIC.fn: ("gravity in body axes", "alpha(k) = φ*(p,k) alpha(p), where that of the world is minus gravity"),
+    COMPOSITE.fn: ("the composite-body recursion", "R(k) = M(k) + Σ φ(k,c) R(c) φ*(k,c)   (31)"),
+    ELIMINATE.fn: (
+        "the articulated-body recursion",
+        "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
+        "D(k) = H(k) P(k) H*(k) + A(k)",
+        "G(k) = P(k) H*(k) D⁻¹(k)",
+        "P+(k) = τ̄(k) P(k), τ̄(k) = I - G(k) H(k)",
+    ),
+}
+"""For what an expression needs of the state: words, and equations."""
+_LETTERS = {"inertia": "M", "c": "a", "f": "b"}  # the papers', of what steps read and of buffers
+
+
+def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
+    """The equations of a step at one body, for those of its results that are ``wanted``.
+
+    >>> import recursa as rc
+    >>> from recursa.operators.lower import lower
+    >>> o = rc.robots.planar(2).operators
+    >>> [line for step in lower(o.psi @ o.E_phi).plan.sweeps[0].steps for line in statements(step, ["x3"])][-1]
+    'x3(k) = Σ φ(k,c) [τ̄(c) x3(c) + x1(c)]'
+    """
+    names = [_plain(name) for name in step.writes]
+    if isinstance(step.fn, Combination | CombinationOfTotals):
+        at = "(k)" if isinstance(step.fn, Combination) else ""
+        return (f"{names[0]}{at} = {_weighted(step.fn.numbers, [_plain(x) + at for x in step.reads])}",)
+    if step.fn in _OF_STATE:
+        return _OF_STATE[step.fn][1:]
+    if step.fn not in _OF_OPERATORS:
+        return (step.equation or str(step),)
+    arguments = dict(zip(inspect.signature(step.fn).parameters, map(_plain, step.reads), strict=False))
+    values = {**arguments, **dict(zip("yz", names, strict=False))}
+    own, *more = _OF_OPERATORS[step.fn]
+    further = [text for text, name in zip(more, names[1:], strict=False) if name in wanted]
+    return tuple(text.format(**values) for text in (own, *further))
+
+
+def meaning(step: Step) -> tuple[str, str]:
+    """What a step computes, and what that is of the whole expression.
+
+    >>> import recursa as rc
+    >>> from recursa.operators.lower import lower
+    >>> o = rc.robots.planar(2).operators
+    >>> meaning(lower(o.phi @ o.M).plan.sweeps[-1].steps[-1])
+    ('x4', '= φ M x')
+    """
+    if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals):
+        return _plain(step.writes[0]), f"= {step.equation}"
+    words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
+    return ", ".join(dict.fromkeys(map(_plain, step.writes))), words
+
+
+def read_later(lowered: Lowered) -> set[str]:
+    """The buffers that some step reads, and the result."""
+    reads = (split(name)[0] for sweep in lowered.plan.sweeps for step in sweep.steps for name in step.reads)
+    return {*reads, lowered.buffer}
+
+
+def _plain(name: str) -> str:
+    """A name that a step reads or writes, without where it finds it."""
+    if name.startswith(NAMED_INPUTS):
+        return name.partition(":")[2]
+    buffer = split(name)[0]
+    return _LETTERS.get(buffer, buffer)
+
+
+def _weighted(numbers: Sequence[float], names: Sequence[str]) -> str:
+    text = ""
+    for number, name in zip(numbers, names, strict=True):
+        sign = ("-" if number < 0.0 else "") if not text else (" - " if number < 0.0 else " + ")
+        size = "" if abs(number) == 1.0 else f"{abs(number):.12g} "
+        text += sign + size + name
+    return text
