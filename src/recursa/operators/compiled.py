@@ -12,8 +12,9 @@ from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableErro
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Kernel
 from recursa.model.model import Model
+from recursa.model.regroup import Zeroed
 from recursa.operators.expression import Expression, known_shape
-from recursa.operators.frames import frame_free
+from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import OPERAND, Lowered, input_name, lower
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
@@ -37,7 +38,8 @@ class CompiledExpression:
         self._lowered: Lowered = lower(self.simplified)
         self._free = [input_name(vector) for vector in self._lowered.inputs]
         self.frame_free = frame_free(self.simplified)
-        self._store = KernelStore(model, frame_pass=self.frame_free, form=form)
+        regroup: Zeroed | None = "inertia" if self.frame_free and mass_alone(expression) else None
+        self._store = KernelStore(model, frame_pass=self.frame_free, regroup=regroup, form=form)
         self._size = self._lowered.space.size
         self._needs_v = "v" in self.plan.inputs
         self._entry: Callable[..., Any] | None = None

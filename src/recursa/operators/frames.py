@@ -1,4 +1,4 @@
-"""Whether an expression has the same value wherever the link frames sit.
+"""Whether an expression has the same value wherever the link frames sit, and wherever inertias are counted.
 
 A frame moved on its body changes motions and forces at that body each in its own way. An expression in which motions
 and forces keep apart, and that takes and gives only what belongs to joints and pick-offs, does not notice. ``H H*``
@@ -20,6 +20,7 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     known_shape,
+    transpose,
 )
 from recursa.operators.symbols import Kind
 
@@ -65,6 +66,44 @@ def frame_free(expression: Expression) -> bool:
     except ShapeError:
         return False
     return gives not in _DUAL and takes not in _DUAL
+
+
+_BY_MASS_ALONE = (  # free of inertias, or the mass matrix's own: D its pivots, C from its derivatives
+    Kind.H, Kind.PHI, Kind.E_PHI, Kind.A, Kind.B, Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.GRAVITY, Kind.D,
+    Kind.BIAS,
+)  # fmt: skip
+
+
+def mass_alone(expression: Expression) -> bool:
+    """Whether inertias enter only through the mass matrix and C, so that moving them inward changes nothing.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> mass_alone(o.mass.inverse() @ (o.vector("T") - o.C)), mass_alone(o.H @ o.M @ o.H.T)
+    (True, False)
+    """
+    match expression:
+        case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
+            return kind in _BY_MASS_ALONE
+        case Inverse(of=inner) | Scaled(of=inner):
+            return mass_alone(inner)
+        case Sum(terms=terms):
+            return all(map(mass_alone, terms))
+        case Product(factors=factors):
+            return all(map(mass_alone, _without_mass(factors)))
+    return True
+
+
+def _without_mass(factors: tuple[Expression, ...]) -> list[Expression]:
+    """The factors that are not part of ``H phi M phi* H*``."""
+    kinds = [factor.kind if isinstance(factor, Leaf) else None for factor in factors]
+    middles = [
+        at for at in range(2, len(factors) - 2)
+        if kinds[at - 2 : at + 1] == [Kind.H, Kind.PHI, Kind.M]
+        and (transpose(factors[at + 1]), transpose(factors[at + 2])) == (factors[at - 1], factors[at - 2])
+    ]  # fmt: skip
+    taken = {at + shift for at in middles for shift in range(-2, 3)}
+    return [factor for at, factor in enumerate(factors) if at not in taken]
 
 
 def _sides(expression: Expression) -> Sides:
