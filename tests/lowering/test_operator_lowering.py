@@ -152,3 +152,16 @@ def test_what_has_no_sweep_says_why(make, words):
         lower(make(ROBOTS["puma560"]().operators))
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.compiled
+def test_inverse_of_the_bodies_alone_matches_matrices_for_a_robot_with_rotors():
+    robot = ROBOTS["puma560"]()
+    q, v = robot.random_state(2)
+    tau = np.arange(6.0)
+    for text in ("inv(H phi M phi* H*) (T - C)", "J(link6) inv(H phi M phi* H*) T"):
+        expression = rc.parse(text, robot)
+        found, expected = rc.compile(expression, robot)(q, v, tau), rc.dense(expression, q, v, T=tau)
+        assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
+    with pytest.raises(rc.NoSweepError, match="armature"):
+        rc.compile(rc.parse("inv(H phi M phi* H*) A T", robot))

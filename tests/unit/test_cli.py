@@ -342,11 +342,18 @@ def test_explain_in_colour_says_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_formula_without_sweeps_is_exit_code_one_and_says_what_to_write(run: Run) -> None:
-    result = run("explain", "inv(H phi M phi* H*) (T - C)", "--robot", "puma560")
+    result = run("explain", "inv(H phi M phi* H*) A (T - C)", "--robot", "puma560")
     assert result.exit_code == 1
     assert "stands in the way" in result.output
     assert "H phi M phi* H* + A, or mass for short" in result.output.replace("\n  ", " ")
     assert json.loads(run("explain", "inv(M)", "--robot", "planar", "--json").output)["sweeps"] is None
+
+
+def test_formula_of_the_paper_is_explained_for_a_robot_with_rotors_too(run: Run) -> None:
+    result = run("explain", "inv(H phi M phi* H*) (T - C)", "--robot", "puma560")
+    assert result.exit_code == 0
+    assert "armature is left out" in result.output
+    assert "H φ M φ* H* + A" in result.output
 
 
 @pytest.mark.parametrize(

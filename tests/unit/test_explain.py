@@ -258,7 +258,7 @@ def test_expression_without_sweeps_is_explained_as_far_as_it_goes(formula: str, 
 
 
 def test_missing_armature_is_said_with_what_to_write() -> None:
-    told = rc.explain("inv(H phi M phi* H*) (T - C)", rc.robots.puma560())
+    told = rc.explain("inv(H phi M phi* H*) A (T - C)", rc.robots.puma560())
     assert "has armature" in told.cost
     assert "H phi M phi* H* + A, or mass" in told.cost
     assert rc.explain("inv(H phi M phi* H*) (T - C)", rc.robots.panda_like()).obstacle is None

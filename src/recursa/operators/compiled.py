@@ -13,6 +13,7 @@ from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Kernel
 from recursa.model.model import Model
 from recursa.model.regroup import Zeroed
+from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, known_shape
 from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import OPERAND, Lowered, input_name, lower
@@ -33,8 +34,8 @@ class CompiledExpression:
 
     def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
         self.expression = expression
-        self.model = model
         self.simplified, self.rewritings = simplified(expression)
+        self.model = model = self.simplified.model or model
         self._lowered: Lowered = lower(self.simplified)
         self._free = [input_name(vector) for vector in self._lowered.inputs]
         self.frame_free = frame_free(self.simplified)
@@ -149,6 +150,11 @@ class CompiledExpression:
 
 def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
     """What is lowered, and how it came about."""
+    bare = without_rotors(expression)
+    if bare is not None:
+        simple, steps = simplified(bare)
+        why = "with it the mass matrix is H φ M φ* H* + A"
+        return simple, [Rewriting("armature is left out", why, expression, bare), *steps]
     simple, rewritings = simplify(expression, trace=True)
     return (expression, []) if simple.model is None else (simple, rewritings)
 
