@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError
+from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
 from recursa.kernels.dispatch import KernelStore, evaluate
-from recursa.kernels.kernel import Kernel
+from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free
@@ -113,7 +113,12 @@ class CompiledExpression:
             if v is None:
                 raise StateError(f"{self.expression} depends on the speeds: give v")
             arguments["v"] = v
-        return arguments | dict(zip(self._vectors, vectors, strict=True)) | dict(self._lowered.constants)
+        arguments |= dict(zip(self._vectors, vectors, strict=True))
+        if self._lowered.constants:  # which are of the type of what is given: float32 stays float32
+            single = all(getattr(x, "dtype", None) == np.float32 for x in arguments.values())
+            dtype = np.float32 if single else np.float64
+            arguments |= {name: np.array(x, dtype) for name, x in self._lowered.constants.items()}
+        return arguments
 
     # ---- the code ----------------------------------------------------------------------------------------------------
 
@@ -162,6 +167,8 @@ def compile(expression: Expression, robot: Any = None, *, form: str | None = Non
     >>> np.allclose(f(q, v, np.ones(6)), arm.forward_dynamics(q, v, np.ones(6)))
     True
     """
+    if form not in (None, *FORMS):
+        raise unknown_name("form of code", str(form), FORMS)
     if not isinstance(expression, Expression):
         raise TypeError(f"rc.compile takes an operator expression (robot.operators), not {type(expression).__name__}")
     model = expression.model if robot is None else robot.model

@@ -72,7 +72,7 @@ def cost(expression: Expression) -> Cost:
         return cost(transpose(expression))  # a row is computed as a column
     sweeps = min(_Schedule(inward_first).sweeps(expression) for inward_first in (True, False))
     count = _Count()
-    count.apply(expression, ())
+    count.apply(expression, 0)
     return Cost(count.dense, sweeps, count.multiplications, _letters(expression))
 
 
@@ -138,14 +138,14 @@ class _Count:
     def __init__(self) -> None:
         self.dense = 0
         self.multiplications = 0
-        self.seen: set[object] = set()
+        self.seen: dict[object, int] = {}  # what was computed, by number
 
-    def apply(self, expression: Expression, operand: object) -> object:
+    def apply(self, expression: Expression, operand: int) -> int:
         """Count one application; the result stands for what was computed."""
-        result = (expression, operand)
-        if result in self.seen:
-            return result
-        self.seen.add(result)
+        key = expression, operand
+        if key in self.seen:
+            return self.seen[key]
+        result = self.seen[key] = len(self.seen) + 1
         match expression:
             case Product(factors=factors):
                 for right, factor in zip((None, *reversed(factors)), reversed(factors), strict=False):
@@ -174,7 +174,7 @@ class _Count:
         self.multiplications += MULTIPLICATIONS.get(kind, 0)
         for name, number in _PREPARED.get(kind, ()):
             if name not in self.seen:
-                self.seen.add(name)
+                self.seen[name] = 0
                 self.multiplications += number
 
 
