@@ -103,11 +103,12 @@ def lower(expression: Expression, model: Model | None = None, operand: Vector | 
     """
     model = expression.model if model is None else model
     operand = operand_of(expression) if operand is None else operand
+    vectors = free_vectors(expression)
     if operand is not None:
-        expression = product((expression, operand))
+        expression, vectors = product((expression, operand)), (*vectors, operand)
     if model is None:
         raise NoSweepError(f"cannot lower {expression}: it has no operator of a robot in it")
-    return _Lowering(expression, model).lowered()
+    return _Lowering(expression, model, vectors).lowered()
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,16 @@ _STATE = {Kind.VELOCITY: "V", Kind.BIAS_ACCELERATION: "c", Kind.BIAS_FORCE: "f",
 class _Lowering:
     """One expression, part by part; equal parts are found again."""
 
-    def __init__(self, expression: Expression, model: Model) -> None:
+    def __init__(self, expression: Expression, model: Model, vectors: tuple[Vector, ...]) -> None:
         self.expression, self.model = expression, model
         self.steps = Assembly()
         self.known: dict[tuple[Expression, str | None], _Value] = {}
-        self.vectors = free_vectors(expression)
+        self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
 
     def lowered(self) -> Lowered:
         result = self.apply(self.expression, None)
-        if result.name.startswith(NAMED_INPUTS):  # a free vector at a link, nothing else
+        if result.name.startswith(NAMED_INPUTS) or _is(_first(self.expression), Kind.B):  # made by links, not by bodies
             result = self._combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
         return Lowered(plan, self.vectors, self.constants, result.space, result.name)
@@ -214,6 +215,8 @@ class _Lowering:
         match expression:
             case Identity():
                 return operand
+            case Leaf(kind=Kind.K | Kind.E_PSI) | Transpose(of=Leaf(kind=Kind.K | Kind.E_PSI)):
+                return self._product((expression,), operand)
             case Inverse(of=Leaf(kind=kind)) if kind in _SAME_BODY_INVERSE:
                 self._require_inverse(kind)
                 return self._local(expression, _SAME_BODY_INVERSE[kind], operand)
@@ -468,6 +471,10 @@ class _Lowering:
 
     def _meaning(self, expression: Expression, operand: _Value | None) -> Expression:
         return expression if operand is None else product((expression, operand.meaning))
+
+
+def _first(expression: Expression) -> Expression:
+    return expression.factors[0] if isinstance(expression, Product) else expression
 
 
 def _is(expression: Expression, kind: Kind) -> bool:
