@@ -27,7 +27,8 @@ PRODUCTS = [
     "H phi M phi* H* + A", "inv(mass)", "J(LINK)", "J(LINK)*", "J(LINK) inv(mass) J(LINK)*", "Phi", "Psi", "Phi*",
     "Psi*", "psi K", "K* psi*", "1 + H phi K", "(1 + H phi K)*", "phi phi*", "H H*", "psi* psi", "phi E_psi",
     "E_psi* phi*", "2 H E_phi phi M phi* E_phi* H* - A", "2 J(LINK) - J(LINK) inv(mass)", "E_phi E_phi phi",
-    "P phi* - phi M phi*", "inv(phi M phi*)", "inv(2 E_phi - 2)", "B(LINK)* Upsilon B(LINK)", "T* inv(mass)",
+    "P phi* - phi M phi*", "inv(phi M phi*)", "inv(psi)", "inv(psi*)", "H + K*", "2 K - E_psi H*",
+    "inv(2 E_phi - 2)", "B(LINK)* Upsilon B(LINK)", "T* inv(mass)",
     "x x* phi", "psi* x f* B(LINK)*",
 ]  # fmt: skip
 VECTORS = [
