@@ -137,7 +137,7 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def solve(self, force: Force) -> Motion:
-        """The motion m with ``P m = force``, by L D L* factors; not finite where P is singular, 86 mul 65 add.
+        """The motion m with ``P m = force``, by L D L* factors; not finite where P is singular, 86 mul 65 add 6 div.
 
         >>> body = RigidInertia.from_com(2.0, Vec3(0.5, 0.0, 0.0), SymMat3.diagonal(0.1, 0.1, 0.1))
         >>> m = Motion.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
