@@ -6,19 +6,19 @@ library and with numbers computed elsewhere.
 
 from __future__ import annotations
 
-from functools import cache
+import importlib
+from functools import cache, reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
 
 import recursa as rc
+from expressions import expressions, gap, largest_part
 from recursa.loading import trusted
-from recursa.operators.cost import cost
-from recursa.operators.expression import Expression, Inverse, Product, Sum, Transpose
-from recursa.operators.leaves import Operators
-from recursa.operators.rules import LINK_RULES, RULES
+from recursa.operators.cost import Cost, cost
+from recursa.operators.expression import Expression, product, total
+from recursa.operators.rules import LINK_RULES, RULES, factor, inverse_factor
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
 from recursa.robots import random_description
@@ -28,10 +28,6 @@ LEFT_OUT = {"chain200", "floating_tree"}  # too large for matrices; a massless f
 ROBOTS = {name: make for name, make in ZOO.items() if name not in LEFT_OUT}
 ROBOTS["floating_tree_with_rotors"] = floating_tree_with_rotors
 robot_of = cache(lambda name: ROBOTS[name]())
-
-
-def gap(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.abs(x - y).max(initial=0.0) / max(1.0, np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -158,50 +154,6 @@ def test_power_is_the_same_from_either_side(name, kind):
 
 # ---- simplification never changes the value ------------------------------------------------------------------------
 
-SQUARE = {"joint": ("D", "A", "I"), "link": ("phi", "psi", "E_phi", "E_psi", "M", "P", "R", "tau_bar", "Upsilon", "I")}
-VECTORS = {"joint": ("C",), "link": ("a", "b", "V", "gravity")}
-
-
-def factor_from(o: Operators, space: str, draw: st.DrawFn) -> tuple[Expression, str]:
-    """Something to multiply from the right: its rows are in ``space``; and the space of its columns."""
-    if draw(st.integers(0, 2)) == 0:
-        leaves = [o.H] if space == "joint" else [o.G, o.K, o.H.T]
-        turned = [o.G.T, o.K.T] if space == "joint" else []
-        return draw(st.sampled_from([*leaves, *turned])), "link" if space == "joint" else "joint"
-    leaf = getattr(o, draw(st.sampled_from(SQUARE[space])))
-    return (leaf.T if draw(st.booleans()) else leaf), space
-
-
-@st.composite
-def expressions(draw: st.DrawFn, o: Operators, depth: int = 2) -> Expression:
-    """Random well-shaped expressions, with pieces of the papers' formulas among them."""
-    factor, inverse_factor = o.I + o.H @ o.phi @ o.K, o.I - o.H @ o.psi @ o.K
-    pieces = [o.mass, o.mass.inverse(), factor, factor.T, inverse_factor, inverse_factor.T, o.D.inverse()]
-    pieces += [factor.inverse(), inverse_factor.T @ o.D.inverse() @ inverse_factor, o.H @ o.tau_bar @ o.G]
-    linked = [o.phi.inverse(), o.psi.T.inverse(), o.I - o.E_phi, o.I - o.G @ o.H, o.phi @ o.M @ o.phi.T]
-    linked += [o.R + o.phi @ o.E_phi @ o.R, o.M + o.E_psi @ o.P @ o.E_phi.T, o.phi @ o.K @ o.H @ o.psi]
-
-    def square(space: str, depth: int) -> Expression:
-        if depth == 0 or draw(st.integers(0, 3)) == 0:
-            return draw(st.sampled_from(pieces if space == "joint" else linked))
-        if draw(st.integers(0, 2)) == 0:
-            number = draw(st.sampled_from([1.0, -1.0, 2.0, -0.5]))
-            return square(space, depth - 1) + number * square(space, depth - 1)
-        here, result = space, o.I
-        for _ in range(draw(st.integers(1, 4))):
-            part, here = factor_from(o, here, draw)
-            result = result @ part
-        if here != space:
-            result = result @ (o.H if here == "joint" else o.H.T)
-        return result @ square(space, depth - 1) if draw(st.booleans()) else square(space, depth - 1) @ result
-
-    space = draw(st.sampled_from(["joint", "link"]))
-    result = square(space, depth)
-    if draw(st.integers(0, 2)) == 0:
-        result = result @ getattr(o, draw(st.sampled_from(VECTORS[space])))
-    return result
-
-
 SEARCHED = ["pendulum", "planar_arm", "mixed_small", "free_flyer"]
 ROBOTS["mixed_small"] = lambda: trusted(
     random_description("mixed_small", [-1, 0, 0, 1], 17, ["revolute", "spherical", "prismatic"])
@@ -231,13 +183,64 @@ def test_simplify_keeps_the_value_of_random_expressions(name):
     check()
 
 
-def largest_part(expression: Expression, q: np.ndarray, v: np.ndarray) -> float:
-    """The largest number that the evaluation can pass through: what rounding is relative to."""
-    match expression:
-        case Product(factors=parts):
-            return float(np.prod([max(1.0, largest_part(part, q, v)) for part in parts]))
-        case Sum(terms=parts):
-            return sum(largest_part(part, q, v) for part in parts)
-        case Inverse() | Transpose():
-            return float(np.abs(rc.dense(expression, q, v)).max(initial=0.0))
-    return 1.0 if expression.model is None else float(np.abs(rc.dense(expression, q, v)).max(initial=0.0))
+# ---- and it ends ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attempts(monkeypatch) -> list[int]:
+    """Letters of every expression whose cost was asked for, in the order of asking."""
+    asked: list[int] = []
+
+    def counting(expression: Expression) -> Cost:
+        price = cost(expression)
+        asked.append(price.letters)
+        return price
+
+    monkeypatch.setattr(importlib.import_module("recursa.operators.simplify"), "cost", counting)
+    return asked
+
+
+def repeated(*factors: Expression, times: int) -> Expression:
+    return product(factors * times)
+
+
+LONG = {
+    "inverses": lambda o: repeated(o.mass.inverse(), o.mass, o.D, times=6),
+    "mass": lambda o: repeated(o.mass, times=12),
+    "factors": lambda o: repeated(factor(o), inverse_factor(o).T, times=8),
+    "sums": lambda o: product(o.I + (k + 1) * o.phi @ o.M @ o.psi.T for k in range(10)),
+    "terms": lambda o: total(repeated(o.phi, o.M, o.phi.T, times=k) @ o.V for k in range(1, 7)),
+    "nested": lambda o: reduce(lambda inner, _: o.phi @ (inner + o.M) @ o.psi.T, range(12), o.M),
+}
+WORK = 130_000  # letters: what a search may read, with the last descent
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_simplifying_something_long_ends_and_keeps_the_value(what, attempts):
+    robot = robot_of("mixed_small")
+    expression = LONG[what](robot.operators)
+    simple, steps = simplify(expression, trace=True)
+    assert sum(attempts) < WORK
+    assert cost(simple) <= cost(expression)
+    assert cost(simple).dense == 0
+    q, v = robot.random_state(2)
+    for step in steps:
+        x, y = rc.dense(step.before, q, v), rc.dense(step.after, q, v)
+        assert gap(x, y, largest_part(step.before, q, v)) < 1e-9, str(step)
+
+
+def test_simplifying_random_large_expressions_ends_and_keeps_the_value(attempts):
+    robot = robot_of("mixed_small")
+    q, v = robot.random_state(4)
+
+    @settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(expression=expressions(robot.operators, 6))
+    def check(expression: Expression) -> None:
+        attempts.clear()
+        simple = simplify(expression)
+        assert sum(attempts) < WORK
+        if expression.shape is not None:
+            before, after = rc.dense(expression, q, v), rc.dense(simple, q, v)
+            assert gap(before, after, largest_part(expression, q, v)) < 1e-9, f"{expression}  ->  {simple}"
+
+    check()

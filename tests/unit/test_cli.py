@@ -346,7 +346,7 @@ def test_formula_without_sweeps_is_exit_code_one_and_says_what_to_write(run: Run
     assert result.exit_code == 1
     assert "stands in the way" in result.output
     assert "H phi M phi* H* + A, or mass for short" in result.output.replace("\n  ", " ")
-    assert json.loads(run("explain", "inv(M)", "--robot", "planar", "--json").output)["sweeps"] is None
+    assert json.loads(run("explain", "inv(M + P)", "--robot", "planar", "--json").output)["sweeps"] is None
 
 
 def test_formula_of_the_paper_is_explained_for_a_robot_with_rotors_too(run: Run) -> None:

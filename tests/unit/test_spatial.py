@@ -392,8 +392,22 @@ def test_chains_of_screws_act_as_general_transforms(seed):
         close(articulated_matrix(x.articulated(p)), forces @ articulated_matrix(p) @ forces.T, 2e-13)
         close(flat(x.rotate(v)), flat(pose.rotation @ v))
         close(flat(x.inverse_rotate(v)), flat(pose.rotation.inverse_times(v)))
+        close(homogeneous(x.inverse.general()), np.linalg.inv(homogeneous(pose)), 1e-12)
     close(flat(chain.origin()), flat(chain.general().translation))
     close(flat(chain.screws[1].point(v)), flat(chain.screws[1].general() @ v))
+
+
+@given(SEEDS)
+def test_solving_with_an_articulated_inertia_matches_six_by_six_matrices(seed):
+    draw = Draw(seed)
+    root = draw.rng.normal(size=(6, 6))
+    a = root @ root.T + 0.1 * np.eye(6)
+    rows = a.tolist()
+    top, side, bottom = a[:3, :3], [Vec3(*row[3:]) for row in rows[:3]], a[3:, 3:]
+    half = [SymMat3(*(m[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))) for m in (top, bottom)]
+    p, f = ArticulatedInertia(half[0], Mat3(*side), half[1]), draw.force()
+    close(articulated_matrix(p), a)
+    close(flat(p.solve(f)), np.linalg.solve(a, flat(f)), 1e-15 * np.linalg.cond(a) * 10)
 
 
 @given(SEEDS)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError
+from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
 from recursa.kernels.dispatch import KernelStore, evaluate
-from recursa.kernels.kernel import Kernel
+from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.model.regroup import Zeroed
 from recursa.operators.armature import without_rotors
-from recursa.operators.expression import Expression, known_shape
+from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
-from recursa.operators.lower import OPERAND, Lowered, input_name, lower
+from recursa.operators.lower import Lowered, input_name, lower, operand_of
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
 from recursa.spatial.counting import Counts
@@ -36,12 +36,15 @@ class CompiledExpression:
         self.expression = expression
         self.simplified, self.rewritings = simplified(expression)
         self.model = model = self.simplified.model or model
-        self._lowered: Lowered = lower(self.simplified)
-        self._free = [input_name(vector) for vector in self._lowered.inputs]
+        self._operand = operand_of(expression)
+        self._lowered: Lowered = lower(self.simplified, model, self._operand)
+        own = () if self._operand is None else (self._operand,)
+        self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
         regroup: Zeroed | None = "inertia" if self.frame_free and mass_alone(expression) else None
         self._store = KernelStore(model, frame_pass=self.frame_free, regroup=regroup, form=form)
-        self._size = self._lowered.space.size
+        space = self._lowered.space
+        self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs
         self._entry: Callable[..., Any] | None = None
 
@@ -63,7 +66,7 @@ class CompiledExpression:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The free vectors, in the order in which they are given."""
-        return tuple(vector.name for vector in self._lowered.inputs)
+        return tuple(vector.name for vector in self._vectors.values())
 
     def __call__(
         self,
@@ -73,22 +76,30 @@ class CompiledExpression:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The value (..., rows) for every state."""
+        """The value (..., rows) for every state; a number for each, (...), where the expression is one."""
         if self._entry is not None and out is None and threads is None:
             result = self._entry(q, v, *vectors) if self._needs_v else self._entry(q, *vectors)
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
-        labels = {input_name(vector): vector.name for vector in self._lowered.inputs}
-        shape = (self._size,)
+        labels = {name: vector.name for name, vector in self._vectors.items()}
         result = evaluate(
-            self._store, self.plan, arguments, self._lowered.entries, shape, out=out, threads=threads, labels=labels
+            self._store,
+            self.plan,
+            arguments,
+            self._lowered.entries,
+            self._shape,
+            out=out,
+            threads=threads,
+            labels=labels,
         )
-        if self._entry is None and result.ndim == 1 and not self._lowered.constants:
-            self._entry = self._store.entry(self.plan, (None, shape), tuple(arguments), shape)
+        if self._entry is None and result.ndim == len(self._shape) and not self._lowered.constants:
+            self._entry = self._store.entry(self.plan, (None, self._shape), tuple(arguments), self._shape)
         return result
 
-    def matrix(self, q: ArrayLike, v: ArrayLike | None = None, *, threads: int | None = None) -> Array:
+    def matrix(
+        self, q: ArrayLike, v: ArrayLike | None = None, *vectors: ArrayLike, threads: int | None = None
+    ) -> Array:
         """The matrix itself (..., rows, columns), column by column: what it makes of the unit vectors.
 
         >>> import recursa as rc
@@ -96,12 +107,12 @@ class CompiledExpression:
         >>> rc.compile(o.mass).matrix([0.0, 0.0]).shape
         (2, 2)
         """
-        if self.inputs != (OPERAND,) or known_shape(self.expression).columns == ONE:
-            raise ShapeError(f"{self.expression} is a vector: call it, f(q, v, {', '.join(self.inputs)})")
-        units = np.eye(known_shape(self.expression).columns.size)
-        q = np.asarray(q)[..., None, :]
-        v = None if v is None else np.asarray(v)[..., None, :]
-        return np.moveaxis(self(q, v, units, threads=threads), -1, -2)
+        if self._operand is None:
+            raise ShapeError(f"{self.expression} is no matrix: call it, f({', '.join(('q', 'v', *self.inputs))})")
+        units = np.eye(self._operand.space.size)
+        states, speeds, *others = (None if x is None else np.asarray(x)[..., None, :] for x in (q, v, *vectors))
+        result = self(states, speeds, *others, units, threads=threads)  # type: ignore[arg-type]
+        return np.moveaxis(result, -1, -2) if self._shape else result
 
     def _arguments(self, q: ArrayLike, v: ArrayLike | None, vectors: tuple[ArrayLike, ...]) -> dict[str, Any]:
         if len(vectors) != len(self.inputs):
@@ -114,7 +125,12 @@ class CompiledExpression:
             if v is None:
                 raise StateError(f"{self.expression} depends on the speeds: give v")
             arguments["v"] = v
-        return arguments | dict(zip(self._free, vectors, strict=True)) | dict(self._lowered.constants)
+        arguments |= dict(zip(self._vectors, vectors, strict=True))
+        if self._lowered.constants:  # which are of the type of what is given: float32 stays float32
+            single = all(getattr(x, "dtype", None) == np.float32 for x in arguments.values())
+            dtype = np.float32 if single else np.float64
+            arguments |= {name: np.array(x, dtype) for name, x in self._lowered.constants.items()}
+        return arguments
 
     # ---- the code ----------------------------------------------------------------------------------------------------
 
@@ -122,9 +138,9 @@ class CompiledExpression:
     def _kernel(self) -> Kernel:
         sizes = {"q": self.model.nq, "v": self.model.nv}
         sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or self._needs_v}
-        sizes |= {input_name(vector): vector.space.size for vector in self._lowered.inputs}
+        sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
         sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
-        kernel = self._store.kernel(self.plan, (None, (self._size,)), sizes, self._lowered.entries)
+        kernel = self._store.kernel(self.plan, (None, self._shape), sizes, self._lowered.entries)
         if kernel is None:
             raise UntraceableError(f"{self.expression} has no compiled form here; it runs on NumPy columns")
         return kernel
@@ -155,8 +171,7 @@ def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
         simple, steps = simplified(bare)
         why = "with it the mass matrix is H φ M φ* H* + A"
         return simple, [Rewriting("armature is left out", why, expression, bare), *steps]
-    simple, rewritings = simplify(expression, trace=True)
-    return (expression, []) if simple.model is None else (simple, rewritings)
+    return simplify(expression, trace=True)
 
 
 def compile(expression: Expression, robot: Any = None, *, form: str | None = None) -> CompiledExpression:
@@ -174,6 +189,8 @@ def compile(expression: Expression, robot: Any = None, *, form: str | None = Non
     >>> np.allclose(f(q, v, np.ones(6)), arm.forward_dynamics(q, v, np.ones(6)))
     True
     """
+    if form not in (None, *FORMS):
+        raise unknown_name("form of code", str(form), FORMS)
     if not isinstance(expression, Expression):
         raise TypeError(f"rc.compile takes an operator expression (robot.operators), not {type(expression).__name__}")
     model = expression.model if robot is None else robot.model

@@ -20,6 +20,7 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     coefficient,
+    known_shape,
     transpose,
 )
 from recursa.operators.shapes import ONE
@@ -42,6 +43,8 @@ MULTIPLICATIONS = {
 }  # fmt: skip
 """To apply an operator to a vector, per body, with one-freedom joints."""
 
+_BLOCKS = Structure.BLOCK_DIAGONAL | Structure.SYMMETRIC
+_SOLVE = 50  # the factors of a symmetric 6 x 6 block, beside applying them
 _RICCATI_STEP, _COMPOSITE_STEP, _COMPLIANCE_STEP, _VELOCITY_STEP = 132, 52, 153, 24
 _PREPARED = {
     **dict.fromkeys(RICCATI, (("articulated", _RICCATI_STEP),)),
@@ -69,13 +72,13 @@ def cost(expression: Expression) -> Cost:
         return cost(transpose(expression))  # a row is computed as a column
     sweeps = min(_Schedule(inward_first).sweeps(expression) for inward_first in (True, False))
     count = _Count()
-    count.apply(expression, ())
+    count.apply(expression, 0)
     return Cost(count.dense, sweeps, count.multiplications, _letters(expression))
 
 
-def is_block_diagonal(expression: Expression) -> bool:
-    """Whether it acts body by body, so that its inverse does too."""
-    return Structure.BLOCK_DIAGONAL in structure(expression)
+def has_solve(expression: Expression) -> bool:
+    """Whether its inverse is one step at a body: of the symmetric blocks M, R, P, Upsilon, D and A."""
+    return isinstance(expression, Leaf) and structure(expression) & _BLOCKS == _BLOCKS
 
 
 class _Schedule:
@@ -112,9 +115,9 @@ class _Schedule:
         if kind is Kind.UPSILON:
             ready = self._next(ready, self.first_outward)
         if kind in (Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.BIAS_FORCE, Kind.GRAVITY):
-            return self._used(self.first_outward)
+            return self._used(max(ready, self.first_outward))
         if kind is Kind.BIAS:
-            return self._used(self._next(self.first_outward, self.first_inward))
+            return self._used(max(ready, self._next(self.first_outward, self.first_inward)))
         if Structure.GATHERING in kind.value.structure:
             ready = self._next(ready, self.first_outward if transposed else self.first_inward)
         return self._used(ready)
@@ -135,14 +138,14 @@ class _Count:
     def __init__(self) -> None:
         self.dense = 0
         self.multiplications = 0
-        self.seen: set[object] = set()
+        self.seen: dict[object, int] = {}  # what was computed, by number
 
-    def apply(self, expression: Expression, operand: object) -> object:
+    def apply(self, expression: Expression, operand: int) -> int:
         """Count one application; the result stands for what was computed."""
-        result = (expression, operand)
-        if result in self.seen:
-            return result
-        self.seen.add(result)
+        key = expression, operand
+        if key in self.seen:
+            return self.seen[key]
+        result = self.seen[key] = len(self.seen) + 1
         match expression:
             case Product(factors=factors):
                 for right, factor in zip((None, *reversed(factors)), reversed(factors), strict=False):
@@ -158,7 +161,8 @@ class _Count:
                 self.multiplications += 0 if abs(factor) == 1.0 else 1
                 self.apply(inner, operand)
             case Inverse(of=inner):
-                self.dense += 0 if is_block_diagonal(inner) else 1
+                self.dense += 0 if has_solve(inner) else 1
+                self.multiplications += _SOLVE if has_solve(inner) and known_shape(inner).rows.name == "link" else 0
                 self.apply(inner, operand)
             case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
                 self._leaf(kind)
@@ -170,7 +174,7 @@ class _Count:
         self.multiplications += MULTIPLICATIONS.get(kind, 0)
         for name, number in _PREPARED.get(kind, ()):
             if name not in self.seen:
-                self.seen.add(name)
+                self.seen[name] = 0
                 self.multiplications += number
 
 

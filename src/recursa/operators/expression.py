@@ -328,6 +328,29 @@ def known_shape(expression: Expression) -> Shape:
     return shape
 
 
+def parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """The parts of a node, as they are written; none for a leaf."""
+    match expression:
+        case Product(factors=parts) | Sum(terms=parts):
+            return parts
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner):
+            return (inner,)
+    return ()
+
+
+def free_vectors(expression: Expression) -> tuple[Vector, ...]:
+    """The free vectors in an expression, in order of first appearance.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(2).operators
+    >>> [x.name for x in free_vectors(o.vector("T") - o.H @ o.vector("f", "link") - 2 * o.vector("T"))]
+    ['T', 'f']
+    """
+    if isinstance(expression, Vector):
+        return (expression,)
+    return tuple(dict.fromkeys(vector for part in parts_of(expression) for vector in free_vectors(part)))
+
+
 def _common_model(parts: Iterable[Expression]) -> Model | None:
     """The robot of several parts; two different ones are an error."""
     found: tuple[Expression, Model] | None = None
@@ -421,6 +444,9 @@ def inverse(expression: Expression) -> Expression:
             return scaled(1.0 / factor, inverse(inner))
         case Product(factors=factors) if all(f.rows.fits(f.columns) for f in map(known_shape, factors)):
             return product(inverse(factor) for factor in reversed(factors))
+        case Sum():
+            number, inner = _scale_of(expression)
+            return scaled(1.0 / number, Inverse(inner))
     return Inverse(expression)
 
 

@@ -110,8 +110,8 @@ def _sides(expression: Expression) -> Sides:
     match expression:
         case Leaf(kind=kind):
             return _SIDES[kind]
-        case Transpose(of=Leaf(kind=kind)):
-            gives, takes = _SIDES[kind]
+        case Transpose(of=inner):
+            gives, takes = _sides(inner)
             return _dual(takes), _dual(gives)
         case Inverse(of=inner):
             gives, takes = _sides(inner)

@@ -1,9 +1,9 @@
 """From an expression to sweeps: what ``H phi M phi* H* x`` means, body by body, in O(n).
 
 A product is applied from the right, factor by factor, each a step of its own: what gathers goes from tip to base, its
-transpose from base to tip, what is block diagonal stays at the body, pick-offs are at their link. P, D, G, K, tau_bar
-and psi bring in the articulated-body recursion. Equal parts are computed once, and :func:`recursa.sweeps.fuse` puts the
-steps into the fewest sweeps (Rodriguez & Kreutz-Delgado, section IX).
+transpose from base to tip, what is block diagonal stays at the body, pick-offs are at their link, a row adds up over
+the robot. P, D, G, K, tau_bar and psi bring in the articulated-body recursion. Equal parts are computed once, and
+:func:`recursa.sweeps.fuse` puts the steps into the fewest sweeps (Rodriguez & Kreutz-Delgado, section IX).
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.inertia import COMPOSITE
-from recursa.dynamics.inverse import STATIC
-from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.errors import NoSweepError, ShapeError
+from recursa.errors import NoSweepError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
+from recursa.operators.assembly import Assembly
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -30,7 +27,9 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     Vector,
+    Zero,
     coefficient,
+    free_vectors,
     inverse,
     known_shape,
     product,
@@ -43,14 +42,13 @@ from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import ONE, Space
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
-from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, fuse, tip_to_base
+from recursa.sweeps import Plan, Values
 from recursa.sweeps.plan import NAMED_INPUTS
 
 OPERAND = "x"
-"""The name of the vector that a matrix is applied to."""
+"""The name of the vector that a matrix is applied to, unless one of its own is called so."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,9 @@ class Lowered:
 
     def entries(self, values: Values) -> Iterator[Scalar]:
         """The result as numbers, base first, from the values of a run."""
-        if self.space.name == "tip":
+        if self.space == ONE:
+            yield values.robot[self.buffer]
+        elif self.space.name == "tip":
             yield from values.robot[self.buffer].components()
         else:
             for part in values.lists.get(self.buffer, []):
@@ -77,10 +77,21 @@ def input_name(vector: Vector) -> str:
     return {"link": "body"}.get(vector.space.name, vector.space.name) + ":" + vector.name
 
 
-def lower(expression: Expression) -> Lowered:
+def operand_of(expression: Expression) -> Vector | None:
+    """The vector that a matrix is applied to; None for what is a vector or a number already."""
+    columns = known_shape(expression).columns
+    if columns == ONE:
+        return None
+    taken = {vector.name for vector in free_vectors(expression)}
+    further = (f"{OPERAND}{number}" for number in range(1, len(taken) + 1))
+    return Vector(next(name for name in (OPERAND, *further) if name not in taken), columns)
+
+
+def lower(expression: Expression, model: Model | None = None, operand: Vector | None = None) -> Lowered:
     """The sweeps that compute an expression; of a matrix, those that apply it to a free vector x.
 
-    Lower what :func:`simplify` returns: the inverse of a mass matrix has no sweeps, its factors have.
+    Lower what :func:`simplify` returns: the inverse of a mass matrix has no sweeps, its factors have. ``model`` is
+    needed where no operator says which robot it is, ``operand`` where x should be another vector.
 
     >>> import recursa as rc
     >>> o = rc.robots.planar(2).operators
@@ -92,14 +103,14 @@ def lower(expression: Expression) -> Lowered:
           X <- relative(joint, q)    X = placement J(q)
           x3, x4 <- spread(X, x2, x3@parent)    φ* H* x
     """
-    shape = known_shape(expression)
-    if shape.columns != ONE:
-        expression = product((expression, Vector(OPERAND, shape.columns)))
-    elif shape.rows == ONE:
-        raise NoSweepError(f"cannot lower {expression}: it is a single number. Use dense(expression, q)")
-    if expression.model is None:
+    model = expression.model if model is None else model
+    operand = operand_of(expression) if operand is None else operand
+    vectors = free_vectors(expression)
+    if operand is not None:
+        expression, vectors = product((expression, operand)), (*vectors, operand)
+    if model is None:
         raise NoSweepError(f"cannot lower {expression}: it has no operator of a robot in it")
-    return _Lowering(expression, expression.model).lowered()
+    return _Lowering(expression, model, vectors).lowered()
 
 
 @dataclass(frozen=True)
@@ -112,8 +123,20 @@ class _Value:
     gathered: str | None = None  # where E_phi of it is, if its own step found that too
     carried: str | None = None  # where E_phi* of it is, likewise
 
+    @property
+    def of_robot(self) -> bool:
+        """Whether the robot has it once: six numbers at a pick-off, or one number."""
+        return self.space.name in ("tip", "one")
 
-_SAME_BODY: dict[Kind, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    @property
+    def read(self) -> str:
+        """The name by which steps read it."""
+        return f"{self.name}@robot" if self.of_robot and not self.name.startswith(NAMED_INPUTS) else self.name
+
+
+_Local = tuple[Callable[..., Any], tuple[str, ...]]  # what is done at a body, and what it reads beside the operand
+
+_SAME_BODY: dict[Kind, _Local] = {
     Kind.H: (steps.hinge, ("joint",)),
     Kind.M: (steps.inertia_times, ("inertia",)),
     Kind.R: (steps.inertia_times, ("R",)),
@@ -122,47 +145,40 @@ _SAME_BODY: dict[Kind, tuple[Callable[..., Any], tuple[str, ...]]] = {
     Kind.A: (steps.armature_times, ("joint",)),
     Kind.G: (steps.gain_times, ("G",)),
     Kind.TAU_BAR: (steps.projected, ("G",)),
+    Kind.UPSILON: (steps.compliance_times, ("Upsilon",)),
 }
-_SAME_BODY_TRANSPOSED: dict[Kind, tuple[Callable[..., Any], tuple[str, ...]]] = {
+_SAME_BODY_TRANSPOSED: dict[Kind, _Local] = {
     Kind.H: (steps.hinge_transposed, ("joint",)),
     Kind.G: (steps.gain_transposed, ("G",)),
     Kind.TAU_BAR: (steps.projected_transposed, ("G",)),
 }
-_STATE = {
-    Kind.VELOCITY: ("V", (RELATIVE, VELOCITY)),
-    Kind.BIAS_ACCELERATION: ("c", (RELATIVE, VELOCITY, BIAS_ACCELERATION)),
-    Kind.BIAS_FORCE: ("f", (RELATIVE, VELOCITY, BIAS_FORCE)),
-    Kind.GRAVITY: ("alpha", (RELATIVE, STATIC)),
+_SAME_BODY_INVERSE: dict[Kind, _Local] = {
+    Kind.D: (steps.hinge_inertia_solve, ("G",)),
+    Kind.M: (steps.inertia_solve, ("inertia",)),
+    Kind.R: (steps.inertia_solve, ("R",)),
+    Kind.P: (steps.inertia_solve, ("P",)),
+    Kind.A: (steps.armature_solve, ("joint",)),
+    Kind.UPSILON: (steps.compliance_solve, ("Upsilon",)),
 }
-
-
-_PREPARED: dict[str, tuple[Step, ...]] = {
-    "X": (RELATIVE,),
-    "P": (RELATIVE, ELIMINATE),
-    "G": (RELATIVE, ELIMINATE),
-    "R": (RELATIVE, COMPOSITE),
-}
+_STATE = {Kind.VELOCITY: "V", Kind.BIAS_ACCELERATION: "c", Kind.BIAS_FORCE: "f", Kind.GRAVITY: "alpha"}
 
 
 class _Lowering:
-    """One expression: steps in order, each in a sweep of its own; equal parts found again."""
+    """One expression, part by part; equal parts are found again."""
 
-    def __init__(self, expression: Expression, model: Model) -> None:
+    def __init__(self, expression: Expression, model: Model, vectors: tuple[Vector, ...]) -> None:
         self.expression, self.model = expression, model
-        self.sweeps: dict[Sweep, None] = {}
-        self.buffers: list[Buffer] = []
+        self.steps = Assembly()
         self.known: dict[tuple[Expression, str | None], _Value] = {}
-        self.inputs: dict[Vector, None] = {}
+        self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
 
     def lowered(self) -> Lowered:
         result = self.apply(self.expression, None)
-        if result.name.startswith(NAMED_INPUTS):  # a free vector at a link, nothing else
+        if result.name.startswith(NAMED_INPUTS) or _is(_first(self.expression), Kind.B):  # made by links, not by bodies
             result = self._combined(self.expression, (1.0,), (result,), None)
-        buffers = (*ARTICULATED_BUFFERS, Buffer("R", RigidInertia.zero()), *self.buffers)
-        name = self.expression.text()
-        plan = fuse(Plan(name, buffers, tuple(self.sweeps)), name=name, keep=(result.name,))
-        return Lowered(plan, tuple(self.inputs), self.constants, result.space, result.name)
+        plan = self.steps.plan(self.expression.text(), result.name)
+        return Lowered(plan, self.vectors, self.constants, result.space, result.name)
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -174,6 +190,8 @@ class _Lowering:
         return self.known[key]
 
     def _apply(self, expression: Expression, operand: _Value | None) -> _Value:
+        if operand is not None and expression.shape is not None and expression.shape.columns == ONE:
+            return self._times(expression, operand)
         match expression:
             case Product(factors=factors):
                 return self._product(factors, operand)
@@ -182,28 +200,38 @@ class _Lowering:
             case Scaled(factor=factor, of=inner):
                 return self._combined(expression, (factor,), (self.apply(inner, operand),), operand)
             case Vector():
-                return self._free(expression)
+                return self._given(expression, input_name(expression), expression.space)
             case Constant(size=(_,)):
                 return self._constant(expression)
+            case Zero() | Identity() if operand is None:
+                return self._number(expression)
             case Leaf(kind=Kind.BIAS):
                 return self._definition(newton_euler)
             case Leaf(kind=kind) if kind in _STATE:
-                return self._state(expression, kind)
+                return self._local(expression, (steps.same, (_STATE[kind],)), None)
         if operand is None:
             raise self._refusal(expression)
+        return self._operator(expression, operand)
+
+    def _operator(self, expression: Expression, operand: _Value) -> _Value:
         match expression:
             case Identity():
                 return operand
-            case Inverse(of=Leaf(kind=Kind.D)):
-                return self._local(expression, steps.hinge_inertia_solve, ("G",), operand)
+            case Leaf(kind=Kind.K | Kind.E_PSI) | Transpose(of=Leaf(kind=Kind.K | Kind.E_PSI)):
+                return self._product((expression,), operand)
+            case Inverse(of=Leaf(kind=kind)) if kind in _SAME_BODY_INVERSE:
+                self._require_inverse(kind)
+                return self._local(expression, _SAME_BODY_INVERSE[kind], operand)
             case Leaf(kind=Kind.B, link=str(link)):
                 return self._put_on(expression, link, operand)
             case Transpose(of=Leaf(kind=Kind.B, link=str(link))):
                 return self._taken_from(expression, link, operand)
             case Leaf(kind=kind) if kind in _SAME_BODY:
-                return self._local(expression, *_SAME_BODY[kind], operand)
+                return self._local(expression, _SAME_BODY[kind], operand)
             case Transpose(of=Leaf(kind=kind)) if kind in _SAME_BODY_TRANSPOSED:
-                return self._local(expression, *_SAME_BODY_TRANSPOSED[kind], operand)
+                return self._local(expression, _SAME_BODY_TRANSPOSED[kind], operand)
+            case Transpose(of=column) if known_shape(column).columns == ONE:
+                return self._row_times(expression, column, operand)
             case Leaf(kind=kind):
                 return self._inward(expression, kind, operand)
             case Transpose(of=Leaf(kind=kind)):
@@ -225,6 +253,15 @@ class _Lowering:
         if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
             return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
         return " (lower what simplify() makes of it)" if simplify(inverse(inner)) != inverse(inner) else ""
+
+    def _require_inverse(self, kind: Kind) -> None:
+        """Of what does not depend on the state; the rest is not finite where it is singular."""
+        for joint in self.model.joints if kind is Kind.A else ():
+            if 0.0 in joint.armature:
+                raise SingularMatrixError(f"A has no inverse: joint '{joint.name}' has a freedom without armature")
+        for joint, inertia in zip(self.model.joints, self.model.inertias, strict=True) if kind is Kind.M else ():
+            if not inertia.mass > 0.0 or not inertia.moment_about_com().trace() > 0.0:
+                raise SingularMatrixError(f"M has no inverse: link '{joint.child}' has no mass or no inertia")
 
     # ---- combining -------------------------------------------------------------------------------------------------
 
@@ -261,8 +298,9 @@ class _Lowering:
             articulated = _is(left, Kind.PSI)
             fn = steps.gather_articulated_with_shifted if articulated else steps.gather_with_shifted
             reads = ("X", "G") if articulated else ("X",)
-            names = self._gather(self._meaning(key[0], operand), fn, reads, x, further=(y.name,))
-            self.known[key] = _Value(names[0], x.space, self._meaning(key[0], operand))
+            meaning = self._meaning(key[0], operand)
+            names = self.steps.gather(fn, (*reads, x.name, y.name), meaning.text())
+            self.known[key] = _Value(names[0], x.space, meaning)
         return self.known[key]
 
     def _first_spelled_out(self, term: Expression) -> tuple[Expression, Expression]:
@@ -289,23 +327,40 @@ class _Lowering:
     def _combined(
         self, expression: Expression, numbers: tuple[float, ...], values: tuple[_Value, ...], operand: _Value | None
     ) -> _Value:
-        space = values[0].space
-        if space.name == "tip":  # six numbers of the robot: done at one link, whichever
-            fn, reads = steps.CombinationOfTotals(numbers), tuple(_total(value) for value in values)
-            return self._at_link(expression, fn, reads, 0, space, operand)
-        return self._new(expression, steps.Combination(numbers), tuple(x.name for x in values), space, operand)
+        space, reads = values[0].space, tuple(value.read for value in values)
+        if values[0].of_robot:  # what the robot has once: done at one link, whichever
+            fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals
+            return self._at_link(expression, fn(numbers), reads, 0, space, operand)
+        return self._new(expression, steps.Combination(numbers), reads, space, operand)
+
+    def _times(self, expression: Expression, number: _Value) -> _Value:
+        """A vector times a number that was computed."""
+        vector = self.apply(expression, None)
+        reads = (vector.read, number.read)
+        if vector.of_robot:
+            fn = steps.number_times_number if vector.space == ONE else steps.total_times_number
+            return self._at_link(expression, fn, reads, 0, vector.space, number)
+        return self._new(expression, steps.times_number, reads, vector.space, number)
+
+    def _row_times(self, row: Expression, column: Expression, operand: _Value) -> _Value:
+        """``x* y``: one number."""
+        vector = self.apply(column, None)
+        meaning, reads = self._meaning(row, operand), (vector.read, operand.read)
+        if vector.of_robot:
+            name = self.steps.at_link(steps.dot, reads, 0, ONE, meaning.text())
+        else:
+            name = self.steps.summed(steps.dot, reads, meaning.text())
+        return _Value(name, ONE, meaning)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
-
-    def _free(self, vector: Vector) -> _Value:
-        self.inputs[vector] = None
-        return self._given(vector, input_name(vector), vector.space)
 
     def _constant(self, numbers: Constant) -> _Value:
         space = known_shape(numbers).rows
         if not space.name:
             raise ShapeError(f"{numbers} could be a vector of several kinds: use a free vector, o.vector(name, space)")
         name = input_name(Vector(f"constant{len(self.constants)}", space))
+        while name in map(input_name, self.vectors):
+            name += "_"
         self.constants[name] = numbers.values
         return self._given(numbers, name, space)
 
@@ -314,10 +369,17 @@ class _Lowering:
             return _Value(name, space, vector)
         return self._new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
 
-    def _state(self, leaf: Leaf, kind: Kind) -> _Value:
-        buffer, prepared = _STATE[kind]
-        self._once(*prepared)
-        return self._new(leaf, steps.same, (buffer,), known_shape(leaf).rows)
+    def _number(self, expression: Zero | Identity) -> _Value:
+        """Zero, or the identity of numbers: one."""
+        rows, columns = known_shape(expression)
+        if columns != ONE or not rows.name:
+            raise self._refusal(expression)
+        if rows == ONE:
+            one = isinstance(expression, Identity)
+            return self._at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
+        if rows.name == "tip":
+            return self._at_link(expression, steps.still, ("offset",), 0, rows, None)
+        return self._new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
     def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> _Value:
         sides = rule(Operators(self.model))
@@ -326,51 +388,34 @@ class _Lowering:
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
-    def _local(self, expression: Expression, fn: Callable[..., Any], reads: tuple[str, ...], operand: _Value) -> _Value:
-        self._prepare(*reads)
-        return self._new(expression, fn, (*reads, operand.name), known_shape(expression).rows, operand)
+    def _local(self, expression: Expression, local: _Local, operand: _Value | None) -> _Value:
+        fn, reads = local
+        reads = reads if operand is None else (*reads, operand.read)
+        return self._new(expression, fn, reads, known_shape(expression).rows, operand)
 
     def _inward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
         meaning = self._meaning(expression, operand)
         if kind is Kind.E_PHI and operand.gathered is not None:
             return _Value(operand.gathered, operand.space, meaning)
         if kind is Kind.PHI:
-            names = self._gather(expression, steps.gather, ("X",), operand, outputs=2)
+            names = self.steps.gather(steps.gather, ("X", operand.name), meaning.text(), outputs=2)
             return _Value(names[0], operand.space, meaning, gathered=names[1])
         if kind is Kind.E_PHI:
-            names = self._gather(expression, steps.shift, ("X",), operand)
+            names = self.steps.gather(steps.shift, ("X", operand.name), meaning.text())
         elif kind is Kind.PSI:
-            names = self._gather(expression, steps.gather_articulated, ("X", "G"), operand)
+            names = self.steps.gather(steps.gather_articulated, ("X", "G", operand.name), meaning.text())
         else:
             raise self._refusal(expression)
         return _Value(names[0], operand.space, meaning)
-
-    def _gather(
-        self,
-        expression: Expression,
-        fn: Callable[..., Any],
-        reads: tuple[str, ...],
-        operand: _Value,
-        *,
-        outputs: int = 1,
-        further: tuple[str, ...] = (),
-    ) -> list[str]:
-        """A step that also hands something to the parent, in a buffer of sums."""
-        self._prepare(*reads)
-        sums = self._buffer(Force.zero())
-        names = [self._buffer(Force.zero()) for _ in range(outputs)]
-        reads = (*reads, operand.name, *further, sums)
-        meaning = expression if further else self._meaning(expression, operand)
-        self._append(tip_to_base(Step(fn, reads, (*names, f"{sums}@parent"), meaning.text())))
-        return names
 
     def _articulated_shift(self, operand: _Value) -> _Value:
         """``psi E_phi`` in one recursion."""
         o = Operators(self.model)
         key = (o.psi @ o.E_phi, operand.name)
         if key not in self.known:
-            names = self._gather(key[0], steps.gather_articulated_shifted, ("X", "G"), operand)
-            self.known[key] = _Value(names[0], operand.space, self._meaning(key[0], operand))
+            meaning = self._meaning(key[0], operand)
+            names = self.steps.gather(steps.gather_articulated_shifted, ("X", "G", operand.name), meaning.text())
+            self.known[key] = _Value(names[0], operand.space, meaning)
         return self.known[key]
 
     def _outward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
@@ -378,30 +423,28 @@ class _Lowering:
         if kind is Kind.E_PHI and operand.carried is not None:
             return _Value(operand.carried, operand.space, meaning)
         if kind is Kind.E_PHI:
-            self._prepare("X")
-            return self._new(
-                expression, steps.shift_transposed, ("X", f"{operand.name}@parent"), operand.space, operand
-            )
-        if kind not in (Kind.PHI, Kind.PSI):
+            reads = ("X", f"{operand.name}@parent")
+            return self._new(expression, steps.shift_transposed, reads, operand.space, operand)
+        if kind is Kind.PHI:
+            result, carried = self.steps.spread(steps.spread, ("X", operand.name), meaning.text())
+        elif kind is Kind.PSI:
+            result, carried = self.steps.spread(steps.spread_articulated, ("X", "G", operand.name), meaning.text())
+        else:
             raise self._refusal(expression)
-        fn, reads = (steps.spread, ("X",)) if kind is Kind.PHI else (steps.spread_articulated, ("X", "G"))
-        self._prepare(*reads)
-        result, carried = self._buffer(Motion.zero()), self._buffer(Motion.zero())
-        reads = (*reads, operand.name, f"{result}@parent")
-        self._append(base_to_tip(Step(fn, reads, (result, carried), meaning.text())))
         return _Value(result, operand.space, meaning, carried=carried)
 
     def _put_on(self, expression: Expression, link: str, operand: _Value) -> _Value:
         """``B f``: what acts at a link, on its body."""
-        name, meaning = self._buffer(Force.zero()), self._meaning(expression, operand)
-        step = Step(steps.put_on, ("offset", _total(operand)), (f"{name}@body",), meaning.text())
-        self._append(each_link(step, only=(self.model.link_index(link),)))
+        number, meaning = self.model.link_index(link), self._meaning(expression, operand)
+        name = self.steps.on_body(steps.put_on, ("offset", operand.read), number, meaning.text())
         return _Value(name, known_shape(expression).rows, meaning)
 
     def _taken_from(self, expression: Expression, link: str, operand: _Value) -> _Value:
         """``B* x``: what a link has of its body's."""
         number, rows = self.model.link_index(link), known_shape(expression).rows
         return self._at_link(expression, steps.taken_from, ("offset", f"{operand.name}@body"), number, rows, operand)
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
 
     def _at_link(
         self,
@@ -413,28 +456,8 @@ class _Lowering:
         operand: _Value | None,
     ) -> _Value:
         """A step at one link whose result the whole robot has."""
-        name, meaning = self._buffer(Motion.zero()), self._meaning(expression, operand)
-        self._append(each_link(Step(fn, reads, (f"{name}@robot",), meaning.text()), only=(link,)))
-        return _Value(name, space, meaning)
-
-    # ---- steps -----------------------------------------------------------------------------------------------------
-
-    def _prepare(self, *names: str) -> None:
-        """See to it that buffers of the state are computed."""
-        for name in names:
-            self._once(*_PREPARED.get(name, ()))
-
-    def _once(self, *prepared: Step) -> None:
-        for step in prepared:
-            self._append(tip_to_base(step) if step in (ELIMINATE, COMPOSITE) else base_to_tip(step))
-
-    def _append(self, sweep: Sweep) -> None:
-        self.sweeps.setdefault(sweep)
-
-    def _buffer(self, base: Any) -> str:
-        name = f"x{len(self.buffers) + 1}"
-        self.buffers.append(Buffer(name, base))
-        return name
+        meaning = self._meaning(expression, operand)
+        return _Value(self.steps.at_link(fn, reads, link, space, meaning.text()), space, meaning)
 
     def _new(
         self,
@@ -445,18 +468,16 @@ class _Lowering:
         operand: _Value | None = None,
     ) -> _Value:
         """A step with one result."""
-        name, meaning = self._buffer(() if space.name == "joint" else Motion.zero()), self._meaning(expression, operand)
-        self._append(base_to_tip(Step(fn, reads, (name,), meaning.text())))
-        return _Value(name, space, meaning)
+        meaning = self._meaning(expression, operand)
+        return _Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
 
     def _meaning(self, expression: Expression, operand: _Value | None) -> Expression:
         return expression if operand is None else product((expression, operand.meaning))
 
 
+def _first(expression: Expression) -> Expression:
+    return expression.factors[0] if isinstance(expression, Product) else expression
+
+
 def _is(expression: Expression, kind: Kind) -> bool:
     return isinstance(expression, Leaf) and expression.kind is kind
-
-
-def _total(value: _Value) -> str:
-    """How a step reads six numbers that the robot has once."""
-    return value.name if value.name.startswith("tip:") else f"{value.name}@robot"

@@ -3,7 +3,8 @@
 A best-first search. From the cheapest expression seen so far, every single rewriting is tried: one side of an identity
 (or of its transpose) put in place of the dearer other side, wherever it occurs; a common factor taken out of a sum, or
 a product with a sum multiplied out; something met by its inverse. The search ends when a number of attempts in a row
-found nothing cheaper. It is deterministic, and no step changes the value.
+found nothing cheaper, and on very long expressions when it has read enough of them: the best so far is then the answer.
+It is deterministic, and no step changes the value.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from recursa.operators.expression import (
     coefficient,
     inverse,
     known_shape,
+    parts_of,
     product,
     scaled,
     total,
@@ -35,6 +37,7 @@ from recursa.operators.rules import RK, accelerations, equations
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
+_WORK = 100_000  # letters of all expressions priced: a search of some seconds, where the papers' take 10_000
 _ARITHMETIC = "arithmetic"
 _MULTIPLIED = "multiplied out"
 
@@ -77,28 +80,50 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     if model is None:  # numbers: nothing is known of them
         return (expression, []) if trace else expression
     table = _table(Operators(model), tuple(sorted(_links(expression))))
+    prices = _Prices()
     start = _Node(expression, ())
-    best_cost, best = cost(expression), start
+    best_cost, best = prices(expression), start
     queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
     seen = {expression}
     tried, patience = 0, _PATIENCE
-    while queue and patience > 0 and tried < _LIMIT:
+    while queue and patience > 0 and tried < _LIMIT and not prices.spent:
         _, _, node = heapq.heappop(queue)
         tried, patience = tried + 1, patience - 1
         steps = sorted(rewritings(node.expression, table), key=lambda pair: pair[0].rule == _MULTIPLIED)
         for step, result in steps:
             if result in seen:
                 continue
+            if prices.spent:
+                break
             seen.add(result)
             found = _Node(result, (*node.steps, step))
             if step.rule == _MULTIPLIED:  # dearer by itself: it pays by what it makes possible
-                found = _descended(found, table)
+                found = _descended(found, table, prices)
                 seen.add(found.expression)
-            price = cost(found.expression)
+            price = prices(found.expression)
             heapq.heappush(queue, (price, len(seen), found))
             if price < best_cost:
                 best_cost, best, patience = price, found, _PATIENCE
+    if prices.spent:
+        best = _without_inverses(best, table)
     return (best.expression, list(best.steps)) if trace else best.expression
+
+
+class _Prices:
+    """What expressions cost, and how much has been read to know it."""
+
+    def __init__(self) -> None:
+        self.letters = 0
+
+    def __call__(self, expression: Expression) -> Cost:
+        price = cost(expression)
+        self.letters += price.letters
+        return price
+
+    @property
+    def spent(self) -> bool:
+        """Whether it is time to stop."""
+        return self.letters > _WORK
 
 
 class _Node(NamedTuple):
@@ -108,27 +133,62 @@ class _Node(NamedTuple):
     steps: tuple[Rewriting, ...]
 
 
-def _descended(node: _Node, table: _Table) -> _Node:
+def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
     """As far down as single steps go, each time the one that saves most."""
-    price = cost(node.expression)
-    while True:
-        steps = [pair for pair in rewritings(node.expression, table) if pair[0].rule != _MULTIPLIED]
-        prices = [cost(result) for _, result in steps]
-        if not prices or min(prices) >= price:
-            return node
-        price = min(prices)
-        step, result = steps[prices.index(price)]
+    price = prices(node.expression)
+    while not prices.spent:
+        steps = list(rewritings(node.expression, table, multiplying=False))
+        found = [prices(result) for _, result in steps]
+        if not found or min(found) >= price:
+            break
+        price = min(found)
+        step, result = steps[found.index(price)]
         node = _Node(result, (*node.steps, step))
+    return node
+
+
+def _without_inverses(node: _Node, table: _Table) -> _Node:
+    """Where a search was broken off: at least every inverse that has factors put into them, wherever it occurs."""
+    expression, steps = node
+    for part in dict.fromkeys(_inverses(expression)):
+        for step in table.exact.get(part, ()):
+            if cost(step.after).dense == 0:
+                expression, steps = _replaced(expression, part, step.after), (*steps, step)
+                break
+    return _Node(expression, steps)
+
+
+def _inverses(expression: Expression) -> Iterator[Expression]:
+    """All inverses in an expression, the inner ones first."""
+    for part in _parts(expression):
+        yield from _inverses(part)
+    if isinstance(expression, Inverse):
+        yield expression
+
+
+def _replaced(expression: Expression, before: Expression, after: Expression) -> Expression:
+    """With one part exchanged for another everywhere."""
+    if expression == before:
+        return after
+    for number, part in enumerate(_parts(expression)):
+        changed = _replaced(part, before, after)
+        if changed is not part:
+            return _replaced(_with_part(expression, number, changed), before, after)
+    return expression
 
 
 # ---- all single rewritings -----------------------------------------------------------------------------------------
 
 
-def rewritings(expression: Expression, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
+def rewritings(
+    expression: Expression, table: _Table, *, multiplying: bool = True
+) -> Iterator[tuple[Rewriting, Expression]]:
     """Every step that can be taken from an expression, with the whole expression after it."""
     yield from _here(expression, table)
+    if multiplying and isinstance(expression, Product):
+        yield from _multiplied(expression)
     for number, part in enumerate(_parts(expression)):
-        for step, after in rewritings(part, table):
+        for step, after in rewritings(part, table, multiplying=multiplying):
             yield step, _with_part(expression, number, after)
 
 
@@ -143,7 +203,7 @@ def _here(expression: Expression, table: _Table) -> Iterator[tuple[Rewriting, Ex
 
 
 def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """Identities between neighbours, inverses that meet, and sums to multiply out."""
+    """Identities between neighbours, and inverses that meet."""
     factors = expression.factors
     for start, first in enumerate(factors):
         for wanted, step in table.products.get(first, ()):
@@ -154,9 +214,14 @@ def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting,
             yield from _cancelled(factors, start, first)
         if first == table.inverse_of_mass and start == len(factors) - 2:
             yield from _solved(factors, table)
-        if isinstance(first, Sum):
-            left, right = factors[:start], factors[start + 1 :]
-            after = total(product((*left, term, *right)) for term in first.terms)
+
+
+def _multiplied(expression: Product) -> Iterator[tuple[Rewriting, Expression]]:
+    """``x (y + z) w = x y w + x z w``, for every sum."""
+    for place, factor in enumerate(expression.factors):
+        if isinstance(factor, Sum):
+            left, right = expression.factors[:place], expression.factors[place + 1 :]
+            after = total(product((*left, term, *right)) for term in factor.terms)
             yield Rewriting(_MULTIPLIED, _ARITHMETIC, expression, after), after
 
 
@@ -234,12 +299,7 @@ def _without(term: Expression, end: int) -> Expression:
 
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Product(factors=parts) | Sum(terms=parts):
-            return parts
-        case Scaled(of=inner) | Inverse(of=inner):
-            return (inner,)
-    return ()
+    return () if isinstance(expression, Transpose) else parts_of(expression)
 
 
 def _with_part(expression: Expression, number: int, part: Expression) -> Expression:

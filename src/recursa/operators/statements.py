@@ -12,7 +12,7 @@ from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.operators import steps
 from recursa.operators.lower import Lowered
-from recursa.operators.steps import Combination, CombinationOfTotals
+from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.sweeps.plan import NAMED_INPUTS, Step, split
 
 _COPY = ("{y}(k) = {x}(k)",)
@@ -74,7 +74,7 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
     'x3(k) = Σ φ(k,c) [τ̄(c) x3(c) + x1(c)]'
     """
     names = [_plain(name) for name in step.writes]
-    if isinstance(step.fn, Combination | CombinationOfTotals):
+    if isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
         at = "(k)" if isinstance(step.fn, Combination) else ""
         return (f"{names[0]}{at} = {_weighted(step.fn.numbers, [_plain(x) + at for x in step.reads])}",)
     if step.fn in _OF_STATE:
@@ -97,7 +97,7 @@ def meaning(step: Step) -> tuple[str, str]:
     >>> meaning(lower(o.phi @ o.M).plan.sweeps[-1].steps[-1])
     ('x4', '= φ M x')
     """
-    if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals):
+    if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
         return _plain(step.writes[0]), f"= {step.equation}"
     words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
     return ", ".join(dict.fromkeys(map(_plain, step.writes))), words

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from recursa.dynamics.articulated import Elimination
+from recursa.dynamics.compliance import resisting, yielding
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
-from recursa.spatial.scalars import Scalar
+from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 
@@ -59,6 +60,27 @@ def hinge_inertia_times(joint: Joint, inertia: ArticulatedInertia, x: Freedoms) 
     """``D x = H P H* x + A x``."""
     projected = joint.project(inertia @ joint.motion(x))
     return tuple(p + rotor * value for p, rotor, value in zip(projected, joint.armature, x, strict=True))
+
+
+def inertia_solve(inertia: RigidInertia | ArticulatedInertia, x: Six) -> Six:
+    """``inv(M) x``, ``inv(R) x`` or ``inv(P) x``."""
+    whole = ArticulatedInertia.from_rigid(inertia) if isinstance(inertia, RigidInertia) else inertia
+    return whole.solve(as_force(x))
+
+
+def armature_solve(joint: Joint, x: Freedoms) -> Freedoms:
+    """``inv(A) x``."""
+    return tuple(value * reciprocal(rotor) for rotor, value in zip(joint.armature, x, strict=True))
+
+
+def compliance_times(of: ArticulatedInertia, x: Six) -> Six:
+    """``Upsilon x``."""
+    return yielding(of, as_force(x))
+
+
+def compliance_solve(of: ArticulatedInertia, x: Six) -> Six:
+    """``inv(Upsilon) x``."""
+    return resisting(of, as_motion(x))
 
 
 def gain_times(done: Eliminations, x: Freedoms) -> Six:
@@ -217,6 +239,61 @@ class CombinationOfTotals:
     def __call__(self, *vectors: Sequence[Scalar] | Six) -> Motion:
         """The sum."""
         return Motion.of(_combined(self.numbers, [_entries(x) for x in vectors]))
+
+
+@dataclass(frozen=True)
+class CombinationOfNumbers:
+    """A step function: the same of single numbers."""
+
+    numbers: tuple[float, ...]
+    __name__: ClassVar[str] = "combine_numbers"
+
+    def __call__(self, *values: Scalar) -> Scalar:
+        """The sum."""
+        return _weighted(self.numbers, values)
+
+
+def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
+    """``x* y``: a body's share of it."""
+    total = 0.0
+    for a, b in zip(_entries(x), _entries(y), strict=True):
+        total = total + a * b
+    return total
+
+
+def times_number(x: Any, number: Scalar) -> Any:
+    """A vector times a number, at one body."""
+    return x * number if isinstance(x, Motion | Force) else tuple(entry * number for entry in x)
+
+
+def total_times_number(x: Sequence[Scalar] | Six, number: Scalar) -> Motion:
+    """The same of six numbers that the robot has once."""
+    return Motion.of(_entries(x)) * number
+
+
+def number_times_number(x: Scalar, number: Scalar) -> Scalar:
+    """The same of two numbers."""
+    return x * number
+
+
+def rest(joint: Joint) -> Freedoms:
+    """Zero in joint space."""
+    return (0.0,) * len(joint.armature)
+
+
+def still(_: Any) -> Motion:
+    """Zero at a body or a link."""
+    return Motion.zero()
+
+
+def nought(_: Any) -> float:
+    """The number 0."""
+    return 0.0
+
+
+def one(_: Any) -> float:
+    """The number 1."""
+    return 1.0
 
 
 def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.rotation import Rotation
-from recursa.spatial.scalars import Scalar, one_operand
+from recursa.spatial.scalars import Scalar, one_operand, reciprocal
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
@@ -136,6 +136,20 @@ class ArticulatedInertia(NamedTuple):
             self.coupling.transpose_times(w) + self.mass @ v,
         )
 
+    def solve(self, force: Force) -> Motion:
+        """The motion m with ``P m = force``, by L D L* factors; not finite where P is singular, 86 mul 65 add 6 div.
+
+        >>> body = RigidInertia.from_com(2.0, Vec3(0.5, 0.0, 0.0), SymMat3.diagonal(0.1, 0.1, 0.1))
+        >>> m = Motion.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+        >>> [round(x, 12) for x in ArticulatedInertia.from_rigid(body).solve(body @ m).components()]
+        [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+        """
+        top, bottom = (
+            zip(self.moment.rows(), self.coupling, strict=True),
+            zip(self.coupling.T, self.mass.rows(), strict=True),
+        )
+        return Motion.of(_solve_symmetric([[*left, *right] for left, right in (*top, *bottom)], force.components()))
+
     def minus_dyad(self, u: Force, weighted: Force) -> ArticulatedInertia:
         """``P - u g^T`` where ``g`` is a multiple of ``u``, so that it stays symmetric: P+ = P - U D^-1 U^T."""
         return ArticulatedInertia(
@@ -183,3 +197,22 @@ class ArticulatedInertia(NamedTuple):
 def _symmetric_dyad(u: Vec3, v: Vec3) -> SymMat3:
     """``u v^T`` for parallel u and v."""
     return SymMat3(u.x * v.x, u.y * v.y, u.z * v.z, u.x * v.y, u.x * v.z, u.y * v.z)
+
+
+def _solve_symmetric(rows: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
+    """``inv(A) b`` for a symmetric positive A, of which the upper triangle is read."""
+    left = [list(row) for row in rows]
+    x, inverse_d = list(right), []
+    for k, row in enumerate(left):  # what remains after eliminating unknown k
+        inverse_d.append(reciprocal(row[k]))
+        for i in range(k + 1, len(left)):
+            factor = row[i] * inverse_d[k]
+            for j in range(i, len(left)):
+                left[i][j] = left[i][j] - factor * row[j]
+            x[i] = x[i] - factor * x[k]
+    for k in reversed(range(len(left))):
+        known = x[k]
+        for i in range(k + 1, len(left)):
+            known = known - left[k][i] * x[i]
+        x[k] = known * inverse_d[k]
+    return x

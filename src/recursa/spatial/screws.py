@@ -39,6 +39,11 @@ class Screw(NamedTuple):
         along = Vec3(*(1.0 if i == self.axis else 0.0 for i in range(3)))
         return Transform(Rotation.from_axis_cos_sin(along, self.c, self.s), along * self.d)
 
+    @property
+    def inverse(self) -> Screw:
+        """The pose of A in B."""
+        return Screw(self.axis, self.c, -self.s, -self.d)
+
     # The formulas are written for the z axis; other axes are the same after a cyclic change of names.
 
     def _local(self, v: Vec3) -> Vec3:
@@ -189,6 +194,11 @@ class ScrewChain(NamedTuple):
         for screw in self.screws:
             total = total @ screw.general()
         return total
+
+    @property
+    def inverse(self) -> ScrewChain:
+        """The pose of A in B: the screws turned back, the last one first."""
+        return ScrewChain(tuple(screw.inverse for screw in reversed(self.screws)))
 
     def origin(self) -> Vec3:
         """The origin of B in A; it does not depend on the last screw's angle."""
