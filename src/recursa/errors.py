@@ -61,7 +61,9 @@ class SingularMatrixError(RecursaError, ArithmeticError):
 
 
 class NoSweepError(RecursaError):
-    """An operator expression that no sweep over the bodies computes; :func:`recursa.dense` may."""
+    """What no sweep over the bodies computes: an operator expression (:func:`recursa.dense` may), or a quantity by a
+    method that does not cover the robot or the arguments; the message names one that does.
+    """
 
 
 class NotationError(RecursaError, ValueError):

@@ -71,12 +71,13 @@ def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_calls", "_entries", "_joint_space", "_kernels", "_model", "_plans")
+    __slots__ = ("_axes", "_calls", "_entries", "_joint_space", "_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._kernels = KernelStore(model)
         self._joint_space = KernelStore(model, frame_pass=True)
+        self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Plan] = {}
@@ -85,6 +86,13 @@ class Facade:
     def model(self) -> Model:
         """The data behind it."""
         return self._model
+
+    @property
+    def _on_axes(self) -> KernelStore:
+        """Kernels for the same mechanism with its frames on the joint axes, whether compiled or not."""
+        if self._axes is None:
+            self._axes = KernelStore(self._joint_space.compiled_model)
+        return self._axes
 
     @property
     def nq(self) -> int:
