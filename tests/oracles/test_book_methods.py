@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -429,17 +431,19 @@ def test_exported_code_is_that_of_the_method(tmp_path):
         robot.export_c("forward_dynamics", tmp_path / "fd.c", method="composite", mass="augmented")
 
 
-def test_operations_of_a_general_arm():
-    """Of six revolute joints with nothing special about them; docs/methods.md shows these."""
-    robot = rc.robots.chain(6, seed=3)
-    expected = {
-        "augmented": (439, 379), "tensor": (457, 398), "luh-walker-paul": (551, 418), "featherstone": (644, 504),
-        "rodriguez": (820, 635), "kane": (838, 687), "hollerbach-4x4": (989, 768), "hollerbach-3x3": (989, 768),
-        "uicker-kahn": (4994, 4291), "closed-form": (2102, 1621),
-    }  # fmt: skip
-    for method in METHODS:
-        counts = rc.count(robot, "inverse_dynamics", method=method)
-        assert (counts.mul, counts.add, counts.div) == (*expected[method], 0), method
-    for method, numbers in {"augmented": (389, 334), "walker-orin": (534, 450)}.items():
-        counts = rc.count(robot, "mass_matrix", method=method)
-        assert (counts.mul, counts.add, counts.div) == (*numbers, 0), method
+PAGE = (Path(__file__).parents[2] / "docs" / "methods.md").read_text("utf-8")
+ROW = re.compile(r'\| `"([^"]+)"` \|.*\| (\S+) \| (\S+) \|$', re.MULTILINE)
+
+
+@pytest.mark.parametrize(("quantity", "names"), [("inverse_dynamics", METHODS), ("mass_matrix", tuple(MASS))])
+def test_operations_match_the_table_of_the_docs(quantity, names):
+    """Of a general arm with six revolute joints, and of the Stanford arm."""
+    title = {"inverse_dynamics": "## Inverse dynamics", "mass_matrix": "## Mass matrix"}[quantity]
+    table = PAGE.split(title)[1].split("\n## ")[0]
+    printed = {method: numbers for method, *numbers in ROW.findall(table)}
+    assert set(names) < set(printed)
+    for method, numbers in printed.items():
+        for robot, text in zip((rc.robots.chain(6, seed=3), rc.robots.stanford()), numbers, strict=True):
+            if text != "-":
+                counts = rc.count(robot, quantity, method=method)
+                assert (f"{counts.mul}/{counts.add}", counts.div) == (text, 0), (robot.name, method)
