@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from recursa import robots as robots
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
+from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning

@@ -61,9 +61,10 @@ class SingularMatrixError(RecursaError, ArithmeticError):
 
 
 class NoSweepError(RecursaError):
-    """An operator expression that no sweep over the bodies computes; :func:`recursa.dense` may.
+    """What no sweep over the bodies computes: an operator expression (:func:`recursa.dense` may), or a quantity by a
+    method that does not cover the robot or the arguments; the message names one that does.
 
-    ``factor`` is the part that stands in the way, where it is one part.
+    ``factor`` is the part of an expression that stands in the way, where it is one part.
     """
 
     def __init__(self, message: str, factor: object = None) -> None:

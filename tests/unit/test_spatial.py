@@ -29,6 +29,7 @@ from recursa.spatial import (
     ArticulatedInertia,
     Force,
     Mat3,
+    Mat4,
     Motion,
     Quaternion,
     RigidInertia,
@@ -385,12 +386,13 @@ def test_power_is_the_same_in_every_frame(seed):
 def test_chains_of_screws_act_as_general_transforms(seed):
     draw = Draw(seed)
     chain = ScrewChain(tuple(draw.screw(axis) for axis in (2, 0, 1, 2)))
-    p, v = draw.articulated(), draw.vec3()
+    p, v, t = draw.articulated(), draw.vec3(), draw.symmetric()
     for x in (*chain.screws, chain):
         pose = x.general()
         forces = force_matrix(homogeneous(pose))
         close(articulated_matrix(x.articulated(p)), forces @ articulated_matrix(p) @ forces.T, 2e-13)
         close(flat(x.rotate(v)), flat(pose.rotation @ v))
+        close(flat(x.symmetric(t)), flat(pose.rotation.symmetric(t)))
         close(flat(x.inverse_rotate(v)), flat(pose.rotation.inverse_times(v)))
         close(homogeneous(x.inverse.general()), np.linalg.inv(homogeneous(pose)), 1e-12)
     close(flat(chain.origin()), flat(chain.general().translation))
@@ -408,6 +410,19 @@ def test_solving_with_an_articulated_inertia_matches_six_by_six_matrices(seed):
     p, f = ArticulatedInertia(half[0], Mat3(*side), half[1]), draw.force()
     close(articulated_matrix(p), a)
     close(flat(p.solve(f)), np.linalg.solve(a, flat(f)), 1e-15 * np.linalg.cond(a) * 10)
+
+
+@given(SEEDS)
+def test_four_by_four_matrices_match_dense_ones(seed):
+    a, b = (Mat4.from_rows([Draw(seed + k).numbers(4) for k in range(i, i + 4)]) for i in (0, 4))
+    dense_a, dense_b = np.array(a), np.array(b)
+    close(np.array(a @ b), dense_a @ dense_b, 1e-14)
+    close(np.array(a @ b.x), dense_a @ dense_b[0], 1e-14)
+    close(np.array(a + b * 2.0), dense_a + 2.0 * dense_b, 1e-15)
+    close(np.array(a.T), dense_a.T, 0.0)
+    close(a.inner(b), np.trace(dense_a @ dense_b.T), 1e-14)
+    assert a @ Mat4.identity() == a
+    assert a + Mat4.zero() == a
 
 
 @given(SEEDS)

@@ -89,7 +89,7 @@ def torques(
     return (torque,), h, step.origin().cross(h) + step.rotate(eta)
 
 
-_BUFFERS = (
+AUGMENTED_BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("mass", 0.0),
     Buffer("u", ZERO),
@@ -99,7 +99,7 @@ _BUFFERS = (
     Buffer("eta", ZERO),
     Buffer("T", ()),
 )
-_AUGMENT = Step(
+AUGMENT = Step(
     augmented_link,
     ("inertia", "mass", "u", "K", "X"),
     ("mass", "u", "K", "mass@parent", "u@parent", "K@parent"),
@@ -124,5 +124,5 @@ def suits(model: Model) -> bool:
 def augmented_plan(*, accelerating: bool, losses: bool = False) -> Plan:
     """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
     move, last = (_RATES, (_TORQUES, *at_joint(losses=losses))) if accelerating else (_DRIFT, (_TORQUES,))
-    sweeps = (base_to_tip(RELATIVE), tip_to_base(_AUGMENT), base_to_tip(move), tip_to_base(*last))
-    return Plan("augmented", _BUFFERS, sweeps)
+    sweeps = (base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(move), tip_to_base(*last))
+    return Plan("augmented", AUGMENTED_BUFFERS, sweeps)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.kernels.dispatch import Columns, KernelStore, evaluate
 from recursa.kernels.kernel import Method
+from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -71,13 +72,14 @@ def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_calls", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans")
+    __slots__ = ("_axes", "_calls", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._kernels = KernelStore(model)
         self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
         self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
+        self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Plan] = {}
@@ -89,7 +91,14 @@ class Facade:
 
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
-        return self._kernels, self._joint_space, self._euler_space
+        return self._kernels, self._joint_space, self._euler_space, *((self._axes,) if self._axes else ())
+
+    @property
+    def _on_axes(self) -> KernelStore:
+        """Kernels for the same mechanism with its frames on the joint axes, whether compiled or not."""
+        if self._axes is None:
+            self._axes = KernelStore(canonical(self._model))
+        return self._axes
 
     @property
     def nq(self) -> int:

@@ -20,6 +20,9 @@ from recursa.dynamics import (
     mass_properties,
     regressor,
 )
+from recursa.dynamics.book import methods as book
+from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
+from recursa.dynamics.book.on_axes import require_axes
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.factorization import SOLVE
 from recursa.dynamics.hinges import singular_hinges
@@ -32,9 +35,12 @@ from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array, prepare
 from recursa.sweeps.plan import Plan
 
-InverseMethod = Literal["newton-euler"]
+InverseMethod = Literal[
+    "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
+    "hollerbach-3x3", "uicker-kahn", "closed-form",
+]  # fmt: skip
 ForwardMethod = Literal["articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"]
-MassMethod = Literal["composite"]
+MassMethod = Literal["composite", "augmented", "walker-orin"]
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
     "articulated": articulated.forward_plan,
@@ -83,8 +89,21 @@ class DynamicsMethods(KinematicsMethods):
     ) -> Array:
         """Joint torques (..., nv) that cause the accelerations a: ``tau = H f``, ``f = phi (M alpha + b)``.
 
-        Newton-Euler recursion, Rodriguez & Kreutz-Delgado (6)-(12); armature included, gravity as an upward
-        acceleration of the base. Frames: forces of a free joint are (moment, force) at the link origin in link axes.
+        Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
+        force) at the link origin in link axes. All methods give the same torques; the first is for every robot, those
+        of Balafoutis & Patel are for joints that turn or slide, and they take ``losses`` but no wrenches:
+
+        - ``"newton-euler"``: Rodriguez & Kreutz-Delgado (6)-(12). Kernels use "augmented" where they can.
+        - ``"augmented"``: augmented links, Algorithm 5.7 (5.3.44)-(5.3.46), O(n), the fewest operations.
+        - ``"tensor"``: Newton-Euler with Cartesian tensors, Algorithm 5.6 (5.3.7), (5.3.8), O(n).
+        - ``"luh-walker-paul"``: Newton-Euler in link frames, Algorithm 5.3 (5.2.23), (5.2.24), O(n).
+        - ``"featherstone"``: spatial vectors in link frames, Algorithm 5.4 (5.2.25)-(5.2.29), O(n).
+        - ``"rodriguez"``: state and co-state in base axes, Algorithm 5.5 (5.2.31)-(5.2.35), O(n).
+        - ``"kane"``: partial velocities times inertia forces (5.2.36), (5.2.37), O(n).
+        - ``"hollerbach-4x4"``: Lagrange with 4x4 matrices, Algorithm 5.1 (5.2.12), (5.2.13), O(n).
+        - ``"hollerbach-3x3"``: Lagrange with 3x3 matrices, Algorithm 5.2 (5.2.15), (5.2.16), O(n).
+        - ``"uicker-kahn"``: Lagrange in closed form with 4x4 matrices (5.2.7), O(n^4).
+        - ``"closed-form"``: Christoffel symbols of generalised links (5.2.17)-(5.2.20), O(n^3), revolute joints only.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
         - ``losses``: add damping and friction.
@@ -96,15 +115,37 @@ class DynamicsMethods(KinematicsMethods):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        _known("inverse dynamics", method, ("newton-euler",))
+        _known("inverse dynamics", method, ("newton-euler", *book.INVERSE))
         arguments = {"q": q, "v": v, "a": a}
+        entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
+        if method != "newton-euler":
+            options = {"wrenches": wrenches, "base_acceleration": base_acceleration, "parameters": parameters}
+            given = [name for name, value in options.items() if value is not None]
+            plan = book.inverse_method(self._on_axes.model, method, losses=bool(losses), given=given)
+            return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
         if len(arguments) > 3:
             return self._joint_vector(plan, "T", arguments, out, threads)
         fewer = self._augmented(accelerating=True, losses=bool(losses))
-        entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
         return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
+
+    def augmented_links(self) -> AugmentedLinks:
+        """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
+
+        Mass outward, first moment u, inertia and Euler tensor of every augmented link (5.3.44), in frames on the joint
+        axes; of a link that carries a prismatic joint, the coefficients in that joint's coordinate.
+
+        >>> import recursa as rc
+        >>> links = rc.robots.stanford().augmented_links()
+        >>> links.mass.round(2)
+        array([21.1, 12.1,  6.1,  2.1,  1.1,  0.5])
+        >>> links.online                                    # it carries the joint that slides
+        ('link2',)
+        """
+        moved = self._on_axes.model
+        require_axes(moved, "augmented", instead="newton-euler")
+        return augmented_links(self.model, moved)
 
     @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -147,13 +188,24 @@ class DynamicsMethods(KinematicsMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``, by the composite-body recursion (28)-(33).
+        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``.
+
+        - ``"composite"``: composite bodies, Rodriguez & Kreutz-Delgado (28)-(33); for every robot.
+        - ``"augmented"``: augmented and generalised links, Balafoutis & Patel, Algorithm 6.2 (6.3.28)-(6.3.30).
+        - ``"walker-orin"``: composite bodies about their mass centres, Algorithm 6.1 (6.2.8), (6.2.9).
+
+        The last two are for joints that turn or slide and take no ``parameters``.
 
         >>> import recursa as rc
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        _known("the mass matrix", method, ("composite",))
+        _known("the mass matrix", method, ("composite", *book.MASS))
+        if method != "composite":
+            given = [] if parameters is None else ["parameters"]
+            plan = book.mass_method(self._on_axes.model, method, given)
+            named = ("mass_matrix", method)
+            return self._joint_matrix(plan, {"q": q}, True, out, threads, named, store=self._on_axes)
         arguments = {"q": q} | self._extra(q, None, None, parameters)
         entry = ("mass_matrix", method) if parameters is None else None
         columns = self._columns(MASS_TIMES, "T", "a")
@@ -183,6 +235,8 @@ class DynamicsMethods(KinematicsMethods):
         links: bool = False,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
+        mass: MassMethod | None = None,
+        bias: InverseMethod | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Any:
@@ -200,6 +254,8 @@ class DynamicsMethods(KinematicsMethods):
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
         - ``losses``: damping and friction act too.
+        - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
+          which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
@@ -214,6 +270,11 @@ class DynamicsMethods(KinematicsMethods):
         """
         chosen = method or ("composite" if self._tied else "articulated")
         _known("forward dynamics", chosen, (*_FORWARD, "composite"))
+        if chosen != "composite" and (mass is not None or bias is not None):
+            raise NoSweepError(
+                f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
+                'Use method="composite"'
+            )
         inside = {"losses": True} if losses and chosen == "articulated" and not self._tied else {}
         if losses and not inside:
             tau = np.asarray(tau) - self.joint_losses(v)
@@ -224,7 +285,14 @@ class DynamicsMethods(KinematicsMethods):
                     f"robot '{self.model.name}' has tied joints, and {chosen!r} needs independent ones. "
                     'Use method="composite", or load the robot with mimic="free"'
                 )
-            result = self._composite_forward(q, v, np.asarray(tau), extra)
+            if mass is None and bias is None:
+                result = self._composite_forward(q, v, np.asarray(tau), extra)
+            else:
+                C = self.inverse_dynamics(
+                    q, v, np.zeros_like(v), wrenches=wrenches, parameters=parameters, method=bias or "newton-euler"
+                )
+                M = self.mass_matrix(q, parameters=parameters, method=mass or "composite")
+                result = self._solved(M, np.asarray(tau) - C)
             result = _into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
@@ -325,6 +393,7 @@ class DynamicsMethods(KinematicsMethods):
         threads: int | None,
         entry: tuple[str, ...] | None = None,
         compiled_plan: Plan | None = None,
+        store: KernelStore | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -334,7 +403,7 @@ class DynamicsMethods(KinematicsMethods):
             out,
             threads,
             entry=entry,
-            store=self._store_for(arguments, euler=compiled_plan is not None),
+            store=store or self._store_for(arguments, euler=compiled_plan is not None),
             compiled_plan=compiled_plan,
         )
 
@@ -347,6 +416,7 @@ class DynamicsMethods(KinematicsMethods):
         threads: int | None,
         entry: tuple[str, ...] | None = None,
         columns: Columns | None = None,
+        store: KernelStore | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -356,7 +426,7 @@ class DynamicsMethods(KinematicsMethods):
             out,
             threads,
             entry=entry,
-            store=self._store_for(arguments),
+            store=store or self._store_for(arguments),
             columns=columns,
         )
 
@@ -405,9 +475,12 @@ class DynamicsMethods(KinematicsMethods):
             store=self._store_for(arguments),
         )
         entries, bias = np.split(both, [self.nv * self.nv], axis=-1)
-        mass = entries.reshape(*bias.shape, self.nv)
+        return self._solved(entries.reshape(*bias.shape, self.nv), tau - bias)
+
+    def _solved(self, mass: Array, moments: Array) -> Array:
+        """``inv(M) (tau - C)``."""
         try:
-            return np.linalg.solve(mass, (tau - bias)[..., None])[..., 0]
+            return np.linalg.solve(mass, moments[..., None])[..., 0]
         except np.linalg.LinAlgError:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"

@@ -198,7 +198,7 @@ class _ScalarRobot(DynamicsMethods):
         **__: Any,
     ) -> Array:
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        model = self.model
+        model = self.model if store is None else store.model
         if store is not None and any(isinstance(x, Traced) for values in inputs.values() for x in values):
             model, plan = store.compiled_model, compiled_plan or plan  # as kernels do it; numbers go the plain way
         entries = list(gather(run(plan, model, inputs)))
@@ -209,7 +209,7 @@ class _ScalarRobot(DynamicsMethods):
     def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
-    def _composite_forward(self, q: Any, v: Any, tau: Any, extra: dict[str, Any]) -> Array:
+    def _solved(self, mass: Array, moments: Array) -> Array:
         raise UntraceableError(
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )

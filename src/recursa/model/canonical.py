@@ -75,6 +75,12 @@ def canonical(model: Model) -> Model:
     return replace(model, joints=tuple(joints), inertias=tuple(inertias), links=links, gravity=gravity)
 
 
+def axis_frames(model: Model) -> tuple[Transform, ...]:
+    """Poses of the frames that :func:`canonical` gives to the bodies, in the frames that they had."""
+    frames = _frames(model)
+    return tuple(frames[number] for number in range(model.nbodies))
+
+
 def _step_at_zero(joint: Joint) -> Transform:
     """Pose of the body in its parent at q = 0; joints with several freedoms are left out of it."""
     return joint.placement if joint.after is None else joint.placement @ joint.after

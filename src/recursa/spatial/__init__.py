@@ -7,6 +7,7 @@ counted number or a symbol. See ``docs/conventions.md`` for the sense of every m
 from recursa.spatial.counting import Counted, Counter, Counts
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
+from recursa.spatial.mat4 import Mat4, Vec4
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import Screw, ScrewChain
@@ -21,6 +22,7 @@ __all__ = [
     "Counts",
     "Force",
     "Mat3",
+    "Mat4",
     "Motion",
     "Quaternion",
     "RigidInertia",
@@ -31,6 +33,7 @@ __all__ = [
     "SymMat3",
     "Transform",
     "Vec3",
+    "Vec4",
     "dh_transform",
     "log_of",
 ]

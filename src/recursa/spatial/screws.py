@@ -68,6 +68,11 @@ class Screw(NamedTuple):
         """A free vector from A to B, 4 mul 2 add."""
         return self._global(self._turn_back(self._local(v)))
 
+    def symmetric(self, a: SymMat3) -> SymMat3:
+        """A symmetric tensor from B to A, ``R A R^T``, 8 mul 8 add."""
+        k = self.axis
+        return _cycled_symmetric(_turned_symmetric(self.c, self.s, _cycled(Mat3(*a.rows()), k)), (1 - k) % 3)
+
     def point(self, p: Vec3) -> Vec3:
         """A point from B to A."""
         x, y, z = self._turn(self._local(p))
@@ -218,6 +223,12 @@ class ScrewChain(NamedTuple):
         for screw in self.screws:
             v = screw.inverse_rotate(v)
         return v
+
+    def symmetric(self, a: SymMat3) -> SymMat3:
+        """A symmetric tensor from B to A, ``R A R^T``, 8 mul 8 add a screw."""
+        for screw in reversed(self.screws):
+            a = screw.symmetric(a)
+        return a
 
     def force(self, f: Force) -> Force:
         """Force from B to A, 10 mul 6 add a screw."""
