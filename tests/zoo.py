@@ -41,6 +41,11 @@ def mixed_tree() -> rc.Robot:
     return trusted(random_description("mixed_tree", [-1, 0, 0, 1, 1, 2, -1, 6, 6, 8, 3, 10], 8, ALL_KINDS))
 
 
+def small_mixed_tree() -> rc.Robot:
+    """Five bodies with different joints, two of them at the world: quick to compile."""
+    return trusted(random_description("small_mixed_tree", [-1, 0, 0, 1, -1], 8, ALL_KINDS))
+
+
 def floating_tree() -> rc.Robot:
     """A floating tree of nine bodies."""
     return rc.load(rc.robots.tree(8, seed=4).to_urdf(), floating=True, strict=False)

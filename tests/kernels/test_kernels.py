@@ -11,14 +11,15 @@ import recursa as rc
 from numeric import states, tied_gripper
 from questions import interpreted, questions, solves
 from recursa.kernels.dispatch import Switch
-from zoo import ZOO, each_kind
+from zoo import ZOO, each_kind, small_mixed_tree
 
 pytestmark = pytest.mark.compiled
 
 ROBOTS = {
-    **{name: ZOO[name] for name in ("pendulum", "stanford", "puma560", "panda_like", "mixed_tree", "floating_tree")},
+    **{name: ZOO[name] for name in ("pendulum", "stanford", "puma560", "panda_like", "floating_tree")},
     **{kind: (lambda kind=kind: each_kind(kind)) for kind in ("helical", "spherical", "planar", "free")},
     "tied_gripper": tied_gripper,
+    "small_mixed_tree": small_mixed_tree,
 }
 COUNT = 11  # not a multiple of any width
 
