@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,3 +143,32 @@ def _draw_body(axes: Any, bones: Skeleton, k: int, colour: str, size: float) -> 
     bar = 0.05 * size * bones.axes[k]
     if bar.any():
         axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes: curves by name over the same x."""
+
+    x_label: str
+    y_label: str
+    x: Array
+    curves: Mapping[str, Array]
+
+
+def draw_panels(path: str | os.PathLike[str], title: str, *panels: Panel) -> None:
+    """Curves in panels side by side, with units and legends, written to a file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2 * len(panels), 3.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(_plain(title))
+    for panel, axes in zip(panels, np.atleast_1d(figure.subplots(1, len(panels))), strict=True):
+        for k, (name, curve) in enumerate(panel.curves.items()):
+            style = ("-", "--", ":")[k // len(_COLOURS) % 3]
+            axes.plot(panel.x, curve, style, color=_COLOURS[k % len(_COLOURS)], label=name, linewidth=1.6)
+        axes.set_xlabel(panel.x_label)
+        axes.set_ylabel(panel.y_label)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+    figure.savefig(path, dpi=110)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
@@ -392,17 +393,21 @@ def test_demo_writes_pictures_and_a_summary(run: Run, tmp_path: Path) -> None:
     results = json.loads((folder / "summary.json").read_text())
     assert set(results) == {"planar", "stanford", "puma560"}
     for name, numbers in results.items():
-        picture = (folder / numbers["picture"]).read_bytes()
-        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-        assert len(picture) > 10_000
-        width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
-        assert min(width, height) > 500
+        for name_of_file in numbers["pictures"]:
+            picture = (folder / name_of_file).read_bytes()
+            assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+            assert len(picture) > 10_000
+            width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
+            assert min(width, height) > 400
         robot = rc.robots.by_name(name)
         assert numbers["mass_kg"] == robot.mass
         assert numbers["position_m"] == robot.pose(numbers["q"], numbers["frame"])[:3, 3].tolist()
         assert numbers["potential_energy_J"] == robot.potential_energy(numbers["q"])
         assert name in result.output
-    assert len({(folder / numbers["picture"]).read_bytes() for numbers in results.values()}) == 3
+        held = robot.gravity_forces(numbers["q"])  # what is needed at the end, where the arm rests
+        assert (np.abs(held) <= np.array(numbers["largest_torques"]) * (1 + 1e-9) + 1e-9).all()
+        assert numbers["fall_energy_drift_J"] < 1e-6 * numbers["fall_largest_kinetic_energy_J"]
+    assert len({(folder / picture).read_bytes() for r in results.values() for picture in r["pictures"]}) == 6
     assert len(results["puma560"]["findings"]) == 1
 
 
