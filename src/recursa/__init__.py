@@ -25,6 +25,8 @@ from recursa.errors import ShapeError as ShapeError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
 from recursa.errors import UnknownNameError as UnknownNameError
+from recursa.facade.derivatives import Linearization as Linearization
+from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh

@@ -1,0 +1,214 @@
+"""Derivatives of inverse and forward dynamics, and linearised models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import derivatives, tangent
+from recursa.facade.factorization import FactorizationMethods
+from recursa.kernels.dispatch import Columns
+from recursa.sweeps.batching import Array
+
+FUSED_BODIES = 12  # up to which derivatives of forward dynamics are one kernel
+
+
+class Linearization(NamedTuple):
+    """Inverse dynamics near a state: ``d tau = D da + V dv + P dq``, Balafoutis & Patel (7.2.1).
+
+    Each (..., nv, nv); dq is that of ``integrate(q, dq)``. D is the mass matrix with armature; V and P are not
+    symmetric.
+    """
+
+    stiffness: Array
+    damping: Array
+    mass: Array
+
+
+class StateSpace(NamedTuple):
+    """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
+
+    A (..., 2 nv, 2 nv), B (..., 2 nv, nv).
+    """
+
+    A: Array
+    B: Array
+
+
+class DerivativeMethods(FactorizationMethods):
+    """How torques change with the motion, and motions with the torques."""
+
+    __slots__ = ()
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d tau/d q, d tau/d v, d tau/d a), each (..., nv, nv): of :meth:`inverse_dynamics`, armature included.
+
+        With U = phi* V(parent), A = phi* alpha(parent), R, h, f inertia, momentum and force of everything outward,
+        ``2 B = dR/dt + icrf(h)``, and columns s of ``H*`` with ``s' = crm(U) s``, ``s'' = crm(A) s + crm(U) s'``::
+
+            d tau(i)/d q(j) = s(i).(R(i) s''(j) + 2 B(i) s'(j))                          j inward of i, or i
+            d tau(j)/d q(i) = s(j).(R(i) s''(i) + 2 B(i) s'(i) + crf(s(i)) f(i))         j inward of i
+            d tau/d v       = the same with s, s' + crm(V) s in place of s', s'', without f
+
+        Singh, Russo & Wensing (2022). The derivative with respect to q is that with respect to dq of
+        ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; robots too large for code that spells out every entry
+        get columns in O(n) each. ``out`` takes all three, (..., 3, nv, nv).
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, hanging down
+        >>> by_q, by_v, by_a = arm.inverse_dynamics_derivatives([-np.pi / 2], [0.0], [0.0])
+        >>> by_q.round(6), by_a.round(6)                    # m g l/2 and m l^2/3
+        (array([[0.73575]]), array([[0.015]]))
+        """
+        return _three(self._inverse_derivatives({"q": q, "v": v, "a": a}, out, threads))
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d a/d q, d a/d v, d a/d tau), each (..., nv, nv): of :meth:`forward_dynamics`.
+
+        ``d a/d tau = inv(mass) = (I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46) of Rodriguez &
+        Kreutz-Delgado, and ``d a/d x = -inv(mass) d tau/d x`` with the derivatives of inverse dynamics at the
+        accelerations that tau causes. One kernel for robots of up to 12 bodies. ``out`` takes all three, (..., 3, nv,
+        nv). Robots with tied joints invert their mass matrix instead.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> (q, v), tau = robot.random_state(0), np.ones(6)
+        >>> by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau)
+        >>> by_id = robot.inverse_dynamics_derivatives(q, v, robot.forward_dynamics(q, v, tau))
+        >>> bool(np.allclose(by_q, -by_tau @ by_id[0]))
+        True
+        """
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
+        if self._tied or self.model.nbodies > FUSED_BODIES:
+            return _three(self._forward_derivatives_apart(arguments, out, threads))
+        result = self._evaluate(
+            derivatives.FORWARD_DERIVATIVES,
+            arguments,
+            lambda values: derivatives.forward_derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            store=self._joint_space,
+        )
+        self._require_finite(result, arguments)
+        return _three(result)
+
+    @overload
+    def linearize(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Linearization: ...
+    @overload
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        direction: Sequence[ArrayLike],
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array: ...
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        direction: Sequence[ArrayLike] | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Linearization | Array:
+        """Inverse dynamics near a state, ``d tau = D da + V dv + P dq``: (stiffness P, damping V, mass D).
+
+        With ``direction=(dq, dv, da)`` only what they make of the torques, d tau (..., nv), in O(n): Newton-Euler
+        differentiated line by line. Balafoutis & Patel, chapter 7, for every kind of joint and for trees. ``out`` takes
+        P, V and D together, (..., 3, nv, nv), or d tau.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.stanford()
+        >>> (q, v), a = robot.random_state(0), np.ones(6)
+        >>> model = robot.linearize(q, v, a)
+        >>> dq, dv, da = np.eye(6)[[1, 2, 3]]
+        >>> change = robot.linearize(q, v, a, direction=(dq, dv, da))
+        >>> bool(np.allclose(change, model.mass @ da + model.damping @ dv + model.stiffness @ dq))
+        True
+        """
+        arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
+        if direction is None:
+            return Linearization(*_three(self._inverse_derivatives(arguments, out, threads)))
+        dq, dv, da = direction
+        return self._evaluate(
+            tangent.TANGENT,
+            arguments | {"joint:dq": dq, "joint:dv": dv, "joint:da": da},
+            lambda values: tangent.tangent_entries(self.model, values),
+            (self.nv,),
+            out,
+            threads,
+            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
+            store=self._joint_space,
+        )
+
+    def state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> StateSpace:
+        """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
+
+        A's lower half are the derivatives of :meth:`forward_dynamics`, B's is ``inv(mass)``. In A's upper left block
+        stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
+        dq``; elsewhere it is zero.
+
+        >>> import recursa as rc
+        >>> pendulum = rc.robots.planar(1)
+        >>> A, B = pendulum.state_space([-np.pi / 2], [0.0], [0.0])
+        >>> A.round(6) + 0.0                                # hanging down: -3 g / 2 l
+        array([[  0.  ,   1.  ],
+               [-49.05,   0.  ]])
+        """
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, threads=threads)
+        nv, batch = self.nv, by_q.shape[:-2]
+        A = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype)
+        B = np.zeros((*batch, 2 * nv, nv), by_q.dtype)
+        speeds = np.broadcast_to(np.asarray(v), (*batch, nv))
+        for joint in self.model.joints:
+            own = slice(joint.v_start, joint.v_start + joint.kind.nv)
+            if joint.kind.nv > 1:
+                A[..., own, own] = -np.einsum("kij,...i->...kj", derivatives.bracket(joint), speeds[..., own])
+        A[..., :nv, nv:] = np.eye(nv)
+        A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = by_q, by_v, by_tau
+        return StateSpace(A, B)
+
+    # ---- shared ------------------------------------------------------------------------------------------------------
+
+    def _inverse_derivatives(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
+        """d tau by q, v and a, (..., 3, nv, nv)."""
+        return self._evaluate(
+            derivatives.INVERSE_DERIVATIVES,
+            arguments,
+            lambda values: derivatives.derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            store=self._joint_space,
+            columns=Columns(
+                tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
+            ),
+        )
+
+    def _forward_derivatives_apart(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
+        """d a by q, v and tau, (..., 3, nv, nv): accelerations, derivatives and inverse mass matrix one by one."""
+        q, v, tau = arguments.values()
+        a = self.forward_dynamics(q, v, tau, threads=threads)
+        result = self._inverse_derivatives({"q": q, "v": v, "a": a}, out, threads)
+        inverse = self.mass_matrix_inverse(q, threads=threads)
+        result[..., :2, :, :] = -inverse[..., None, :, :] @ result[..., :2, :, :]
+        result[..., 2, :, :] = inverse
+        return result
+
+
+def _three(result: Array) -> tuple[Array, Array, Array]:
+    return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
