@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import central, close, complex_step, states, tied_gripper, with_rotors
+from numeric import central, close, complex_step, skew, states, tied_gripper, with_rotors
 from questions import interpreted
 from recursa.interop import pinocchio as interop
+from recursa.loading import trusted
+from recursa.robots import random_description
 from zoo import ZOO, floating_tree_with_rotors
 
 ROBOTS = {
@@ -73,6 +75,162 @@ def test_tangent_is_matrices_times_direction(name):
     stepped_change = complex_step(lambda t: robot.inverse_dynamics(robot.integrate(q, t * dq), v + t * dv, a + t * da))
     close(change, stepped_change, 1e-12)
     close(model.mass, robot.mass_matrix(q), 1e-12)
+
+
+# ---- Algorithm 7.1 ---------------------------------------------------------------------------------------------------
+
+CLASSIC = ["pendulum", "stanford", "puma560", "panda_with_rotors", "tree", "revolute", "prismatic", "tied_gripper"]
+
+
+def sliding_tree() -> rc.Robot:
+    """A tree of joints that turn and slide, every position taken by both."""
+    kinds = ("revolute", "prismatic", "prismatic", "continuous")
+    return trusted(random_description("sliding_tree", [-1, 0, 1, 1, 3, 0, 5, 6, -1, 8], 13, kinds))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", [*CLASSIC, "sliding_tree"])
+def test_algorithm_7_1_makes_the_same_matrices(name):
+    robot = sliding_tree() if name == "sliding_tree" else robot_named(name)
+    q, v, a = states(robot, 4, seed=13)
+    theirs = robot.linearize(q, v, a)
+    for ours in (
+        robot.linearize(q, v, a, method="balafoutis-patel"),
+        interpreted(lambda *state: robot.linearize(*state, method="balafoutis-patel"), q, v, a),
+    ):
+        for one, other, what in zip(ours, theirs, ("P", "V", "D"), strict=True):
+            close(one, other, 1e-12, what)
+
+
+def test_algorithm_7_1_names_what_it_cannot_do():
+    robot = robot_named("free_flyer")
+    q, v = robot.random_state(0)
+    with pytest.raises(rc.NoSweepError, match="joint 'root' is free"):
+        robot.linearize(q, v, v, method="balafoutis-patel")
+    with pytest.raises(rc.UnknownNameError, match="method of linearization"):
+        robot.linearize(q, v, v, method="patel")
+    with pytest.raises(rc.ShapeError, match="three arrays"):
+        robot.linearize(q, v, v, direction=v)
+
+
+def fixture_arm() -> rc.Robot:
+    """The RRR arm whose numbers were computed apart, by vector Newton-Euler and complex steps."""
+    alpha, a, d, theta = (0.3, -1.1, 0.7), (0.0, 0.4, 0.25), (0.5, 0.1, -0.2), (0.0, 0.0, 0.0)
+    com = ((0.1, -0.05, 0.2), (0.15, 0.02, -0.03), (-0.04, 0.06, 0.12))
+    inertia = (
+        (0.05, 0.06, 0.04, 0.004, -0.003, 0.002),
+        (0.03, 0.025, 0.02, -0.002, 0.001, 0.003),
+        (0.012, 0.01, 0.009, 0.001, -0.0005, 0.0008),
+    )
+    table = [
+        rc.DHLink(
+            joint="revolute", a=a[i], alpha=alpha[i], d=d[i], theta=theta[i], mass=3.0 - i, com=com[i],
+            inertia=inertia[i],
+        )
+        for i in range(3)
+    ]  # fmt: skip
+    return rc.from_dh(table, convention="modified")
+
+
+@pytest.mark.parametrize("method", ["spatial", "balafoutis-patel"])
+def test_numbers_computed_apart(method):
+    state = (0.4, -0.7, 1.2), (0.9, -1.3, 0.5), (-0.6, 1.1, 2.0)
+    P, V, D = fixture_arm().linearize(*state, method=method)
+    mass = [[0.987035731669, 0.110331459512, -0.029545850492], [0, 0.109865255511, -0.003518012814], [0, 0, 0.0142]]
+    close(D, np.triu(mass) + np.triu(mass, 1).T, 1e-11)
+    close(
+        V,
+        [
+            [-3.572844284956e-01, 7.382442967459e-02, -1.380648777853e-02],
+            [-2.383754841487e-01, 1.728320912454e-04, 2.779943869607e-04],
+            [2.333571250538e-02, -1.532723594519e-03, 0],
+        ],
+        1e-11,
+    )
+    close(
+        P,
+        [
+            [-1.866197747126, 0.709587374638, -0.012428555896],
+            [0.448192321308, -2.128285574769, 0.19383154547],
+            [0.010953920434, 0.195289961648, 0.358566732473],
+        ],
+        1e-11,
+    )
+
+
+def closed_form(robot, q, v, a):
+    """P, V, D of a chain of revolute joints by (7.3.2)-(7.3.4), in world axes, from poses and motions alone."""
+    n, bodies = robot.nv, robot.model.joints
+    poses = {link.body: robot.pose(q, link.name) for link in robot.model.links if link.name in child_names(robot)}
+    z, o, c, inertia, w, wd, vel, acc = [], [], [], [], [], [], [], []
+    links = [robot.link_names.index(joint.child) for joint in bodies]
+    speeds = robot.velocities(q, v, "mixed")[links]
+    rises = robot.accelerations(q, v, a, "mixed", "classical")[links]
+    for k, joint in enumerate(bodies):
+        pose, body = poses[k], robot.model.inertias[k]
+        turn = pose[:3, :3]
+        z.append(turn @ np.array(joint.hinge.axis))
+        o.append(pose[:3, 3])
+        c.append(turn @ np.array(body.com()))
+        about = np.array([list(row) for row in body.moment_about_com().rows()])
+        inertia.append(turn @ about @ turn.T)
+        w.append(speeds[k, :3]), vel.append(speeds[k, 3:]), wd.append(rises[k, :3])
+        acc.append(rises[k, 3:] - np.array(robot.gravity))
+    mass = [body.mass for body in robot.model.inertias]
+    spin = [skew(wd[k]) + skew(w[k]) @ skew(w[k]) for k in range(n)]
+    r = lambda i, k: o[k] + c[k] - o[i]  # noqa: E731
+    rd = lambda i, k: vel[k] + np.cross(w[k], c[k]) - vel[i]  # noqa: E731
+    rdd = lambda i, k: acc[k] + spin[k] @ c[k] - acc[i]  # noqa: E731
+    out = [range(i, n) for i in range(n)]
+    U, Ud, Udd = ([sum(mass[k] * f(i, k) for k in out[i]) for i in range(n)] for f in (r, rd, rdd))
+    E = [sum(inertia[k] - mass[k] * skew(r(i, k)) @ skew(r(i, k)) for k in out[i]) for i in range(n)]
+    euler = [0.5 * np.trace(x) * np.eye(3) - x for x in inertia]
+    L = [sum(skew(w[k]) @ euler[k] + mass[k] * skew(r(i, k)) @ skew(rd(i, k)) for k in out[i]) for i in range(n)]
+    eta = [
+        sum(
+            inertia[k] @ wd[k] + np.cross(w[k], inertia[k] @ w[k])
+            + np.cross(r(i, k), mass[k] * (acc[k] + spin[k] @ c[k]))
+            for k in out[i]
+        )
+        for i in range(n)
+    ]  # fmt: skip
+    P, V, D = np.zeros((3, n, n))
+    for i in range(n):
+        for j in range(n):
+            zd, zdd = np.cross(w[j], z[j]), spin[j] @ z[j]
+            if j <= i:
+                first = E[i] - skew(U[i]) @ skew(o[i] - o[j])
+                second = L[i] + skew(U[i]) @ skew(vel[i] - vel[j])
+                third = skew(U[i]) @ skew(acc[j])
+            else:
+                first = E[j] - skew(o[j] - o[i]) @ skew(U[j])
+                second = L[j] + skew(o[j] - o[i]) @ skew(Ud[j])
+                third = skew(U[j]) @ skew(acc[j]) - skew(o[j] - o[i]) @ skew(Udd[j]) - skew(eta[j])
+            D[i, j] = z[i] @ first @ z[j]
+            V[i, j] = 2 * z[i] @ first @ zd - 2 * z[i] @ second @ z[j]
+            P[i, j] = z[i] @ first @ zdd - 2 * z[i] @ second @ zd + z[i] @ third @ z[j]
+    return P, V, D
+
+
+def child_names(robot):
+    return [joint.child for joint in robot.model.joints]
+
+
+@pytest.mark.parametrize("name", ["panda_like", "planar_arm", "revolute"])  # origins on the axes
+def test_closed_form(name):
+    robot = robot_named(name)
+    q, v, a = (x[0] for x in states(robot, 1, seed=14))
+    for ours, theirs, what in zip(robot.linearize(q, v, a), closed_form(robot, q, v, a), "PVD", strict=True):
+        close(ours, theirs, 1e-12, what)
+
+
+def test_structure_that_the_book_states():
+    robot = robot_named("puma560")  # its first axis is vertical
+    q, v, a = states(robot, 3, seed=15)
+    P, V, D = robot.linearize(q, v, a, method="balafoutis-patel")
+    close(V[:, -1, -1], np.zeros(3), 1e-13)  # (7.3.5)
+    close(P[:, :, 0], np.zeros((3, 6)), 1e-13)  # (7.3.9), (7.3.10)
+    assert (np.linalg.eigvalsh(D) > 0).all()
 
 
 # ---- against Pinocchio -----------------------------------------------------------------------------------------------

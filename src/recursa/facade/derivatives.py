@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, tangent
+from recursa.dynamics import derivatives, linearized, tangent
+from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.factorization import FactorizationMethods
-from recursa.kernels.dispatch import Columns
+from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array
 
+LinearizeMethod = Literal["spatial", "balafoutis-patel"]
 FUSED_BODIES = 12  # up to which derivatives of forward dynamics are one kernel
 
 
@@ -41,7 +43,8 @@ class StateSpace(NamedTuple):
 class DerivativeMethods(FactorizationMethods):
     """How torques change with the motion, and motions with the torques."""
 
-    __slots__ = ()
+    __slots__ = ("_on_axes",)
+    _on_axes: KernelStore
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
@@ -102,7 +105,14 @@ class DerivativeMethods(FactorizationMethods):
 
     @overload
     def linearize(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        method: LinearizeMethod = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Linearization: ...
     @overload
     def linearize(
@@ -112,6 +122,7 @@ class DerivativeMethods(FactorizationMethods):
         a: ArrayLike,
         *,
         direction: Sequence[ArrayLike],
+        method: LinearizeMethod = "spatial",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array: ...
@@ -122,14 +133,17 @@ class DerivativeMethods(FactorizationMethods):
         a: ArrayLike,
         *,
         direction: Sequence[ArrayLike] | None = None,
+        method: LinearizeMethod = "spatial",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Linearization | Array:
         """Inverse dynamics near a state, ``d tau = D da + V dv + P dq``: (stiffness P, damping V, mass D).
 
         With ``direction=(dq, dv, da)`` only what they make of the torques, d tau (..., nv), in O(n): Newton-Euler
-        differentiated line by line. Balafoutis & Patel, chapter 7, for every kind of joint and for trees. ``out`` takes
-        P, V and D together, (..., 3, nv, nv), or d tau.
+        differentiated line by line. ``out`` takes P, V and D together, (..., 3, nv, nv), or d tau.
+
+        - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
+        - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
 
         >>> import recursa as rc
         >>> robot = rc.robots.stanford()
@@ -141,9 +155,17 @@ class DerivativeMethods(FactorizationMethods):
         True
         """
         arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
+        if method not in ("spatial", "balafoutis-patel"):
+            raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
         if direction is None:
-            return Linearization(*_three(self._inverse_derivatives(arguments, out, threads)))
-        dq, dv, da = direction
+            find = self._inverse_derivatives if method == "spatial" else self._algorithm_7_1
+            return Linearization(*_three(find(arguments, out, threads)))
+        if method != "spatial":
+            raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
+        try:
+            dq, dv, da = direction
+        except (TypeError, ValueError):
+            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
         return self._evaluate(
             tangent.TANGENT,
             arguments | {"joint:dq": dq, "joint:dv": dv, "joint:da": da},
@@ -198,6 +220,32 @@ class DerivativeMethods(FactorizationMethods):
                 tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
             ),
         )
+
+    def _algorithm_7_1(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
+        """d tau by q, v and a, (..., 3, nv, nv), in Cartesian tensors."""
+        if not linearized.suits(self.model):
+            other = next(joint for joint in self.model.joints if not linearized.suits_joint(joint))
+            raise NoSweepError(
+                f"joint '{other.name}' is {other.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
+                'Use method="spatial"'
+            )
+        return self._evaluate(
+            linearized.ALGORITHM_7_1,
+            arguments,
+            lambda values: derivatives.derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            store=self._axes_store(),
+        )
+
+    def _axes_store(self) -> KernelStore:
+        """Kernels, and interpreted plans, of the robot with its link frames on the joint axes."""
+        try:
+            return self._on_axes
+        except AttributeError:
+            self._on_axes = KernelStore(self._joint_space.compiled_model)
+            return self._on_axes
 
     def _forward_derivatives_apart(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
         """d a by q, v and tau, (..., 3, nv, nv): accelerations, derivatives and inverse mass matrix one by one."""
