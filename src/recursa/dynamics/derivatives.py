@@ -1,6 +1,6 @@
 """Derivatives of inverse dynamics: with respect to q, v and a, as matrices in one inward sweep.
 
-Singh, Russo & Wensing (2022), in link axes. A small motion dq of joint j carries everything outward along, rigidly:
+Singh, Russell & Wensing (2022), in link axes. A small motion dq of joint j carries everything outward along, rigidly:
 the world seen from there moves by ``-H* dq``. With U and A the velocity and acceleration of the parent (phi* V, phi*
 alpha, gravity included), s a column of ``H*``, R, h and f inertia, momentum and force of everything outward:
 

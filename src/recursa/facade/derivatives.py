@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, linearized, tangent
+from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.factorization import FactorizationMethods
 from recursa.kernels.dispatch import Columns, KernelStore
@@ -58,7 +58,7 @@ class DerivativeMethods(FactorizationMethods):
             d tau(j)/d q(i) = s(j).(R(i) s''(i) + 2 B(i) s'(i) + crf(s(i)) f(i))         j inward of i
             d tau/d v       = the same with s, s' + crm(V) s in place of s', s'', without f
 
-        Singh, Russo & Wensing (2022). The derivative with respect to q is that with respect to dq of
+        Singh, Russell & Wensing (2022). The derivative with respect to q is that with respect to dq of
         ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; robots too large for code that spells out every entry
         get columns in O(n) each. ``out`` takes all three, (..., 3, nv, nv).
 
@@ -237,6 +237,25 @@ class DerivativeMethods(FactorizationMethods):
             out,
             threads,
             store=self._axes_store(),
+        )
+
+    def _link_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """dV/dq, dalpha/dq and dalpha/dv of a link, each (..., 6, nv): mixed frame, classical acceleration."""
+        number = self.model.link_index(link)
+        plan = self._plan(
+            "link_derivatives", lambda: link_derivatives.link_derivatives_plan(self.model, number), number
+        )
+        return _three(
+            self._evaluate(
+                plan,
+                {"q": q, "v": v, "a": a},
+                lambda values: link_derivatives.link_derivative_entries(self.model, number, values),
+                (3, 6, self.nv),
+                None,
+                threads,
+            )
         )
 
     def _axes_store(self) -> KernelStore:
