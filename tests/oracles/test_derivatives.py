@@ -370,3 +370,11 @@ def test_nothing_to_move_is_named():
         robot.forward_dynamics_derivatives([0.1, 0.2], [0, 0], [0, 0])
     with pytest.raises(rc.ShapeError, match="dv has shape"):
         robot.linearize([0.1, 0.2], [0, 0], [0, 0], direction=([0, 0], [0, 0, 0], [0, 0]))
+
+
+def test_robot_without_joints():
+    robot = rc.load('<robot name="rock"><link name="a"/></robot>')
+    assert [x.shape for x in robot.inverse_dynamics_derivatives([], [], [])] == [(0, 0)] * 3
+    assert [x.shape for x in robot.forward_dynamics_derivatives([], [], [])] == [(0, 0)] * 3
+    assert [x.shape for x in robot.state_space([], [], [])] == [(0, 0)] * 2
+    assert robot.linearize([], [], [], direction=([], [], [])).shape == (0,)

@@ -19,7 +19,7 @@ with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
@@ -265,16 +265,49 @@ def _sum(terms: Iterator[Scalar]) -> Scalar:
     return total
 
 
-def bracket(joint: Joint) -> tuple[tuple[tuple[float, ...], ...], ...]:
-    """The structure constants of a joint's motions: ``crm(s(i)) s(j)`` along s(k), by k, i, j.
+# ---- state space: d/dt dq = dv - ad_v dq, since the coordinates of joints with several freedoms move along -----------
+
+
+def moving_coordinates(joint: Joint, number: int, v: Sequence[Scalar]) -> Entries:
+    """``-ad_v`` of a joint, ``-crm(H* v)`` along its own freedoms; nothing for a single one.
 
     The columns of joints with several freedoms are orthonormal, angular and linear parts each.
     """
-    columns = joint.columns()
+    if joint.kind.nv == 1:
+        return ()
+    columns, own = joint.columns(), joint.motion(v)
+    rates = [column.cross_motion(own) for column in columns]
     return tuple(
-        tuple(tuple(_along(one, two.cross_motion(three)) for three in columns) for two in columns) for one in columns
+        (((number, k), (number, j)), column.angular.dot(rate.angular) + column.linear.dot(rate.linear))
+        for k, column in enumerate(columns)
+        for j, rate in enumerate(rates)
     )
 
 
-def _along(column: Motion, motion: Motion) -> float:
-    return float(column.angular.dot(motion.angular) + column.linear.dot(motion.linear))
+_MOVING = Step(moving_coordinates, ("joint", "number", "v"), ("ad",), "-ad_v")
+MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_tip(_MOVING),))
+STATE_SPACE = replace(
+    FORWARD_DERIVATIVES,
+    name="state_space",
+    buffers=(*FORWARD_DERIVATIVES.buffers, Buffer("ad", ())),
+    sweeps=(base_to_tip(*FORWARD_DERIVATIVES.sweeps[0].steps, _MOVING), *FORWARD_DERIVATIVES.sweeps[1:]),
+)
+
+
+def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """``-ad_v`` of all joints, (nv, nv) row by row."""
+    return _matrix(model, values, "ad")
+
+
+def state_space_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """A, then B, row by row."""
+    nv = model.nv
+    moving, lower = list(moving_entries(model, values)), list(forward_derivative_entries(model, values))
+    for row in range(nv):
+        yield from moving[row * nv : row * nv + nv]
+        yield from (1.0 if column == row else 0.0 for column in range(nv))
+    for start in range(0, nv * nv, nv):
+        yield from lower[start : start + nv]
+        yield from lower[nv * nv + start : nv * nv + start + nv]
+    yield from (0.0,) * (nv * nv)
+    yield from lower[2 * nv * nv :]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
+from recursa.facade.base import single_state_fast
 from recursa.facade.factorization import FactorizationMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array
@@ -68,7 +69,9 @@ class DerivativeMethods(FactorizationMethods):
         >>> by_q.round(6), by_a.round(6)                    # m g l/2 and m l^2/3
         (array([[0.73575]]), array([[0.015]]))
         """
-        return _three(self._inverse_derivatives({"q": q, "v": v, "a": a}, out, threads))
+        if out is None and threads is None:
+            return _three(self._inverse_derivatives(q, v, a))  # spelled so that single states go straight in
+        return _three(self._inverse_derivatives(q, v, a, out=out, threads=threads))
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
@@ -88,20 +91,9 @@ class DerivativeMethods(FactorizationMethods):
         >>> bool(np.allclose(by_q, -by_tau @ by_id[0]))
         True
         """
-        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
-        if self._tied or self.model.nbodies > FUSED_BODIES:
-            return _three(self._forward_derivatives_apart(arguments, out, threads))
-        result = self._evaluate(
-            derivatives.FORWARD_DERIVATIVES,
-            arguments,
-            lambda values: derivatives.forward_derivative_entries(self.model, values),
-            (3, self.nv, self.nv),
-            out,
-            threads,
-            store=self._joint_space,
-        )
-        self._require_finite(result, arguments)
-        return _three(result)
+        if out is None and threads is None:
+            return _three(self._forward_derivatives(q, v, tau))
+        return _three(self._forward_derivatives(q, v, tau, out=out, threads=threads))
 
     @overload
     def linearize(
@@ -158,8 +150,9 @@ class DerivativeMethods(FactorizationMethods):
         if method not in ("spatial", "balafoutis-patel"):
             raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
         if direction is None:
-            find = self._inverse_derivatives if method == "spatial" else self._algorithm_7_1
-            return Linearization(*_three(find(arguments, out, threads)))
+            if method == "balafoutis-patel":
+                return Linearization(*_three(self._algorithm_7_1(arguments, out, threads)))
+            return Linearization(*self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads))
         if method != "spatial":
             raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
         try:
@@ -191,35 +184,88 @@ class DerivativeMethods(FactorizationMethods):
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
         """
-        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, threads=threads)
-        nv, batch = self.nv, by_q.shape[:-2]
-        A = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype)
-        B = np.zeros((*batch, 2 * nv, nv), by_q.dtype)
-        speeds = np.broadcast_to(np.asarray(v), (*batch, nv))
-        for joint in self.model.joints:
-            own = slice(joint.v_start, joint.v_start + joint.kind.nv)
-            if joint.kind.nv > 1:
-                A[..., own, own] = -np.einsum("kij,...i->...kj", derivatives.bracket(joint), speeds[..., own])
-        A[..., :nv, nv:] = np.eye(nv)
-        A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = by_q, by_v, by_tau
-        return StateSpace(A, B)
+        if self._tied or self.model.nbodies > FUSED_BODIES:
+            return self._state_space_apart(q, v, tau, threads)
+        both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
+        split, batch, nv = 4 * self.nv * self.nv, both.shape[:-1], self.nv
+        return StateSpace(
+            both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
+        )
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
-    def _inverse_derivatives(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
+    @single_state_fast
+    def _inverse_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv)."""
         return self._evaluate(
             derivatives.INVERSE_DERIVATIVES,
-            arguments,
+            {"q": q, "v": v, "a": a},
             lambda values: derivatives.derivative_entries(self.model, values),
             (3, self.nv, self.nv),
             out,
             threads,
+            entry=("_inverse_derivatives",),
             store=self._joint_space,
             columns=Columns(
                 tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
             ),
         )
+
+    @single_state_fast
+    def _forward_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """d a by q, v and tau, (..., 3, nv, nv)."""
+        if self._tied or self.model.nbodies > FUSED_BODIES:
+            return self._forward_derivatives_apart(q, v, tau, out, threads)
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
+        result = self._evaluate(
+            derivatives.FORWARD_DERIVATIVES,
+            arguments,
+            lambda values: derivatives.forward_derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            entry=("_forward_derivatives",),
+            store=self._joint_space,
+        )
+        self._require_finite(result, arguments)
+        return result
+
+    @single_state_fast
+    def _state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> Array:
+        """A and B, one after the other, (..., 6 nv^2)."""
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
+        result = self._evaluate(
+            derivatives.STATE_SPACE,
+            arguments,
+            lambda values: derivatives.state_space_entries(self.model, values),
+            (6 * self.nv * self.nv,),
+            None,
+            threads,
+            entry=("_state_space",),
+            store=self._joint_space,
+        )
+        self._require_finite(result, arguments)
+        return result
+
+    def _state_space_apart(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int | None) -> StateSpace:
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, threads=threads)
+        nv, batch = self.nv, by_q.shape[:-2]
+        A, B = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype), np.zeros((*batch, 2 * nv, nv), by_q.dtype)
+        A[..., :nv, :nv] = self._evaluate(
+            derivatives.MOVING_COORDINATES,
+            {"v": v},
+            lambda values: derivatives.moving_entries(self.model, values),
+            (nv, nv),
+            None,
+            threads,
+        )
+        A[..., :nv, nv:] = np.eye(nv)
+        A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = by_q, by_v, by_tau
+        return StateSpace(A, B)
 
     def _algorithm_7_1(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv), in Cartesian tensors."""
@@ -266,11 +312,12 @@ class DerivativeMethods(FactorizationMethods):
             self._on_axes = KernelStore(self._joint_space.compiled_model)
             return self._on_axes
 
-    def _forward_derivatives_apart(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
-        """d a by q, v and tau, (..., 3, nv, nv): accelerations, derivatives and inverse mass matrix one by one."""
-        q, v, tau = arguments.values()
+    def _forward_derivatives_apart(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None
+    ) -> Array:
+        """The same: accelerations, derivatives and inverse mass matrix one by one."""
         a = self.forward_dynamics(q, v, tau, threads=threads)
-        result = self._inverse_derivatives({"q": q, "v": v, "a": a}, out, threads)
+        result = self._inverse_derivatives(q, v, a, out=out, threads=threads)
         inverse = self.mass_matrix_inverse(q, threads=threads)
         result[..., :2, :, :] = -inverse[..., None, :, :] @ result[..., :2, :, :]
         result[..., 2, :, :] = inverse
