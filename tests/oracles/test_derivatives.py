@@ -334,6 +334,20 @@ def test_float32(what):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("make", [lambda: rc.robots.chain(17, seed=3, joints="mixed"), lambda: rc.robots.tree(28)])
+def test_middling_robots_go_in_parts(make):
+    robot = make()
+    q, v, a = states(robot, 6, seed=16)
+    ours = robot.inverse_dynamics_derivatives(q, v, a)
+    assert len(robot._derivative_parts().plans) > 1
+    for one, other in zip(ours, interpreted(robot.inverse_dynamics_derivatives, q, v, a), strict=True):
+        close(one, other, 1e-11)
+    out = np.empty((6, 3, robot.nv, robot.nv))
+    single = robot.inverse_dynamics_derivatives(q[2], v[2], a[2], out=out[2])
+    close(single[0], ours[0][2], 0.0)
+
+
+@pytest.mark.compiled
 def test_large_robots_go_column_by_column():
     robot = rc.robots.chain(90, seed=1)
     q, v, a = states(robot, 2, seed=11)

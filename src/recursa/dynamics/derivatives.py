@@ -19,8 +19,9 @@ with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, run, tip_to_base
 
 # ---- everything outward of a joint -----------------------------------------------------------------------------------
 
@@ -141,13 +142,17 @@ def derivative_rows(
     force: Force,
     below: Reaches,
     step: Transform,
+    only: frozenset[int] | None = None,
 ) -> tuple[Entries, Entries, Entries, Reaches]:
-    """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent."""
+    """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent.
+
+    ``only``: of the joints outward those with these numbers.
+    """
     by_q: list[tuple[tuple[Entry, Entry], Scalar]] = []
     by_v: list[tuple[tuple[Entry, Entry], Scalar]] = []
     by_a: list[tuple[tuple[Entry, Entry], Scalar]] = []
     own = []
-    for i, (column, first, second, twice) in enumerate(rates):
+    for i, (column, first, second, twice) in enumerate(rates if only is None or number in only else ()):
         key = (number, i)
         here = total @ second + (rate @ first + first.cross_force(momentum))
         moving = total @ twice + (rate @ column + column.cross_force(momentum))
@@ -212,7 +217,75 @@ INVERSE_DERIVATIVES = Plan(
 
 def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """d tau/d q, d tau/d v and d tau/d a, (3, nv, nv) row by row."""
-    return chain.from_iterable(_matrix(model, values, name) for name in ("by_q", "by_v", "by_a"))
+    return chain.from_iterable(_matrix(model, values, name) for name in _BY)
+
+
+# ---- the same in parts, for robots whose code would be too long in one piece -----------------------------------------
+
+
+def derivatives_part(model: Model, only: tuple[int, ...]) -> Plan:
+    """The entries that pair some joints with themselves and the joints inward of them."""
+    rows = replace(DERIVATIVE_ROWS, fn=partial(derivative_rows, only=frozenset(only)))
+    outward, inward = INVERSE_DERIVATIVES.sweeps
+    bodies = tuple(sorted(_needed(model, only)))
+    sweeps = (replace(outward, only=bodies), replace(inward, steps=(*inward.steps[:-1], rows), only=bodies))
+    return replace(INVERSE_DERIVATIVES, name=f"{INVERSE_DERIVATIVES.name} of {len(only)} joints", sweeps=sweeps)
+
+
+def _needed(model: Model, only: Iterable[int]) -> set[int]:
+    """The bodies that have to do with some joints: inward, and outward."""
+    chosen = set(only)
+    inward = {body for number in chosen for body in model.support(number)}
+    return inward | {body for body in range(model.nbodies) if chosen & set(model.support(body))}
+
+
+def parts(model: Model, longest: int) -> tuple[tuple[int, ...], ...]:
+    """Joints in groups whose code is, by estimate, no longer than so many nodes of a graph; none if that cannot be."""
+    found: list[tuple[int, ...]] = []
+    group: tuple[int, ...] = ()
+    for number in range(model.nbodies):
+        if _length(model, (*group, number)) <= longest:
+            group = (*group, number)
+            continue
+        if not group or _length(model, (number,)) > longest:
+            return ()
+        found.append(group)
+        group = (number,)
+    return (*found, group)
+
+
+NODES_PER_BODY, NODES_PER_STEP, NODES_PER_PAIR = 800, 160, 60  # measured: motion and composites; a carry; a product
+
+
+def _length(model: Model, group: tuple[int, ...]) -> int:
+    """About how many nodes the graph of a part has."""
+    total = NODES_PER_BODY * len(_needed(model, group))
+    for number in group:
+        inward = [model.joints[body].kind.nv for body in model.support(number)]
+        total += model.joints[number].kind.nv * sum(NODES_PER_STEP + NODES_PER_PAIR * nv for nv in inward)
+    return total
+
+
+def part_entries(values: Values) -> Iterator[Scalar]:
+    """The entries of a part, in the order of :func:`part_places`."""
+    return (value for name in _BY for entries in values.lists.get(name, []) for _, value in entries)
+
+
+def part_places(model: Model, plan: Plan) -> list[set[int]]:
+    """For each entry of a part its places in (3, nv, nv), flat: one, or two in the symmetric mass matrix."""
+    nv = model.nv
+    q = [x for joint in model.joints for x in joint.kind.neutral()]
+    values = run(plan, model, {"q": q, "v": [0.0] * nv, "a": [0.0] * nv})
+    places = []
+    for matrix, name in enumerate(_BY):
+        for (left, right), _ in (entry for entries in values.lists.get(name, []) for entry in entries):
+            row, column = (model.joints[joint].v_start + freedom for joint, freedom in (left, right))
+            both = {(row, column), (column, row)} if name == "by_a" else {(row, column)}
+            places.append({(matrix * nv + i) * nv + j for i, j in both})
+    return places
+
+
+_BY = ("by_q", "by_v", "by_a")
 
 
 def _matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:

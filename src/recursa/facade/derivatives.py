@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -11,12 +12,17 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
+from recursa.facade.dynamics import _into
 from recursa.facade.factorization import FactorizationMethods
-from recursa.kernels.dispatch import Columns, KernelStore
+from recursa.kernels import native
+from recursa.kernels.dispatch import Columns, KernelStore, Switch
 from recursa.sweeps.batching import Array
+from recursa.sweeps.plan import Plan
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]
 FUSED_BODIES = 12  # up to which derivatives of forward dynamics are one kernel
+PART_NODES = (38_000, 30_000)  # the length of their code, by estimate; what turns out too long is tried shorter
+MAX_PARTS = 4  # kernels for derivatives of inverse dynamics; each takes seconds to compile, once
 
 
 class Linearization(NamedTuple):
@@ -41,10 +47,18 @@ class StateSpace(NamedTuple):
     B: Array
 
 
+class _Parts(NamedTuple):
+    """Plans whose entries make up the matrices: how many each has, and for every place in (3, nv, nv) its entry."""
+
+    plans: tuple[tuple[Plan, int], ...]
+    source: Array
+
+
 class DerivativeMethods(FactorizationMethods):
     """How torques change with the motion, and motions with the torques."""
 
-    __slots__ = ("_on_axes",)
+    __slots__ = ("_in_parts", "_on_axes")
+    _in_parts: _Parts | None
     _on_axes: KernelStore
 
     def inverse_dynamics_derivatives(
@@ -199,6 +213,10 @@ class DerivativeMethods(FactorizationMethods):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv)."""
+        if self.model.nbodies > FUSED_BODIES and Switch.on and all(_is_plain(x) for x in (q, v, a)):
+            parts = self._derivative_parts()
+            if parts is not None:
+                return _into(out, self._derivatives_by_parts(parts, {"q": q, "v": v, "a": a}, threads))
         return self._evaluate(
             derivatives.INVERSE_DERIVATIVES,
             {"q": q, "v": v, "a": a},
@@ -212,6 +230,55 @@ class DerivativeMethods(FactorizationMethods):
                 tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
             ),
         )
+
+    def _derivative_parts(self) -> _Parts | None:
+        """The matrices in a few kernels, where one would be too long; None where one will do, or even a few do not."""
+        try:
+            return self._in_parts
+        except AttributeError:
+            self._in_parts = self._make_parts()
+            return self._in_parts
+
+    def _make_parts(self) -> _Parts | None:
+        model, store, nv = self.model, self._joint_space, self.nv
+        if self._tied or not native.available():
+            return None
+        sizes = {"q": self.nq, "v": nv, "a": nv}
+        whole = store.kernel(
+            derivatives.INVERSE_DERIVATIVES,
+            (None, (3, nv, nv)),
+            sizes,
+            lambda values: derivatives.derivative_entries(model, values),
+        )
+        if whole is not None:
+            return None
+        for longest in PART_NODES:
+            groups = derivatives.parts(model, longest)
+            if not 0 < len(groups) <= MAX_PARTS:
+                return None
+            plans = [derivatives.derivatives_part(model, group) for group in groups]
+            places = [derivatives.part_places(model, plan) for plan in plans]
+            counts = [len(own) for own in places]
+            kernels = (
+                store.kernel(plan, (None, (count,)), sizes, derivatives.part_entries)
+                for plan, count in zip(plans, counts, strict=True)
+            )
+            if all(kernel is not None for kernel in kernels):
+                source = np.full(3 * nv * nv, sum(counts))
+                for number, targets in enumerate(chain.from_iterable(places)):
+                    source[list(targets)] = number
+                return _Parts(tuple(zip(plans, counts, strict=True)), source)
+        return None
+
+    def _derivatives_by_parts(self, parts: _Parts, arguments: dict[str, Any], threads: int | None) -> Array:
+        """What the parts compute, put into its places; the rest is zero."""
+        found = [
+            self._evaluate(plan, arguments, derivatives.part_entries, (count,), None, threads, store=self._joint_space)
+            for plan, count in parts.plans
+        ]
+        batch = found[0].shape[:-1]
+        entries = np.concatenate([*found, np.zeros((*batch, 1), found[0].dtype)], axis=-1)
+        return np.take(entries, parts.source, axis=-1, mode="clip").reshape(*batch, 3, self.nv, self.nv)
 
     @single_state_fast
     def _forward_derivatives(
@@ -322,6 +389,11 @@ class DerivativeMethods(FactorizationMethods):
         result[..., :2, :, :] = -inverse[..., None, :, :] @ result[..., :2, :, :]
         result[..., 2, :, :] = inverse
         return result
+
+
+def _is_plain(x: ArrayLike) -> bool:
+    """Whether it is an array of real numbers already."""
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:
