@@ -302,7 +302,9 @@ class DerivativeMethods(FactorizationMethods):
         return result
 
     @single_state_fast
-    def _state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> Array:
+    def _state_space(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
         """A and B, one after the other, (..., 6 nv^2)."""
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
@@ -310,7 +312,7 @@ class DerivativeMethods(FactorizationMethods):
             arguments,
             lambda values: derivatives.state_space_entries(self.model, values),
             (6 * self.nv * self.nv,),
-            None,
+            out,
             threads,
             entry=("_state_space",),
             store=self._joint_space,
@@ -386,8 +388,9 @@ class DerivativeMethods(FactorizationMethods):
         a = self.forward_dynamics(q, v, tau, threads=threads)
         result = self._inverse_derivatives(q, v, a, out=out, threads=threads)
         inverse = self.mass_matrix_inverse(q, threads=threads)
-        result[..., :2, :, :] = -inverse[..., None, :, :] @ result[..., :2, :, :]
-        result[..., 2, :, :] = inverse
+        np.negative(inverse, out=inverse)
+        result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
+        np.negative(inverse, out=result[..., 2, :, :])
         return result
 
 
