@@ -348,6 +348,18 @@ def test_middling_robots_go_in_parts(make):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("bodies", [9, 12])
+def test_forward_derivatives_are_compiled_whole_or_apart(bodies):
+    robot = rc.robots.chain(bodies, seed=4)
+    q, v, tau = states(robot, 3, seed=17)
+    for ask in (robot.forward_dynamics_derivatives, robot.state_space):
+        for one, other in zip(ask(q, v, tau), interpreted(ask, q, v, tau), strict=True):
+            close(one, other, 1e-8)
+    kernels = {plan.name: kernel for plan, kernel in robot._joint_space._kernels.values()}
+    assert (kernels["forward_dynamics_derivatives"] is None) == ("inverse_dynamics_derivatives" in kernels)
+
+
+@pytest.mark.compiled
 def test_large_robots_go_column_by_column():
     robot = rc.robots.chain(90, seed=1)
     q, v, a = states(robot, 2, seed=11)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, overload
 
@@ -16,11 +17,14 @@ from recursa.facade.dynamics import _into
 from recursa.facade.factorization import FactorizationMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, KernelStore, Switch
+from recursa.model.model import Model
+from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]
-FUSED_BODIES = 12  # up to which derivatives of forward dynamics are one kernel
+FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
 PART_NODES = (38_000, 30_000)  # the length of their code, by estimate; what turns out too long is tried shorter
 MAX_PARTS = 4  # kernels for derivatives of inverse dynamics; each takes seconds to compile, once
 
@@ -198,7 +202,7 @@ class DerivativeMethods(FactorizationMethods):
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
         """
-        if self._tied or self.model.nbodies > FUSED_BODIES:
+        if not self._fits(derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)):
             return self._state_space_apart(q, v, tau, threads)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
         split, batch, nv = 4 * self.nv * self.nv, both.shape[:-1], self.nv
@@ -285,7 +289,9 @@ class DerivativeMethods(FactorizationMethods):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """d a by q, v and tau, (..., 3, nv, nv)."""
-        if self._tied or self.model.nbodies > FUSED_BODIES:
+        if not self._fits(
+            derivatives.FORWARD_DERIVATIVES, derivatives.forward_derivative_entries, (3, self.nv, self.nv)
+        ):
             return self._forward_derivatives_apart(q, v, tau, out, threads)
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
@@ -380,6 +386,15 @@ class DerivativeMethods(FactorizationMethods):
         except AttributeError:
             self._on_axes = KernelStore(self._joint_space.compiled_model)
             return self._on_axes
+
+    def _fits(self, plan: Plan, entries: Callable[[Model, Values], Iterator[Scalar]], shape: tuple[int, ...]) -> bool:
+        """Whether a plan about forward dynamics is one kernel; where nothing is compiled, whether that is likely."""
+        if self._tied or self.model.nbodies > FUSED_BODIES:
+            return False
+        if not (Switch.on and native.available() and self.nv):
+            return True
+        sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
+        return self._joint_space.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
 
     def _forward_derivatives_apart(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None
