@@ -202,7 +202,10 @@ class DerivativeMethods(FactorizationMethods):
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
         """
-        if not self._fits(derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)):
+        known = ("_state_space",) in self._entries
+        if not known and not self._fits(
+            derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)
+        ):
             return self._state_space_apart(q, v, tau, threads)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
         split, batch, nv = 4 * self.nv * self.nv, both.shape[:-1], self.nv
