@@ -17,6 +17,7 @@ from recursa.facade.dynamics import _into
 from recursa.facade.factorization import FactorizationMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, KernelStore, Switch
+from recursa.kernels.kernel import MANY_BODIES
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -248,7 +249,7 @@ class DerivativeMethods(FactorizationMethods):
 
     def _make_parts(self) -> _Parts | None:
         model, store, nv = self.model, self._joint_space, self.nv
-        if self._tied or not native.available():
+        if self._tied or model.nbodies > MANY_BODIES or not native.available():
             return None
         sizes = {"q": self.nq, "v": nv, "a": nv}
         whole = store.kernel(
