@@ -24,6 +24,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "accelerating": (False, True),
     "losses": (False, True),
     "frame": ("body", "mixed", "world"),
+    "only": ((1, 10), (6,)),
     "kind": ("spatial", "classical"),
 }
 

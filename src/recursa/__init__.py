@@ -13,6 +13,7 @@ are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from recursa import cartesian as cartesian
 from recursa import robots as robots
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
@@ -23,9 +24,12 @@ from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ShapeError as ShapeError
+from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
 from recursa.errors import UnknownNameError as UnknownNameError
+from recursa.facade.derivatives import Linearization as Linearization
+from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh

@@ -60,6 +60,17 @@ class SingularMatrixError(RecursaError, ArithmeticError):
     """An inverse in an operator expression does not exist at a state."""
 
 
+class SingularConfigurationError(RecursaError, ArithmeticError):
+    """A link cannot be moved in every coordinate that is asked for; ``condition`` is that of its Jacobian."""
+
+    def __init__(self, message: str, condition: float) -> None:
+        super().__init__(message, condition)
+        self.condition = condition
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class NoSweepError(RecursaError):
     """What no sweep over the bodies computes: an operator expression (:func:`recursa.dense` may), or a quantity by a
     method that does not cover the robot or the arguments; the message names one that does.

@@ -191,6 +191,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.SingularHingeError,
         ("joint 'bend'", "hinge inertia D is 0 (needs > 0)", "Give link 'elbow' a mass and inertia"),
     ),
+    "stretched arm": (
+        lambda: rc.cartesian.model(ARM, "tip", [0.3, 0.0, 0.0], [0.0, 0.0, 0.0], coordinates=(2, 3, 4)),
+        rc.SingularConfigurationError,
+        ("Jacobian of link 'tip'", "condition number", "select other coordinates"),
+    ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,
         rc.NoSweepError,

@@ -32,7 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
-    ("operation_counts", "loading"),
+    ("operation_counts", "loading", "cartesian"),
     ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )
@@ -101,7 +101,8 @@ def test_import_changes_no_global_setting() -> None:
     [
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
-        "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__",
+        "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
+        "StateSpace", "cartesian", "SingularConfigurationError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
@@ -114,7 +115,8 @@ def test_public_name_exists(name: str) -> None:
         "name", "nq", "nv", "nbodies", "nlinks", "joint_names", "link_names", "gravity", "is_floating", "neutral",
         "random_state", "integrate", "difference", "with_gravity", "with_payload", "with_frame", "doctor", "to_urdf",
         "kinetic_energy", "potential_energy", "momentum", "center_of_mass", "poses", "pose", "velocities",
-        "accelerations", "jacobian", "jacobian_derivative",
+        "accelerations", "jacobian", "jacobian_derivative", "linearize", "state_space", "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives",
     ],
 )  # fmt: skip
 def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:

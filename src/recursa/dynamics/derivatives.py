@@ -1,0 +1,386 @@
+"""Derivatives of inverse dynamics: with respect to q, v and a, as matrices in one inward sweep.
+
+Singh, Russell & Wensing (2022), in link axes. A small motion dq of joint j carries everything outward along, rigidly:
+the world seen from there moves by ``-H* dq``. With U and A the velocity and acceleration of the parent (phi* V, phi*
+alpha, gravity included), s a column of ``H*``, R, h and f inertia, momentum and force of everything outward:
+
+    s'  = crm(U) s                    rate of the column with the parent
+    s'' = crm(A) s + crm(U) s'        its acceleration
+    2 B = dR/dt + icrf(h)             icrf(h) m = crf(m) h; B as in ``coriolis.py``
+
+    d tau(i)/d q(j) = s(i).(R(i) s''(j) + 2 B(i) s'(j)),          j inward of i, or i itself
+    d tau(j)/d q(i) = s(j).(R(i) s''(i) + 2 B(i) s'(i) + crf(s(i)) f(i)),    j inward of i
+    d tau/d v       : the same with s + s', s' + crm(V) s in place of s', s'', and without f
+    d tau/d a       : the mass matrix
+
+dR/dt is an inertia too, without mass: its first moment is the linear momentum. The derivative with respect to q is
+with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H*`` is constant in link axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+from recursa.dynamics.articulated import (
+    ACCELERATIONS,
+    ARTICULATED_BUFFERS,
+    BIAS_ACCELERATION,
+    BIAS_FORCE,
+    ELIMINATE,
+    INNOVATIONS,
+    MASS_MATRIX_INVERSE,
+)
+from recursa.dynamics.gathering import Entries, Entry, joint_matrix
+from recursa.dynamics.inertia import COMPOSITE
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
+from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, run, tip_to_base
+
+# ---- everything outward of a joint -----------------------------------------------------------------------------------
+
+
+def inertia_rate(inertia: RigidInertia, velocity: Motion) -> RigidInertia:
+    """``crf(V) M - M crm(V)``, the rate of an inertia that moves: again an inertia, without mass.
+
+    Its first moment is the linear momentum, its moment ``~w I + (~w I)* - ~v ~h - (~v ~h)*``.
+    """
+    w, v = velocity
+    h, i = inertia.first, inertia.moment
+    a, b, c = (w.cross(column) for column in i.rows())  # columns of ~w I
+    turning = SymMat3(2.0 * a.x, 2.0 * b.y, 2.0 * c.z, a.y + b.x, a.z + c.x, b.z + c.y)
+    along = 2.0 * v.dot(h)  # ~v ~h = h v* - (v.h) 1
+    return RigidInertia(0.0, v * inertia.mass - h.cross(w), (turning - SymMat3.dyad_pair(v, h)).plus_diagonal(along))
+
+
+def composite_rate(
+    children: RigidInertia, inertia: RigidInertia, velocity: Motion, step: Transform
+) -> tuple[RigidInertia, RigidInertia]:
+    """dR/dt of everything outward as one rigid body, and its share at the parent."""
+    total = children + inertia_rate(inertia, velocity)
+    return total, step.inertia(total)
+
+
+def composite_momentum(
+    children: Force, inertia: RigidInertia, velocity: Motion, step: Transform
+) -> tuple[Force, Force]:
+    """Momentum of everything outward, and its share at the parent."""
+    total = children + inertia @ velocity
+    return total, step.force(total)
+
+
+def carried_force(step: Transform, force: Force) -> Force:
+    """The force handed to the parent, ``phi f``."""
+    return step.force(force)
+
+
+# ---- the matrices ----------------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """The forces of one freedom i that every joint inward meets."""
+
+    by_q: Force  # R s'' + 2 B s' + crf(s) f
+    by_v: Force  # R (s' + crm(V) s) + 2 B s
+    by_a: Force  # R s
+    back: Vec3  # 2 B* s; it has a moment only
+
+    def carried(self, step: Transform) -> Reach:
+        """To the parent."""
+        return Reach(
+            step.force(self.by_q),
+            step.force(self.by_v),
+            step.force(self.by_a),
+            step.force(Force(self.back, _NO_FORCE)).moment,
+        )
+
+
+_NO_FORCE = Vec3(0.0, 0.0, 0.0)
+
+Reaches = tuple[tuple[Entry, Reach], ...]
+
+
+class Rates(NamedTuple):
+    """How one column s of a joint changes as the parent moves."""
+
+    column: Motion
+    first: Motion  # s' = crm(U) s
+    second: Motion  # s'' = crm(A) s + crm(U) s'
+    twice: Motion  # s' + crm(V) s
+
+
+def column_rates(
+    joint: Joint, step: Transform, parent_velocity: Motion, parent_acceleration: Motion, velocity: Motion
+) -> tuple[Rates, ...]:
+    """s, s' and s'' of every freedom of a joint."""
+    up, rise = step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
+    found = []
+    for column in joint.columns():
+        first = up.cross_motion(column)
+        # with a single freedom the joint's own speed turns nothing: crm(V) s is s'
+        twice = first * 2.0 if joint.kind.nv == 1 else first + velocity.cross_motion(column)
+        found.append(Rates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
+    return tuple(found)
+
+
+def derivative_rows(
+    joint: Joint,
+    number: int,
+    rates: tuple[Rates, ...],
+    total: RigidInertia,
+    rate: RigidInertia,
+    momentum: Force,
+    force: Force,
+    below: Reaches,
+    step: Transform,
+    only: frozenset[int] | None = None,
+) -> tuple[Entries, Entries, Entries, Reaches]:
+    """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent.
+
+    ``only``: of the joints outward those with these numbers.
+    """
+    by_q: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    by_v: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    by_a: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    own = []
+    for i, (column, first, second, twice) in enumerate(rates if only is None or number in only else ()):
+        key = (number, i)
+        here = total @ second + (rate @ first + first.cross_force(momentum))
+        moving = total @ twice + (rate @ column + column.cross_force(momentum))
+        mass = total @ column
+        back = (rate @ column).moment - column.cross_force(momentum).moment
+        own.append((key, Reach(here + column.cross_force(force), moving, mass, back)))
+        for k, other in enumerate(rates):
+            by_q.append((((number, k), key), other.column.dot(here)))
+            by_v.append((((number, k), key), other.column.dot(moving)))
+            if k <= i:
+                by_a.append((((number, k), key), other.column.dot(mass) + (joint.armature[i] if k == i else 0.0)))
+    for i, (column, first, second, twice) in enumerate(rates):
+        key = (number, i)
+        for outer, reach in below:
+            by_q.append(((key, outer), column.dot(reach.by_q)))
+            by_v.append(((key, outer), column.dot(reach.by_v)))
+            by_a.append(((key, outer), column.dot(reach.by_a)))
+            by_q.append(((outer, key), second.dot(reach.by_a) + first.angular.dot(reach.back)))
+            by_v.append(((outer, key), twice.dot(reach.by_a) + column.angular.dot(reach.back)))
+    passed_on = tuple((key, reach.carried(step)) for key, reach in (*own, *below))
+    return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
+
+
+COLUMN_RATES = Step(
+    column_rates,
+    ("joint", "X", "V@parent", "alpha@parent", "V"),
+    ("S",),
+    "s' = crm(U) s, s'' = crm(A) s + crm(U) s',  U = phi* V(parent), A = phi* alpha(parent)",
+)
+COMPOSITE_RATE = Step(
+    composite_rate, ("Rdot", "inertia", "V", "X"), ("Rdot", "Rdot@parent"), "dR/dt = own + sum of phi dR/dt phi*"
+)
+COMPOSITE_MOMENTUM = Step(composite_momentum, ("h", "inertia", "V", "X"), ("h", "h@parent"), "h = M V + sum of phi h")
+CARRIED_FORCE = Step(carried_force, ("X", "f"), ("f@parent",), "f(parent) += phi f                    (11)")
+DERIVATIVE_ROWS = Step(
+    derivative_rows,
+    ("joint", "number", "S", "R", "Rdot", "h", "f", "F", "X"),
+    ("by_q", "by_v", "by_a", "F@parent"),
+    "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
+)
+
+_MATRICES = (
+    Buffer("R", RigidInertia.zero()),
+    Buffer("S", ()),
+    Buffer("Rdot", RigidInertia.zero()),
+    Buffer("h", Force.zero()),
+    Buffer("F", ()),
+    Buffer("by_q", ()),
+    Buffer("by_v", ()),
+    Buffer("by_a", ()),
+)
+
+INVERSE_DERIVATIVES = Plan(
+    "inverse_dynamics_derivatives",
+    (*FORCE_BUFFERS, *_MATRICES),
+    (
+        base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE),
+        tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
+    ),
+)
+
+
+def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """d tau/d q, d tau/d v and d tau/d a, (3, nv, nv) row by row."""
+    return chain.from_iterable(_matrix(model, values, name) for name in _BY)
+
+
+# ---- the same in parts, for robots whose code would be too long in one piece -----------------------------------------
+
+
+def derivatives_part(model: Model, only: tuple[int, ...]) -> Plan:
+    """The entries that pair some joints with themselves and the joints inward of them."""
+    rows = replace(DERIVATIVE_ROWS, fn=partial(derivative_rows, only=frozenset(only)))
+    outward, inward = INVERSE_DERIVATIVES.sweeps
+    bodies = tuple(sorted(_needed(model, only)))
+    sweeps = (replace(outward, only=bodies), replace(inward, steps=(*inward.steps[:-1], rows), only=bodies))
+    return replace(INVERSE_DERIVATIVES, name=f"{INVERSE_DERIVATIVES.name} of {len(only)} joints", sweeps=sweeps)
+
+
+def _needed(model: Model, only: Iterable[int]) -> set[int]:
+    """The bodies that have to do with some joints: inward, and outward."""
+    chosen = set(only)
+    inward = {body for number in chosen for body in model.support(number)}
+    return inward | {body for body in range(model.nbodies) if chosen & set(model.support(body))}
+
+
+def parts(model: Model, longest: int) -> tuple[tuple[int, ...], ...]:
+    """Joints in groups whose code is, by estimate, no longer than so many nodes of a graph; none if that cannot be."""
+    found: list[tuple[int, ...]] = []
+    group: tuple[int, ...] = ()
+    for number in range(model.nbodies):
+        if _length(model, (*group, number)) <= longest:
+            group = (*group, number)
+            continue
+        if not group or _length(model, (number,)) > longest:
+            return ()
+        found.append(group)
+        group = (number,)
+    return (*found, group)
+
+
+NODES_PER_BODY, NODES_PER_STEP, NODES_PER_PAIR = 800, 160, 60  # measured: motion and composites; a carry; a product
+
+
+def _length(model: Model, group: tuple[int, ...]) -> int:
+    """About how many nodes the graph of a part has."""
+    total = NODES_PER_BODY * len(_needed(model, group))
+    for number in group:
+        inward = [model.joints[body].kind.nv for body in model.support(number)]
+        total += model.joints[number].kind.nv * sum(NODES_PER_STEP + NODES_PER_PAIR * nv for nv in inward)
+    return total
+
+
+def part_entries(values: Values) -> Iterator[Scalar]:
+    """The entries of a part, in the order of :func:`part_places`."""
+    return (value for name in _BY for entries in values.lists.get(name, []) for _, value in entries)
+
+
+def part_places(model: Model, plan: Plan) -> list[set[int]]:
+    """For each entry of a part its places in (3, nv, nv), flat: one, or two in the symmetric mass matrix."""
+    nv = model.nv
+    q = [x for joint in model.joints for x in joint.kind.neutral()]
+    values = run(plan, model, {"q": q, "v": [0.0] * nv, "a": [0.0] * nv})
+    places = []
+    for matrix, name in enumerate(_BY):
+        for (left, right), _ in (entry for entries in values.lists.get(name, []) for entry in entries):
+            row, column = (model.joints[joint].v_start + freedom for joint, freedom in (left, right))
+            both = {(row, column), (column, row)} if name == "by_a" else {(row, column)}
+            places.append({(matrix * nv + i) * nv + j for i, j in both})
+    return places
+
+
+_BY = ("by_q", "by_v", "by_a")
+
+
+def _matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:
+    return joint_matrix(model, values.lists.get(name, []), symmetric=name in ("by_a", "rows"))
+
+
+# ---- forward dynamics: d a = inv(mass) (d tau - d tau/d q dq - d tau/d v dv), at the accelerations that tau causes ---
+
+_UNIT = renamed(MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
+_UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
+
+FORWARD_DERIVATIVES = Plan(
+    "forward_dynamics_derivatives",
+    (
+        *ARTICULATED_BUFFERS,
+        *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
+        *_MATRICES,
+        Buffer("force", Force.zero()),
+    ),
+    (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(ELIMINATE, INNOVATIONS, _UNIT_INNOVATIONS),
+        base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
+        tip_to_base(
+            COMPOSITE,
+            COMPOSITE_RATE,
+            COMPOSITE_MOMENTUM,
+            replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
+            replace(DERIVATIVE_ROWS, reads=("joint", "number", "S", "R", "Rdot", "h", "force", "F", "X")),
+        ),
+    ),
+)
+
+
+def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """d a/d q, d a/d v and d a/d tau, (3, nv, nv) row by row."""
+    nv = model.nv
+    inverse, by_q, by_v = (list(_matrix(model, values, name)) for name in ("rows", "by_q", "by_v"))
+    for by in (by_q, by_v):
+        for row in range(nv):
+            for column in range(nv):
+                yield -_sum(inverse[row * nv + k] * by[k * nv + column] for k in range(nv))
+    yield from inverse
+
+
+def _sum(terms: Iterator[Scalar]) -> Scalar:
+    total = next(terms)
+    for term in terms:
+        total = total + term
+    return total
+
+
+# ---- state space: d/dt dq = dv - ad_v dq, since the coordinates of joints with several freedoms move along -----------
+
+
+def moving_coordinates(joint: Joint, number: int, v: Sequence[Scalar]) -> Entries:
+    """``-ad_v`` of a joint, ``-crm(H* v)`` along its own freedoms; nothing for a single one.
+
+    The columns of joints with several freedoms are orthonormal, angular and linear parts each.
+    """
+    if joint.kind.nv == 1:
+        return ()
+    columns, own = joint.columns(), joint.motion(v)
+    rates = [column.cross_motion(own) for column in columns]
+    return tuple(
+        (((number, k), (number, j)), column.angular.dot(rate.angular) + column.linear.dot(rate.linear))
+        for k, column in enumerate(columns)
+        for j, rate in enumerate(rates)
+    )
+
+
+_MOVING = Step(moving_coordinates, ("joint", "number", "v"), ("ad",), "-ad_v")
+MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_tip(_MOVING),))
+STATE_SPACE = replace(
+    FORWARD_DERIVATIVES,
+    name="state_space",
+    buffers=(*FORWARD_DERIVATIVES.buffers, Buffer("ad", ())),
+    sweeps=(base_to_tip(*FORWARD_DERIVATIVES.sweeps[0].steps, _MOVING), *FORWARD_DERIVATIVES.sweeps[1:]),
+)
+
+
+def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """``-ad_v`` of all joints, (nv, nv) row by row."""
+    return _matrix(model, values, "ad")
+
+
+def state_space_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """A, then B, row by row."""
+    nv = model.nv
+    moving, lower = list(moving_entries(model, values)), list(forward_derivative_entries(model, values))
+    for row in range(nv):
+        yield from moving[row * nv : row * nv + nv]
+        yield from (1.0 if column == row else 0.0 for column in range(nv))
+    for start in range(0, nv * nv, nv):
+        yield from lower[start : start + nv]
+        yield from lower[nv * nv + start : nv * nv + start + nv]
+    yield from (0.0,) * (nv * nv)
+    yield from lower[2 * nv * nv :]

@@ -1,0 +1,413 @@
+"""Derivatives of inverse and forward dynamics, and linearised models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
+from recursa.errors import NoSweepError, ShapeError, unknown_name
+from recursa.facade.base import single_state_fast
+from recursa.facade.dynamics import _into
+from recursa.facade.parameters import ParameterMethods
+from recursa.kernels import native
+from recursa.kernels.dispatch import Columns, Switch
+from recursa.kernels.kernel import MANY_BODIES
+from recursa.model.model import Model
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import Values
+from recursa.sweeps.plan import Plan
+
+LinearizeMethod = Literal["spatial", "balafoutis-patel"]
+FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
+PART_NODES = (38_000, 30_000)  # the length of their code, by estimate; what turns out too long is tried shorter
+MAX_PARTS = 4  # kernels for derivatives of inverse dynamics; each takes seconds to compile, once
+
+
+class Linearization(NamedTuple):
+    """Inverse dynamics near a state: ``d tau = D da + V dv + P dq``, Balafoutis & Patel (7.2.1).
+
+    Each (..., nv, nv); dq is that of ``integrate(q, dq)``. D is the mass matrix with armature; V and P are not
+    symmetric.
+    """
+
+    stiffness: Array
+    damping: Array
+    mass: Array
+
+
+class StateSpace(NamedTuple):
+    """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
+
+    A (..., 2 nv, 2 nv), B (..., 2 nv, nv).
+    """
+
+    A: Array
+    B: Array
+
+
+class _Parts(NamedTuple):
+    """Plans whose entries make up the matrices: how many each has, and for every place in (3, nv, nv) its entry."""
+
+    plans: tuple[tuple[Plan, int], ...]
+    source: Array
+
+
+class DerivativeMethods(ParameterMethods):
+    """How torques change with the motion, and motions with the torques."""
+
+    __slots__ = ("_in_parts",)
+    _in_parts: _Parts | None
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d tau/d q, d tau/d v, d tau/d a), each (..., nv, nv): of :meth:`inverse_dynamics`, armature included.
+
+        With U = phi* V(parent), A = phi* alpha(parent), R, h, f inertia, momentum and force of everything outward,
+        ``2 B = dR/dt + icrf(h)``, and columns s of ``H*`` with ``s' = crm(U) s``, ``s'' = crm(A) s + crm(U) s'``::
+
+            d tau(i)/d q(j) = s(i).(R(i) s''(j) + 2 B(i) s'(j))                          j inward of i, or i
+            d tau(j)/d q(i) = s(j).(R(i) s''(i) + 2 B(i) s'(i) + crf(s(i)) f(i))         j inward of i
+            d tau/d v       = the same with s, s' + crm(V) s in place of s', s'', without f
+
+        Singh, Russell & Wensing (2022). The derivative with respect to q is that with respect to dq of
+        ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; robots too large for code that spells out every entry
+        get columns in O(n) each. ``out`` takes all three, (..., 3, nv, nv).
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, hanging down
+        >>> by_q, by_v, by_a = arm.inverse_dynamics_derivatives([-np.pi / 2], [0.0], [0.0])
+        >>> by_q.round(6), by_a.round(6)                    # m g l/2 and m l^2/3
+        (array([[0.73575]]), array([[0.015]]))
+        """
+        if out is None and threads is None:
+            return _three(self._inverse_derivatives(q, v, a))  # spelled so that single states go straight in
+        return _three(self._inverse_derivatives(q, v, a, out=out, threads=threads))
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """(d a/d q, d a/d v, d a/d tau), each (..., nv, nv): of :meth:`forward_dynamics`.
+
+        ``d a/d tau = inv(mass) = (I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46) of Rodriguez &
+        Kreutz-Delgado, and ``d a/d x = -inv(mass) d tau/d x`` with the derivatives of inverse dynamics at the
+        accelerations that tau causes. One kernel for robots of up to 12 bodies. ``out`` takes all three, (..., 3, nv,
+        nv). Robots with tied joints invert their mass matrix instead.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> (q, v), tau = robot.random_state(0), np.ones(6)
+        >>> by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau)
+        >>> by_id = robot.inverse_dynamics_derivatives(q, v, robot.forward_dynamics(q, v, tau))
+        >>> bool(np.allclose(by_q, -by_tau @ by_id[0]))
+        True
+        """
+        if out is None and threads is None:
+            return _three(self._forward_derivatives(q, v, tau))
+        return _three(self._forward_derivatives(q, v, tau, out=out, threads=threads))
+
+    @overload
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        method: LinearizeMethod = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Linearization: ...
+    @overload
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        direction: Sequence[ArrayLike],
+        method: LinearizeMethod = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array: ...
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        direction: Sequence[ArrayLike] | None = None,
+        method: LinearizeMethod = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Linearization | Array:
+        """Inverse dynamics near a state, ``d tau = D da + V dv + P dq``: (stiffness P, damping V, mass D).
+
+        With ``direction=(dq, dv, da)`` only what they make of the torques, d tau (..., nv), in O(n): Newton-Euler
+        differentiated line by line. ``out`` takes P, V and D together, (..., 3, nv, nv), or d tau.
+
+        - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
+        - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.stanford()
+        >>> (q, v), a = robot.random_state(0), np.ones(6)
+        >>> model = robot.linearize(q, v, a)
+        >>> dq, dv, da = np.eye(6)[[1, 2, 3]]
+        >>> change = robot.linearize(q, v, a, direction=(dq, dv, da))
+        >>> bool(np.allclose(change, model.mass @ da + model.damping @ dv + model.stiffness @ dq))
+        True
+        """
+        arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
+        if method not in ("spatial", "balafoutis-patel"):
+            raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
+        if direction is None:
+            if method == "balafoutis-patel":
+                return Linearization(*_three(self._algorithm_7_1(arguments, out, threads)))
+            return Linearization(*self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads))
+        if method != "spatial":
+            raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
+        try:
+            dq, dv, da = direction
+        except (TypeError, ValueError):
+            raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
+        return self._evaluate(
+            tangent.TANGENT,
+            arguments | {"joint:dq": dq, "joint:dv": dv, "joint:da": da},
+            lambda values: tangent.tangent_entries(self.model, values),
+            (self.nv,),
+            out,
+            threads,
+            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
+            store=self._joint_space,
+        )
+
+    def state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> StateSpace:
+        """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
+
+        A's lower half are the derivatives of :meth:`forward_dynamics`, B's is ``inv(mass)``. In A's upper left block
+        stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
+        dq``; elsewhere it is zero.
+
+        >>> import recursa as rc
+        >>> pendulum = rc.robots.planar(1)
+        >>> A, B = pendulum.state_space([-np.pi / 2], [0.0], [0.0])
+        >>> A.round(6) + 0.0                                # hanging down: -3 g / 2 l
+        array([[  0.  ,   1.  ],
+               [-49.05,   0.  ]])
+        """
+        known = ("_state_space",) in self._entries
+        if not known and not self._fits(
+            derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)
+        ):
+            return self._state_space_apart(q, v, tau, threads)
+        both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
+        split, batch, nv = 4 * self.nv * self.nv, both.shape[:-1], self.nv
+        return StateSpace(
+            both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
+        )
+
+    # ---- shared ------------------------------------------------------------------------------------------------------
+
+    @single_state_fast
+    def _inverse_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """d tau by q, v and a, (..., 3, nv, nv)."""
+        if self.model.nbodies > FUSED_BODIES and Switch.on and all(_is_plain(x) for x in (q, v, a)):
+            parts = self._derivative_parts()
+            if parts is not None:
+                return _into(out, self._derivatives_by_parts(parts, {"q": q, "v": v, "a": a}, threads))
+        return self._evaluate(
+            derivatives.INVERSE_DERIVATIVES,
+            {"q": q, "v": v, "a": a},
+            lambda values: derivatives.derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            entry=("_inverse_derivatives",),
+            store=self._joint_space,
+            columns=Columns(
+                tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
+            ),
+        )
+
+    def _derivative_parts(self) -> _Parts | None:
+        """The matrices in a few kernels, where one would be too long; None where one will do, or even a few do not."""
+        try:
+            return self._in_parts
+        except AttributeError:
+            self._in_parts = self._make_parts()
+            return self._in_parts
+
+    def _make_parts(self) -> _Parts | None:
+        model, store, nv = self.model, self._joint_space, self.nv
+        if self._tied or model.nbodies > MANY_BODIES or not native.available():
+            return None
+        sizes = {"q": self.nq, "v": nv, "a": nv}
+        whole = store.kernel(
+            derivatives.INVERSE_DERIVATIVES,
+            (None, (3, nv, nv)),
+            sizes,
+            lambda values: derivatives.derivative_entries(model, values),
+        )
+        if whole is not None:
+            return None
+        for longest in PART_NODES:
+            groups = derivatives.parts(model, longest)
+            if not 0 < len(groups) <= MAX_PARTS:
+                return None
+            plans = [derivatives.derivatives_part(model, group) for group in groups]
+            places = [derivatives.part_places(model, plan) for plan in plans]
+            counts = [len(own) for own in places]
+            kernels = (
+                store.kernel(plan, (None, (count,)), sizes, derivatives.part_entries)
+                for plan, count in zip(plans, counts, strict=True)
+            )
+            if all(kernel is not None for kernel in kernels):
+                source = np.full(3 * nv * nv, sum(counts))
+                for number, targets in enumerate(chain.from_iterable(places)):
+                    source[list(targets)] = number
+                return _Parts(tuple(zip(plans, counts, strict=True)), source)
+        return None
+
+    def _derivatives_by_parts(self, parts: _Parts, arguments: dict[str, Any], threads: int | None) -> Array:
+        """What the parts compute, put into its places; the rest is zero."""
+        found = [
+            self._evaluate(plan, arguments, derivatives.part_entries, (count,), None, threads, store=self._joint_space)
+            for plan, count in parts.plans
+        ]
+        batch = found[0].shape[:-1]
+        entries = np.concatenate([*found, np.zeros((*batch, 1), found[0].dtype)], axis=-1)
+        return np.take(entries, parts.source, axis=-1, mode="clip").reshape(*batch, 3, self.nv, self.nv)
+
+    @single_state_fast
+    def _forward_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """d a by q, v and tau, (..., 3, nv, nv)."""
+        if not self._fits(
+            derivatives.FORWARD_DERIVATIVES, derivatives.forward_derivative_entries, (3, self.nv, self.nv)
+        ):
+            return self._forward_derivatives_apart(q, v, tau, out, threads)
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
+        result = self._evaluate(
+            derivatives.FORWARD_DERIVATIVES,
+            arguments,
+            lambda values: derivatives.forward_derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            entry=("_forward_derivatives",),
+            store=self._joint_space,
+        )
+        self._require_finite(result, arguments)
+        return result
+
+    @single_state_fast
+    def _state_space(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """A and B, one after the other, (..., 6 nv^2)."""
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
+        result = self._evaluate(
+            derivatives.STATE_SPACE,
+            arguments,
+            lambda values: derivatives.state_space_entries(self.model, values),
+            (6 * self.nv * self.nv,),
+            out,
+            threads,
+            entry=("_state_space",),
+            store=self._joint_space,
+        )
+        self._require_finite(result, arguments)
+        return result
+
+    def _state_space_apart(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int | None) -> StateSpace:
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, threads=threads)
+        nv, batch = self.nv, by_q.shape[:-2]
+        A, B = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype), np.zeros((*batch, 2 * nv, nv), by_q.dtype)
+        A[..., :nv, :nv] = self._evaluate(
+            derivatives.MOVING_COORDINATES,
+            {"v": v},
+            lambda values: derivatives.moving_entries(self.model, values),
+            (nv, nv),
+            None,
+            threads,
+        )
+        A[..., :nv, nv:] = np.eye(nv)
+        A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = by_q, by_v, by_tau
+        return StateSpace(A, B)
+
+    def _algorithm_7_1(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
+        """d tau by q, v and a, (..., 3, nv, nv), in Cartesian tensors."""
+        if not linearized.suits(self.model):
+            other = next(joint for joint in self.model.joints if not linearized.suits_joint(joint))
+            raise NoSweepError(
+                f"joint '{other.name}' is {other.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
+                'Use method="spatial"'
+            )
+        return self._evaluate(
+            linearized.ALGORITHM_7_1,
+            arguments,
+            lambda values: derivatives.derivative_entries(self.model, values),
+            (3, self.nv, self.nv),
+            out,
+            threads,
+            store=self._on_axes,
+        )
+
+    def _link_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """dV/dq, dalpha/dq and dalpha/dv of a link, each (..., 6, nv): mixed frame, classical acceleration."""
+        number = self.model.link_index(link)
+        plan = self._plan(
+            "link_derivatives", lambda: link_derivatives.link_derivatives_plan(self.model, number), number
+        )
+        return _three(
+            self._evaluate(
+                plan,
+                {"q": q, "v": v, "a": a},
+                lambda values: link_derivatives.link_derivative_entries(self.model, number, values),
+                (3, 6, self.nv),
+                None,
+                threads,
+            )
+        )
+
+    def _fits(self, plan: Plan, entries: Callable[[Model, Values], Iterator[Scalar]], shape: tuple[int, ...]) -> bool:
+        """Whether a plan about forward dynamics is one kernel; where nothing is compiled, whether that is likely."""
+        if self._tied or self.model.nbodies > FUSED_BODIES:
+            return False
+        if not (Switch.on and native.available() and self.nv):
+            return True
+        sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
+        return self._joint_space.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
+
+    def _forward_derivatives_apart(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None
+    ) -> Array:
+        """The same: accelerations, derivatives and inverse mass matrix one by one."""
+        a = self.forward_dynamics(q, v, tau, threads=threads)
+        result = self._inverse_derivatives(q, v, a, out=out, threads=threads)
+        inverse = self.mass_matrix_inverse(q, threads=threads)
+        np.negative(inverse, out=inverse)
+        result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
+        np.negative(inverse, out=result[..., 2, :, :])
+        return result
+
+
+def _is_plain(x: ArrayLike) -> bool:
+    """Whether it is an array of real numbers already."""
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
+
+
+def _three(result: Array) -> tuple[Array, Array, Array]:
+    return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
