@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
-from recursa.facade.dynamics import _into
+from recursa.facade.joint_space import into
 from recursa.facade.parameters import ParameterMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
@@ -223,7 +223,7 @@ class DerivativeMethods(ParameterMethods):
         if self.model.nbodies > FUSED_BODIES and Switch.on and all(_is_plain(x) for x in (q, v, a)):
             parts = self._derivative_parts()
             if parts is not None:
-                return _into(out, self._derivatives_by_parts(parts, {"q": q, "v": v, "a": a}, threads))
+                return into(out, self._derivatives_by_parts(parts, {"q": q, "v": v, "a": a}, threads))
         return self._evaluate(
             derivatives.INVERSE_DERIVATIVES,
             {"q": q, "v": v, "a": a},

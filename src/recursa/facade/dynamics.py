@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics, mass matrix and its relatives."""
+"""Inverse and forward dynamics."""
 
 from __future__ import annotations
 
@@ -11,28 +11,20 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import (
     articulated,
-    augmented,
-    coriolis,
     four_algorithms,
     gathering,
     inertia,
     inverse,
-    mass_properties,
-    regressor,
 )
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.dynamics.book.on_axes import require_axes
-from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
-from recursa.dynamics.factorization import SOLVE
-from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.kinematics import motion_entries
-from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, SingularHingeError
 from recursa.facade.base import single_state_fast
-from recursa.facade.kinematics import KinematicsMethods
-from recursa.kernels.dispatch import Columns, KernelStore
-from recursa.sweeps.batching import Array, prepare
+from recursa.facade.joint_space import into, known_method
+from recursa.facade.matrices import MassMethod, MatrixMethods
+from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
 
 InverseMethod = Literal[
@@ -40,7 +32,6 @@ InverseMethod = Literal[
     "hollerbach-3x3", "uicker-kahn", "closed-form",
 ]  # fmt: skip
 ForwardMethod = Literal["articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"]
-MassMethod = Literal["composite", "augmented", "walker-orin"]
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
     "articulated": articulated.forward_plan,
@@ -52,22 +43,7 @@ _FORWARD: dict[str, Callable[..., Plan]] = {
 _WITHOUT_LINKS = ("four-sweep",)  # those that do not come past the links' accelerations
 
 
-def _known(kind: str, method: str, methods: tuple[str, ...]) -> None:
-    if method not in methods:
-        raise unknown_name(f"method of {kind}", method, methods)
-
-
-def _into(out: Array | None, result: Array) -> Array:
-    """The result in the caller's array, if there is one."""
-    if out is None:
-        return result
-    if not isinstance(out, np.ndarray) or out.shape != result.shape:
-        raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
-    out[...] = result
-    return out
-
-
-class DynamicsMethods(KinematicsMethods):
+class DynamicsMethods(MatrixMethods):
     """What moves the robot, and how it then moves."""
 
     __slots__ = ()
@@ -115,7 +91,7 @@ class DynamicsMethods(KinematicsMethods):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        _known("inverse dynamics", method, ("newton-euler", *book.INVERSE))
+        known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE))
         arguments = {"q": q, "v": v, "a": a}
         entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
         if method != "newton-euler":
@@ -179,51 +155,6 @@ class DynamicsMethods(KinematicsMethods):
         )
 
     @single_state_fast
-    def mass_matrix(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: ArrayLike | None = None,
-        method: MassMethod = "composite",
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """The mass matrix (..., nv, nv): ``H phi M phi* H* + A``.
-
-        - ``"composite"``: composite bodies, Rodriguez & Kreutz-Delgado (28)-(33); for every robot.
-        - ``"augmented"``: augmented and generalised links, Balafoutis & Patel, Algorithm 6.2 (6.3.28)-(6.3.30).
-        - ``"walker-orin"``: composite bodies about their mass centres, Algorithm 6.1 (6.2.8), (6.2.9).
-
-        The last two are for joints that turn or slide and take no ``parameters``.
-
-        >>> import recursa as rc
-        >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
-        np.float64(6.1)
-        """
-        _known("the mass matrix", method, ("composite", *book.MASS))
-        if method != "composite":
-            given = [] if parameters is None else ["parameters"]
-            plan = book.mass_method(self._on_axes.model, method, given)
-            named = ("mass_matrix", method)
-            return self._joint_matrix(plan, {"q": q}, True, out, threads, named, store=self._on_axes)
-        arguments = {"q": q} | self._extra(q, None, None, parameters)
-        entry = ("mass_matrix", method) if parameters is None else None
-        columns = self._columns(MASS_TIMES, "T", "a")
-        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
-
-    @single_state_fast
-    def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
-        if self._tied:
-            return _into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
-        columns = self._columns(SOLVE, "qdd", "tau")
-        result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",), columns
-        )
-        self._require_finite(result, {"q": q})
-        return result
-
-    @single_state_fast
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -269,7 +200,7 @@ class DynamicsMethods(KinematicsMethods):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         chosen = method or ("composite" if self._tied else "articulated")
-        _known("forward dynamics", chosen, (*_FORWARD, "composite"))
+        known_method("forward dynamics", chosen, (*_FORWARD, "composite"))
         if chosen != "composite" and (mass is not None or bias is not None):
             raise NoSweepError(
                 f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
@@ -293,7 +224,7 @@ class DynamicsMethods(KinematicsMethods):
                 )
                 M = self.mass_matrix(q, parameters=parameters, method=mass or "composite")
                 result = self._solved(M, np.asarray(tau) - C)
-            result = _into(out, result)
+            result = into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
         if links and chosen not in _WITHOUT_LINKS:
@@ -306,138 +237,6 @@ class DynamicsMethods(KinematicsMethods):
         result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
-
-    @single_state_fast
-    def coriolis_matrix(
-        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
-        """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
-        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
-        """
-        columns = self._columns(CORIOLIS_TIMES, "T", "a")
-        return self._joint_matrix(
-            coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",), columns
-        )
-
-    @single_state_fast
-    def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        mass_properties.require_mass(self.model)
-        return self._evaluate(
-            inertia.MOMENTUM_MATRIX,
-            {"q": q},
-            lambda values: inertia.momentum_entries(self.model, values),
-            (6, self.nv),
-            out,
-            threads,
-            entry=("momentum_matrix",),
-        )
-
-    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
-        result = self.momentum_matrix(q, threads=threads)[..., 3:, :] / self.model.total_mass
-        return _into(out, result)
-
-    @single_state_fast
-    def regressor(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
-        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
-
-        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes.
-        """
-        return self._evaluate(
-            regressor.REGRESSOR,
-            {"q": q, "v": v, "a": a},
-            lambda values: regressor.regressor_entries(self.model, values.lists.get("rows", [])),
-            (self.nv, 10 * self.model.nbodies),
-            out,
-            threads,
-            entry=("regressor",),
-            columns=self._columns(REGRESSOR_TIMES, "T", "parameters", 10 * self.model.nbodies),
-        )
-
-    # ---- shared ----------------------------------------------------------------------------------------------------
-
-    @property
-    def _tied(self) -> bool:
-        return any(not joint.independent for joint in self.model.joints)
-
-    def _extra(self, q: ArrayLike, wrenches: Any, base_acceleration: Any, parameters: Any) -> dict[str, Any]:
-        """The optional arguments that are given."""
-        extra: dict[str, Any] = {}
-        if wrenches is not None:
-            extra["wrench"] = wrench_array(self.model, wrenches, lambda: self.poses(q))
-        if base_acceleration is not None:
-            extra["base_acceleration"] = base_acceleration
-        if parameters is not None:
-            extra["parameters"] = parameters
-        return extra
-
-    def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
-        """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
-        suited = augmented.suits(self._euler_space.compiled_model)
-        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
-
-    def _store_for(self, arguments: dict[str, Any], *, euler: bool = False) -> KernelStore:
-        """Kernels whose link frames and inertias may be moved, unless an argument is given in those frames."""
-        framed = "parameters" in arguments or "base_acceleration" in arguments
-        return self._kernels if framed else self._euler_space if euler else self._joint_space
-
-    def _joint_vector(
-        self,
-        plan: Plan,
-        name: str,
-        arguments: dict[str, Any],
-        out: Array | None,
-        threads: int | None,
-        entry: tuple[str, ...] | None = None,
-        compiled_plan: Plan | None = None,
-        store: KernelStore | None = None,
-    ) -> Array:
-        return self._evaluate(
-            plan,
-            arguments,
-            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
-            (self.nv,),
-            out,
-            threads,
-            entry=entry,
-            store=store or self._store_for(arguments, euler=compiled_plan is not None),
-            compiled_plan=compiled_plan,
-        )
-
-    def _joint_matrix(
-        self,
-        plan: Plan,
-        arguments: dict[str, Any],
-        symmetric: bool,
-        out: Array | None,
-        threads: int | None,
-        entry: tuple[str, ...] | None = None,
-        columns: Columns | None = None,
-        store: KernelStore | None = None,
-    ) -> Array:
-        return self._evaluate(
-            plan,
-            arguments,
-            lambda values: gathering.joint_matrix(self.model, values.lists.get("rows", []), symmetric=symmetric),
-            (self.nv, self.nv),
-            out,
-            threads,
-            entry=entry,
-            store=store or self._store_for(arguments),
-            columns=columns,
-        )
-
-    def _columns(self, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
-        """A matrix column by column, should the robot be too large for all of it at once."""
-        return Columns(
-            plan,
-            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
-            unit,
-            self.nv if count is None else count,
-        )
 
     def _forward_with_links(
         self, plan: Plan, arguments: dict[str, Any], out: Array | None, threads: int | None
@@ -457,7 +256,7 @@ class DynamicsMethods(KinematicsMethods):
         )
         self._require_finite(both, arguments)
         joints, links = np.split(both, [self.nv], axis=-1)
-        return _into(out, np.ascontiguousarray(joints)), links.reshape(*links.shape[:-1], self.nlinks, 6).copy()
+        return into(out, np.ascontiguousarray(joints)), links.reshape(*links.shape[:-1], self.nlinks, 6).copy()
 
     def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
         """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
@@ -485,22 +284,3 @@ class DynamicsMethods(KinematicsMethods):
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
-
-    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
-        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero."""
-        if self.nv == 0 or np.isfinite(result).all():
-            return
-        batch = prepare(self.model, arguments, {})
-        sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
-        lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
-        for row in np.flatnonzero(lost)[:1]:
-            found = singular_hinges(self.model, batch.rows["q"][row].tolist())
-            if not found:
-                continue
-            number, _, pivot = found[0]
-            joint = self.model.joints[number]
-            raise SingularHingeError(
-                f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
-                f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
-                f"  Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
-            )

@@ -1,0 +1,138 @@
+"""What the methods in joint space share: which kernels serve them, vectors and matrices, what to say of nan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import augmented, gathering
+from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.wrenches import wrench_array
+from recursa.errors import ShapeError, SingularHingeError, unknown_name
+from recursa.facade.kinematics import KinematicsMethods
+from recursa.kernels.dispatch import Columns, KernelStore
+from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.plan import Plan
+
+
+def known_method(kind: str, method: str, methods: tuple[str, ...]) -> None:
+    """An unknown method is an error with a proposal."""
+    if method not in methods:
+        raise unknown_name(f"method of {kind}", method, methods)
+
+
+def into(out: Array | None, result: Array) -> Array:
+    """The result in the caller's array, if there is one."""
+    if out is None:
+        return result
+    if not isinstance(out, np.ndarray) or out.shape != result.shape:
+        raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
+    out[...] = result
+    return out
+
+
+class JointSpaceMethods(KinematicsMethods):
+    """Evaluation of plans whose results are joint vectors and matrices."""
+
+    __slots__ = ()
+
+    @property
+    def _tied(self) -> bool:
+        return any(not joint.independent for joint in self.model.joints)
+
+    def _extra(self, q: ArrayLike, wrenches: Any, base_acceleration: Any, parameters: Any) -> dict[str, Any]:
+        """The optional arguments that are given."""
+        extra: dict[str, Any] = {}
+        if wrenches is not None:
+            extra["wrench"] = wrench_array(self.model, wrenches, lambda: self.poses(q))
+        if base_acceleration is not None:
+            extra["base_acceleration"] = base_acceleration
+        if parameters is not None:
+            extra["parameters"] = parameters
+        return extra
+
+    def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
+        """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
+        suited = augmented.suits(self._euler_space.compiled_model)
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
+
+    def _store_for(self, arguments: dict[str, Any], *, euler: bool = False) -> KernelStore:
+        """Kernels whose link frames and inertias may be moved, unless an argument is given in those frames."""
+        framed = "parameters" in arguments or "base_acceleration" in arguments
+        return self._kernels if framed else self._euler_space if euler else self._joint_space
+
+    def _joint_vector(
+        self,
+        plan: Plan,
+        name: str,
+        arguments: dict[str, Any],
+        out: Array | None,
+        threads: int | None,
+        entry: tuple[str, ...] | None = None,
+        compiled_plan: Plan | None = None,
+        store: KernelStore | None = None,
+    ) -> Array:
+        return self._evaluate(
+            plan,
+            arguments,
+            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
+            (self.nv,),
+            out,
+            threads,
+            entry=entry,
+            store=store or self._store_for(arguments, euler=compiled_plan is not None),
+            compiled_plan=compiled_plan,
+        )
+
+    def _joint_matrix(
+        self,
+        plan: Plan,
+        arguments: dict[str, Any],
+        symmetric: bool,
+        out: Array | None,
+        threads: int | None,
+        entry: tuple[str, ...] | None = None,
+        columns: Columns | None = None,
+        store: KernelStore | None = None,
+    ) -> Array:
+        return self._evaluate(
+            plan,
+            arguments,
+            lambda values: gathering.joint_matrix(self.model, values.lists.get("rows", []), symmetric=symmetric),
+            (self.nv, self.nv),
+            out,
+            threads,
+            entry=entry,
+            store=store or self._store_for(arguments),
+            columns=columns,
+        )
+
+    def _columns(self, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
+        """A matrix column by column, should the robot be too large for all of it at once."""
+        return Columns(
+            plan,
+            lambda values: gathering.joint_vector(self.model, values.lists.get(name, [])),
+            unit,
+            self.nv if count is None else count,
+        )
+
+    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
+        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero."""
+        if self.nv == 0 or np.isfinite(result).all():
+            return
+        batch = prepare(self.model, arguments, {})
+        sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
+        lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
+        for row in np.flatnonzero(lost)[:1]:
+            found = singular_hinges(self.model, batch.rows["q"][row].tolist())
+            if not found:
+                continue
+            number, _, pivot = found[0]
+            joint = self.model.joints[number]
+            raise SingularHingeError(
+                f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
+                f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
+                f"  Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+            )
