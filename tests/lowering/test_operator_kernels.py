@@ -250,7 +250,7 @@ def test_wrong_calls_say_what_is_wrong():
         with pytest.raises(rc.ShapeError, match="batch axes do not fit"):
             f(np.stack([q, q]), np.stack([v, v, v]), x, x)
         f(q, v, x, x)
-    with pytest.raises(TypeError, match="takes an operator expression"):
+    with pytest.raises(rc.StateError, match="takes an operator expression"):
         rc.compile(3.0)
     with pytest.raises(rc.RecursaError, match="straight"):
         rc.compile(expression, form="strait")

@@ -171,3 +171,13 @@ def test_inverse_of_the_bodies_alone_matches_matrices_for_a_robot_with_rotors():
         assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
     with pytest.raises(rc.NoSweepError, match="armature"):
         rc.compile(rc.parse("inv(H phi M phi* H*) A T", robot))
+
+
+@pytest.mark.compiled
+def test_text_compiles_to_what_its_expression_does():
+    robot = ROBOTS["stanford"]()
+    q, v = robot.random_state(4)
+    text = "inv(mass) (T - C)"
+    assert np.array_equal(rc.compile(text, robot)(q, v, v), rc.compile(rc.parse(text, robot))(q, v, v))
+    with pytest.raises(rc.StateError, match="text without a robot"):
+        rc.compile(text)

@@ -17,6 +17,7 @@ from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import Lowered, input_name, lower, operand_of
+from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
 from recursa.spatial.counting import Counts
@@ -174,10 +175,11 @@ def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
     return simplify(expression, trace=True)
 
 
-def compile(expression: Expression, robot: Any = None, *, form: str | None = None) -> CompiledExpression:
+def compile(expression: Expression | str, robot: Any = None, *, form: str | None = None) -> CompiledExpression:
     """Native code for an operator expression: ``f(q, v, *vectors)`` with batch axes, in O(n) for n bodies.
 
-    ``form`` insists on "straight" or "loop" code. Where nothing linear applies, :class:`NoSweepError` names the factor.
+    Text is read as :func:`recursa.parse` reads it, for the robot given. ``form`` insists on "straight" or "loop" code.
+    Where nothing linear applies, :class:`NoSweepError` names the factor.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.puma560()
@@ -191,8 +193,11 @@ def compile(expression: Expression, robot: Any = None, *, form: str | None = Non
     """
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
+    if isinstance(expression, str) and robot is not None:
+        expression = parse(expression, robot)
     if not isinstance(expression, Expression):
-        raise TypeError(f"rc.compile takes an operator expression (robot.operators), not {type(expression).__name__}")
+        what = "text without a robot" if isinstance(expression, str) else f"a {type(expression).__name__}"
+        raise StateError(f"rc.compile takes an operator expression (of robot.operators), not {what}")
     model = expression.model if robot is None else robot.model
     if model is None:
         raise NoSweepError(f"cannot compile {expression}: it has no operator of a robot in it")
