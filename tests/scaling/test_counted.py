@@ -72,7 +72,8 @@ def test_every_further_body_costs_the_same(count, what, armature):
     costs = [count(arms(n, armature=armature), what) for n in (8, 16, 24, 32)]
     for field, grown in zip(FIELDS, steps(costs), strict=True):
         assert len(set(grown)) == 1, f"{field}: {grown}"
-    assert steps(costs)[0][0] > 8 * 15
+    least = 15 if what == "gravity_forces" else 30  # multiplications a body: it really does something there
+    assert steps(costs)[0][0] > 8 * least
 
 
 @pytest.mark.parametrize("what", LINEAR)

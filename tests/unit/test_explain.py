@@ -280,9 +280,9 @@ def test_advice_to_simplify_is_given_only_where_it_helps() -> None:
 
 
 def test_text_needs_a_robot() -> None:
-    with pytest.raises(TypeError, match=r"rc.explain\(text, robot\)"):
+    with pytest.raises(rc.StateError, match=r"rc.explain\(text, robot\)"):
         rc.explain("inv(mass)")
-    with pytest.raises(TypeError, match="operator expression"):
+    with pytest.raises(rc.StateError, match="operator expression"):
         rc.explain(3.0)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from recursa.errors import UntraceableError
 from recursa.kernels.classes import BODIES, LINKS, Class, Output, Slot, domain_of
 from recursa.kernels.graph import Graph, Traced, operands_of
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
@@ -64,13 +65,15 @@ def results(plan: Plan, seen: Observation, gather: Callable[[Values], Iterable[S
         return rebuilt(value, iter(known))
 
     def stored_list(name: str) -> list[Any]:
+        if name not in last:
+            raise UntraceableError(f"{name!r} is a sum over links only: no loop over bodies keeps it")
         sweep, area = last[name]
         return [stored(value, area, k, name, sweep) for k, value in enumerate(seen.values.lists[name])]
 
     values = Values.__new__(Values)
     values.base = seen.values.base
     values.robot = {name: stored(value, "robot", 0, name, 0) for name, value in seen.values.robot.items()}
-    values.lists = _OnDemand(stored_list)
+    values.lists = _OnDemand(stored_list, seen.values.lists.keys())
     outputs = [x.number if isinstance(x, Traced) else float(x) for x in gather(values)]
     return Results(graph, outputs)
 
@@ -78,17 +81,18 @@ def results(plan: Plan, seen: Observation, gather: Callable[[Values], Iterable[S
 class _OnDemand(dict[str, list[Any]]):
     """Lists made when they are asked for."""
 
-    def __init__(self, make: Callable[[str], list[Any]]) -> None:
+    def __init__(self, make: Callable[[str], list[Any]], names: Iterable[str]) -> None:
         super().__init__()
         self._make = make
+        self._names = frozenset(names)
 
     def __missing__(self, name: str) -> list[Any]:
         self[name] = made = self._make(name)
         return made
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The list, made if it is new."""
-        return self[name]
+        """The list, made if it is new; the default where no step wrote one."""
+        return self[name] if name in self._names else default
 
 
 # ---- demand ----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     inverse,
+    parts_of,
     product,
     scaled,
     total,
@@ -55,23 +56,14 @@ def _bare(model: Model) -> Model:
     return assemble(description, gravity=model.gravity, floating=model.floating, mimic=model.mimic)
 
 
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Product(factors=parts) | Sum(terms=parts):
-            return parts
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner):
-            return (inner,)
-    return ()
-
-
 def _has_inverse(expression: Expression) -> bool:
-    return isinstance(expression, Inverse) or any(map(_has_inverse, _parts(expression)))
+    return isinstance(expression, Inverse) or any(map(_has_inverse, parts_of(expression)))
 
 
 def _knows_rotors(expression: Expression) -> bool:
     if isinstance(expression, Leaf):
         return expression.kind in _WITH_ROTORS
-    return any(map(_knows_rotors, _parts(expression)))
+    return any(map(_knows_rotors, parts_of(expression)))
 
 
 def _moved(expression: Expression, model: Model) -> Expression:

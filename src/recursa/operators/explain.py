@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from recursa.errors import NoSweepError, UntraceableError, unknown_name
+from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
 from recursa.model.model import Model
 from recursa.operators import levels
 from recursa.operators.compiled import CompiledExpression, compile, simplified
@@ -220,6 +220,6 @@ def explain(
     """
     if isinstance(expression, str):
         if robot is None:
-            raise TypeError("rc.explain of text needs the robot: rc.explain(text, robot)")
+            raise StateError("rc.explain of text needs the robot: rc.explain(text, robot)")
         expression = parse(expression, robot, vectors=vectors)
     return Explanation(expression, robot, code=code)
