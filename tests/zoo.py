@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 import recursa as rc
 from recursa.loading import trusted
@@ -73,6 +76,12 @@ def known_answer_arm() -> rc.Robot:
     b.joint("j1", "revolute", parent="l2", child="l1", axis=(0, 1, 0), xyz=(0.4, -0.1, 0.05))
     b.frame("tip", parent="l1", xyz=(0.3, 0.0, -0.1))
     return b.build()
+
+
+def with_soaks(names: Iterable[str], everyday: Iterable[str]) -> list[Any]:
+    """Parameters for a test that compiles: only the everyday ones run in every suite, the others in the long one."""
+    everyday = set(everyday)
+    return [name if name in everyday else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 ZOO: dict[str, Callable[[], rc.Robot]] = {

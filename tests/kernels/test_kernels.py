@@ -11,7 +11,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from questions import interpreted, questions, solves
 from recursa.kernels.dispatch import Switch
-from zoo import ZOO, each_kind, small_mixed_tree
+from zoo import ZOO, each_kind, small_mixed_tree, with_soaks
 
 pytestmark = pytest.mark.compiled
 
@@ -21,10 +21,11 @@ ROBOTS = {
     "tied_gripper": tied_gripper,
     "small_mixed_tree": small_mixed_tree,
 }
+EVERYDAY = ("pendulum", "stanford", "panda_like", "floating_tree", "tied_gripper", "small_mixed_tree")
 COUNT = 11  # not a multiple of any width
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", with_soaks(ROBOTS, EVERYDAY))
 def test_kernels_match_the_interpreter_and_themselves(name):
     robot = ROBOTS[name]()
     state = states(robot, COUNT)

@@ -94,7 +94,7 @@ def test_compiled_random_expressions_match_matrices(form):
     states = [np.stack(x) for x in zip(*(robot.random_state(seed) for seed in (3, 4)), strict=True)]
     assert Switch.on
 
-    @settings(max_examples=25, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=15, deadline=None, derandomize=True, database=None)
     @given(expression=expressions(robot.operators, 3))
     def check(expression: Expression) -> None:
         if expression.shape is None:

@@ -284,7 +284,8 @@ def test_a_joint_with_nothing_to_move_is_named(method):
 @pytest.mark.compiled
 @every_sweep
 @pytest.mark.parametrize(("name", "form"), [("panda_like", "straight"), ("floating_tree_with_rotors", "loop"),
-                                            ("one_of_each", "loop"), ("chain200", "loop")])  # fmt: skip
+                                            ("one_of_each", "loop"),
+                                            pytest.param("chain200", "loop", marks=pytest.mark.slow)])  # fmt: skip
 def test_kernels_match_the_interpreter(name, form, method, monkeypatch):
     monkeypatch.setattr(Switch, "form", form if name != "chain200" else None)  # where loops come by themselves
     robot = ROBOTS[name]()
