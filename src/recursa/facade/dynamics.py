@@ -108,7 +108,10 @@ class DynamicsMethods(MatrixMethods):
             return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         if method == "denoc":
-            plan, store = denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses)), self._centered(arguments)
+            plan, store = (
+                denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses)),
+                self._centered(arguments),
+            )
             reached = entry if len(arguments) == 3 else None
             return self._joint_vector(plan, "T", arguments, out, threads, reached, store=store)
         plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))

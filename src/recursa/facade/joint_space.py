@@ -70,7 +70,7 @@ class JointSpaceMethods(KinematicsMethods):
         if "parameters" in arguments:
             self._require_masses(np.asarray(arguments["parameters"]))
         framed = "parameters" in arguments or "base_acceleration" in arguments
-        return self._kernels if framed else self._on_axes
+        return self._kernels if framed else self._center_space
 
     def _require_masses(self, parameters: Array) -> None:
         """Bodies whose mass is given as 0 have no mass centre. Symbols have no values to look at."""

@@ -56,8 +56,8 @@ class MatrixMethods(JointSpaceMethods):
         arguments = {"q": q} | self._extra(q, None, None, parameters)
         entry = ("mass_matrix", method) if parameters is None else None
         if method == "denoc":
-            store = self._centered(arguments)
-            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, entry, store=store)
+            columns, store = self._columns(denoc.INERTIA_TIMES, "T", "a"), self._centered(arguments)
+            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, entry, columns, store)
         columns = self._columns(MASS_TIMES, "T", "a")
         return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
 

@@ -1,7 +1,7 @@
 """Inverse dynamics and generalised forces, Saha (30)-(32) and section 5.1, as corrected.
 
-Outward go the twists nu and their rates xi, relative to free fall; inward goes gam, the whole wrench that passes through
-a joint onto its link. Against the print: nu has its B, and Bdot has the share of joints that slide.
+Outward go the twists nu (here t) and their rates xi, relative to free fall; inward goes gam, the whole wrench that
+passes through a joint onto its link. Against the print: nu has its B, and Bdot has the share of joints that slide.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def plus(one: Force, other: Force) -> Force:
 
 
 _FROM_PARENT = ("p", "B", "t@parent", "xi@parent", "cdot", "t", "v")
-RATE = Step(twist_rate, (*_FROM_PARENT, "a"), ("xi",), "xi = p qdd + Omega p qd + B xi(parent) + Bdot t(parent)   (5.1)")
+RATE = Step(
+    twist_rate, (*_FROM_PARENT, "a"), ("xi",), "xi = p qdd + Omega p qd + B xi(parent) + Bdot t(parent)   (5.1)"
+)
 DRIFT = Step(drift, _FROM_PARENT, ("xi",), "xi = Omega p qd + B xi(parent) + Bdot t(parent)           (5.1)")
 LINK_WRENCH = Step(link_wrench, ("link", "t", "xi"), ("gam",), "gam = M xi + Mdot t                         (9)")
 EXTERNAL = Step(less_external, ("gam", "w^E"), ("gam",), "gam -= w^E                                  (30)")

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from recursa.dynamics.book.on_axes import Centred
 from recursa.dynamics.coriolis import CoriolisInertia
-from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, Hinge, Shift, carried, rigid
+from recursa.dynamics.denoc.inverse import TORQUE, drift
+from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, Shift, carried, rigid
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import Columns, own_columns, rows_along
+from recursa.dynamics.inverse import ROTORS
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -57,6 +59,25 @@ GENERALIZED_INERTIA = Plan(
 )
 
 
+def inertia_wrench(link: Centred, s: Motion) -> Force:
+    """``M s``."""
+    return rigid(link) @ s
+
+
+NX = Step(TWIST.fn, ("p", "B", "s@parent", "a"), ("s",), "s = N x: s = B s(parent) + p x")
+_TIMES_BUFFERS = (*BUFFERS, Buffer("s", Motion.zero()), Buffer("sd", Motion.zero()))
+
+INERTIA_TIMES = Plan(
+    "generalized_inertia times a vector, denoc",
+    _TIMES_BUFFERS,
+    (
+        base_to_tip(*GEOMETRY, NX, Step(inertia_wrench, ("link", "s"), ("gam",), "M N x")),
+        tip_to_base(TORQUE, ROTORS),
+    ),
+)
+"""``I x = N^T M N x (+ A x)`` (20), in O(n); x comes as a."""
+
+
 # ---- C: (25)-(29) ----------------------------------------------------------------------------------------------------
 # Sums over the links outward of i, of B_ki^T M_k Bdot_ki and of Mdot_k, have a zero right half, and a lower left block
 # that is skew: the form of CoriolisInertia. Here L_i is both sums together: Mdt_i + sum of B^T H over the children.
@@ -77,7 +98,7 @@ def composite_rate(
 ) -> tuple[CoriolisInertia, CoriolisInertia]:
     """L_i, and the parent's share ``B^T (H_{i,i-1} + Mdt_i)``, ``H_{i,i-1} = Mt_i Bdot + sum of B^T H`` (28)."""
     own = children + link_rate(link, t)
-    return own, (own + shift_rate_share(total, cdot)).carried(B)
+    return own, (own + shift_rate_share(total, cdot)).carried(B.general())
 
 
 class Convected(NamedTuple):
@@ -141,3 +162,32 @@ CONVECTIVE_MATRIX = Plan(
         ),
     ),
 )
+
+
+# ---- the same as a product with a vector, in O(n) --------------------------------------------------------------------
+
+
+def convected_wrench(link: Centred, t: Motion, s: Motion, rate: Motion) -> Force:
+    """``M sd + Mdot s``."""
+    return Force(link.moment @ rate.angular + t.angular.cross(link.moment @ s.angular), rate.linear * link.mass)
+
+
+CONVECTIVE_TIMES = Plan(
+    "convective_matrix times a vector, denoc",
+    _TIMES_BUFFERS,
+    (
+        base_to_tip(
+            *MOTION,
+            NX,
+            Step(
+                drift,
+                ("p", "B", "s@parent", "sd@parent", "cdot", "t", "a"),
+                ("sd",),
+                "sd = Ndot x: sd = Omega p x + B sd(parent) + Bdot s(parent)",
+            ),
+            Step(convected_wrench, ("link", "t", "s", "sd"), ("gam",), "M Ndot x + Mdot N x"),
+        ),
+        tip_to_base(TORQUE),
+    ),
+)
+"""``C x = N^T (M Ndot + Mdot N) x`` (20), in O(n); x comes as a."""
