@@ -108,8 +108,8 @@ MASSES = Plan(
 def joint_wrenches_plan(*, wrenches: bool = False) -> Plan:
     """gam of inverse dynamics in base axes."""
     known = inverse_plan(wrenches=wrenches)
-    turned = tip_to_base(Step(wrench_in_base, ("W", "gam"), ("w0",), "gam in base axes"))
-    return Plan("joint_wrenches, denoc", _BUFFERS, (*known.sweeps, base_to_tip(POSE), turned))
+    turned = base_to_tip(POSE, Step(wrench_in_base, ("W", "gam"), ("w0",), "gam in base axes"))
+    return Plan("joint_wrenches, denoc", _BUFFERS, (*known.sweeps, turned))
 
 
 def link_entries(values: Values) -> Iterator[Scalar]:
