@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
+from recursa import denoc as denoc
 from recursa import robots as robots
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report

@@ -11,11 +11,12 @@ import recursa as rc
 from numeric import states, tied_gripper
 from recursa.dynamics import four_algorithms
 from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.denoc.elimination import forward_plan as denoc_plan
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
 
-SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias")
+SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc")
 METHODS = (*SWEEPS, "composite")
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "floating_tree"},  # its base has no mass
@@ -222,6 +223,7 @@ PLANS = {
     "four-sweep-links": (four_algorithms.four_sweep_links_plan, "out in in out"),
     "three-sweep": (four_algorithms.three_sweep_plan, "out in out"),
     "three-sweep-bias": (four_algorithms.three_sweep_bias_plan, "out in out"),
+    "denoc": (denoc_plan, "out in out"),
 }
 
 

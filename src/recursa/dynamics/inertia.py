@@ -6,7 +6,7 @@ its subtree on to its parent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
@@ -18,7 +18,7 @@ from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
-from recursa.spatial.vectors6 import Force
+from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 Columns = tuple[tuple[Entry, Force], ...]
@@ -34,14 +34,26 @@ def mass_rows(
     joint: Joint, number: int, total: RigidInertia, below: Columns, step: Transform
 ) -> tuple[Entries, Columns]:
     """The joint's rows of the mass matrix, and the columns of the subtree carried to the parent."""
-    columns = joint.columns()
-    own = tuple(((number, i), total @ column) for i, column in enumerate(columns))
+    own = own_columns(number, total, joint.columns())
+    entries = rows_along(joint.columns(), joint.armature, number, own, below)
+    return entries, tuple((key, step.force(force)) for key, force in (*own, *below))
+
+
+def own_columns(number: int, total: RigidInertia, motions: Sequence[Motion]) -> Columns:
+    """The forces that unit accelerations of a joint's freedoms take, everything outward moving along."""
+    return tuple(((number, i), total @ motion) for i, motion in enumerate(motions))
+
+
+def rows_along(
+    motions: Sequence[Motion], rotors: Sequence[Scalar], number: int, own: Columns, below: Columns
+) -> Entries:
+    """A joint's rows of the mass matrix, from its own first freedom on: its motions along its and the outer forces."""
     entries = []
-    for i, (column, rotor) in enumerate(zip(columns, joint.armature, strict=True)):
+    for i, (motion, rotor) in enumerate(zip(motions, rotors, strict=True)):
         for key, force in (*own[i:], *below):
-            value = column.dot(force)
+            value = motion.dot(force)
             entries.append((((number, i), key), value + rotor if key == (number, i) else value))
-    return tuple(entries), tuple((key, step.force(force)) for key, force in (*own, *below))
+    return tuple(entries)
 
 
 def momentum_columns(joint: Joint, total: RigidInertia, pose: Transform) -> tuple[Force, ...]:

@@ -72,13 +72,16 @@ def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_axes", "_calls", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans")
+    __slots__ = (
+        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans",
+    )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._kernels = KernelStore(model)
         self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
         self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
+        self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
@@ -91,7 +94,13 @@ class Facade:
 
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
-        return self._kernels, self._joint_space, self._euler_space, *((self._axes,) if self._axes else ())
+        return (
+            self._kernels,
+            self._joint_space,
+            self._euler_space,
+            self._center_space,
+            *((self._axes,) if self._axes else ()),
+        )
 
     @property
     def _on_axes(self) -> KernelStore:

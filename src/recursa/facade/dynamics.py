@@ -19,6 +19,8 @@ from recursa.dynamics import (
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.dynamics.book.on_axes import require_axes
+from recursa.dynamics.denoc import elimination
+from recursa.dynamics.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.dynamics.kinematics import motion_entries
 from recursa.errors import NoSweepError, SingularHingeError
 from recursa.facade.base import single_state_fast
@@ -29,9 +31,11 @@ from recursa.sweeps.plan import Plan
 
 InverseMethod = Literal[
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
-    "hollerbach-3x3", "uicker-kahn", "closed-form",
+    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
 ]  # fmt: skip
-ForwardMethod = Literal["articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"]
+ForwardMethod = Literal[
+    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc"
+]  # fmt: skip
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
     "articulated": articulated.forward_plan,
@@ -39,8 +43,9 @@ _FORWARD: dict[str, Callable[..., Plan]] = {
     "four-sweep-links": four_algorithms.four_sweep_links_plan,
     "three-sweep": four_algorithms.three_sweep_plan,
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
+    "denoc": elimination.forward_plan,
 }
-_WITHOUT_LINKS = ("four-sweep",)  # those that do not come past the links' accelerations
+_WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the links' accelerations
 
 
 class DynamicsMethods(MatrixMethods):
@@ -66,8 +71,9 @@ class DynamicsMethods(MatrixMethods):
         """Joint torques (..., nv) that cause the accelerations a: ``tau = H f``, ``f = phi (M alpha + b)``.
 
         Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
-        force) at the link origin in link axes. All methods give the same torques; the first is for every robot, those
-        of Balafoutis & Patel are for joints that turn or slide, and they take ``losses`` but no wrenches:
+        force) at the link origin in link axes. All methods give the same torques; the first and the
+        last are for every robot, those of Balafoutis & Patel are for joints that turn or slide, and they take
+        ``losses`` but no wrenches:
 
         - ``"newton-euler"``: Rodriguez & Kreutz-Delgado (6)-(12). Kernels use "augmented" where they can.
         - ``"augmented"``: augmented links, Algorithm 5.7 (5.3.44)-(5.3.46), O(n), the fewest operations.
@@ -80,6 +86,7 @@ class DynamicsMethods(MatrixMethods):
         - ``"hollerbach-3x3"``: Lagrange with 3x3 matrices, Algorithm 5.2 (5.2.15), (5.2.16), O(n).
         - ``"uicker-kahn"``: Lagrange in closed form with 4x4 matrices (5.2.7), O(n^4).
         - ``"closed-form"``: Christoffel symbols of generalised links (5.2.17)-(5.2.20), O(n^3), revolute joints only.
+        - ``"denoc"``: twists at mass centres, Saha (30)-(32) and section 5.1, O(n); see :mod:`recursa.denoc`.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
         - ``losses``: add damping and friction.
@@ -91,15 +98,22 @@ class DynamicsMethods(MatrixMethods):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE))
+        known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
         arguments = {"q": q, "v": v, "a": a}
         entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
-        if method != "newton-euler":
+        if method in book.INVERSE:
             options = {"wrenches": wrenches, "base_acceleration": base_acceleration, "parameters": parameters}
             given = [name for name, value in options.items() if value is not None]
             plan = book.inverse_method(self._on_axes.model, method, losses=bool(losses), given=given)
             return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
+        if method == "denoc":
+            plan, store = (
+                denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses)),
+                self._centered(arguments),
+            )
+            reached = entry if len(arguments) == 3 else None
+            return self._joint_vector(plan, "T", arguments, out, threads, reached, store=store)
         plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
         if len(arguments) > 3:
             return self._joint_vector(plan, "T", arguments, out, threads)
@@ -181,6 +195,7 @@ class DynamicsMethods(MatrixMethods):
         - ``"four-sweep-links"``: Algorithm 2 (55)-(59), the same with the accelerations of links and tip.
         - ``"three-sweep-bias"``: Algorithm 3 (60)-(65), bias forces and torques through one filter.
         - ``"three-sweep"``: Algorithm 4 (66)-(73), without forces of the bias accelerations beforehand.
+        - ``"denoc"``: Saha's three steps (34)-(37) after bias torques, ``I = U D U*``, twists at mass centres.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
@@ -188,7 +203,7 @@ class DynamicsMethods(MatrixMethods):
         - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
           which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
-          a by-product of every sweep method but ``"four-sweep"``.
+          a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
 
         >>> import recursa as rc
@@ -234,7 +249,8 @@ class DynamicsMethods(MatrixMethods):
         options = (*(("losses",) if losses else ()), *((method,) if method else ()))
         reachable = len(arguments) == 3 and not links and bool(inside) == bool(losses)
         entry = ("forward_dynamics", *options) if reachable else None
-        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry)
+        store = self._centered(arguments) if chosen == "denoc" else None
+        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, store=store)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
 

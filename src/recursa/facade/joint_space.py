@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import augmented, gathering
+from recursa.dynamics.denoc.links import require_mass_centers
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import ShapeError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array, prepare
@@ -62,6 +63,25 @@ class JointSpaceMethods(KinematicsMethods):
         """Kernels whose link frames and inertias may be moved, unless an argument is given in those frames."""
         framed = "parameters" in arguments or "base_acceleration" in arguments
         return self._kernels if framed else self._euler_space if euler else self._joint_space
+
+    def _centered(self, arguments: dict[str, Any]) -> KernelStore:
+        """Kernels for recursions at mass centres: frames may be moved, inertias must stay with their bodies."""
+        require_mass_centers(self.model)
+        if "parameters" in arguments:
+            self._require_masses(np.asarray(arguments["parameters"]))
+        framed = "parameters" in arguments or "base_acceleration" in arguments
+        return self._kernels if framed else self._center_space
+
+    def _require_masses(self, parameters: Array) -> None:
+        """Bodies whose mass is given as 0 have no mass centre. Symbols have no values to look at."""
+        if parameters.dtype == object or parameters.shape[-1:] != (10 * self.model.nbodies,):
+            return
+        bare = (parameters[..., ::10] == 0.0).reshape(-1, self.model.nbodies).any(axis=0)
+        for joint in np.asarray(self.model.joints, dtype=object)[bare][:1]:
+            raise NoSweepError(
+                f"method 'denoc' takes twists at mass centres, and parameters= gives link '{joint.child}' no mass. "
+                "Use another method"
+            )
 
     def _joint_vector(
         self,

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import articulated, coriolis, inertia, mass_properties, regressor
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
+from recursa.dynamics.denoc import matrices as denoc
 from recursa.dynamics.factorization import SOLVE
 from recursa.facade.base import single_state_fast
 from recursa.facade.joint_space import JointSpaceMethods, into, known_method
 from recursa.sweeps.batching import Array
 
-MassMethod = Literal["composite", "augmented", "walker-orin"]
+MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
 
 
 class MatrixMethods(JointSpaceMethods):
@@ -38,21 +39,25 @@ class MatrixMethods(JointSpaceMethods):
         - ``"composite"``: composite bodies, Rodriguez & Kreutz-Delgado (28)-(33); for every robot.
         - ``"augmented"``: augmented and generalised links, Balafoutis & Patel, Algorithm 6.2 (6.3.28)-(6.3.30).
         - ``"walker-orin"``: composite bodies about their mass centres, Algorithm 6.1 (6.2.8), (6.2.9).
+        - ``"denoc"``: composite bodies about the mass centres of links, Saha (23b), (24); for every robot.
 
-        The last two are for joints that turn or slide and take no ``parameters``.
+        Those of Balafoutis & Patel are for joints that turn or slide and take no ``parameters``.
 
         >>> import recursa as rc
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        known_method("the mass matrix", method, ("composite", *book.MASS))
-        if method != "composite":
+        known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
+        if method in book.MASS:
             given = [] if parameters is None else ["parameters"]
             plan = book.mass_method(self._on_axes.model, method, given)
             named = ("mass_matrix", method)
             return self._joint_matrix(plan, {"q": q}, True, out, threads, named, store=self._on_axes)
         arguments = {"q": q} | self._extra(q, None, None, parameters)
         entry = ("mass_matrix", method) if parameters is None else None
+        if method == "denoc":
+            columns, store = self._columns(denoc.INERTIA_TIMES, "T", "a"), self._centered(arguments)
+            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, entry, columns, store)
         columns = self._columns(MASS_TIMES, "T", "a")
         return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
 

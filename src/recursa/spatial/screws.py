@@ -205,6 +205,10 @@ class ScrewChain(NamedTuple):
         """The pose of A in B: the screws turned back, the last one first."""
         return ScrewChain(tuple(screw.inverse for screw in reversed(self.screws)))
 
+    def turn(self) -> ScrewChain:
+        """The rotation alone."""
+        return ScrewChain(tuple(screw._replace(d=0.0) for screw in self.screws))
+
     def origin(self) -> Vec3:
         """The origin of B in A; it does not depend on the last screw's angle."""
         place = ZERO

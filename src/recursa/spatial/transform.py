@@ -62,6 +62,22 @@ class Transform(NamedTuple):
         """Itself: what structured transforms turn into."""
         return self
 
+    def turn(self) -> Transform:
+        """The rotation alone."""
+        return Transform(self.rotation, ZERO)
+
+    def origin(self) -> Vec3:
+        """The origin of B in A."""
+        return self.translation
+
+    def rotate(self, v: Vec3) -> Vec3:
+        """A free vector from B to A, 9 mul 6 add."""
+        return self.rotation @ v
+
+    def inverse_rotate(self, v: Vec3) -> Vec3:
+        """A free vector from A to B, 9 mul 6 add."""
+        return self.rotation.inverse_times(v)
+
     def rows(self) -> tuple[tuple[Scalar, ...], ...]:
         """The 4x4 homogeneous matrix."""
         r, t = self.rotation, self.translation

@@ -1,0 +1,142 @@
+"""Twists, wrenches and masses of links at their mass centres in base axes, in which the paper writes its matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from recursa.dynamics.book.on_axes import Centred
+from recursa.dynamics.denoc.elimination import ARTICULATE, ARTICULATED, Pivots
+from recursa.dynamics.denoc.inverse import RATE, inverse_plan
+from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge
+from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.kinematics import POSE
+from recursa.spatial.inertia import ArticulatedInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+
+
+def center(pose: Transform, link: Centred) -> Vec3:
+    """C_i."""
+    return pose @ link.r
+
+
+def hinge_in_base(pose: Transform, p: Hinge) -> Hinge:
+    """p_i in base axes."""
+    return tuple(twist_in_base(pose, column) for column in p)
+
+
+def moment_in_base(pose: Transform, link: Centred) -> SymMat3:
+    """I_i in base axes."""
+    return pose.rotation.symmetric(link.moment)
+
+
+def twist_in_base(pose: Transform, t: Motion) -> Motion:
+    """Both halves turned; the point stays C_i."""
+    return Motion(pose.rotation @ t.angular, pose.rotation @ t.linear)
+
+
+def wrench_in_base(pose: Transform, w: Force) -> Force:
+    """Likewise."""
+    return Force(pose.rotation @ w.moment, pose.rotation @ w.force)
+
+
+def mass_in_base(pose: Transform, mass: ArticulatedInertia) -> ArticulatedInertia:
+    """Mh_i in base axes."""
+    return mass.rotated(pose.rotation)
+
+
+def multipliers_in_base(pose: Transform, pivots: Pivots) -> tuple[Force, ...]:
+    """psi of each freedom in base axes."""
+    return tuple(wrench_in_base(pose, pivot.psi) for pivot in pivots)
+
+
+_BUFFERS = (
+    *BUFFERS,
+    Buffer("W", IDENTITY_TRANSFORM),
+    Buffer("C", ZERO),
+    Buffer("p0", ()),
+    Buffer("I0", SYM_ZERO),
+    Buffer("t0", Motion.zero()),
+    Buffer("w0", Force.zero()),
+    Buffer("Mh0", ArticulatedInertia.zero()),
+    Buffer("psi0", ()),
+)
+LINKS = Plan(
+    "links in base axes, denoc",
+    _BUFFERS,
+    (
+        base_to_tip(
+            *GEOMETRY,
+            POSE,
+            Step(center, ("W", "link"), ("C",), "C in base axes"),
+            Step(hinge_in_base, ("W", "p"), ("p0",), "p in base axes"),
+            Step(moment_in_base, ("W", "link"), ("I0",), "I in base axes"),
+        ),
+    ),
+)
+TWISTS = Plan(
+    "twists, denoc",
+    _BUFFERS,
+    (base_to_tip(*GEOMETRY, TWIST, POSE, Step(twist_in_base, ("W", "t"), ("t0",), "t in base axes")),),
+)
+TWIST_RATES = Plan(
+    "twist_rates, denoc",
+    (*(buffer for buffer in _BUFFERS if buffer.name != "xi"), Buffer("xi", Motion.zero())),  # without gravity
+    (base_to_tip(*MOTION, RATE, POSE, Step(twist_in_base, ("W", "xi"), ("t0",), "dt/dt in base axes")),),
+)
+MASSES = Plan(
+    "articulated masses in base axes, denoc",
+    (*_BUFFERS, *(buffer for buffer in ARTICULATED.buffers if buffer.name in ("Mh", "psi"))),
+    (
+        base_to_tip(*GEOMETRY, POSE),
+        tip_to_base(
+            ARTICULATE,
+            Step(mass_in_base, ("W", "Mh"), ("Mh0",), "Mh in base axes"),
+            Step(multipliers_in_base, ("W", "psi"), ("psi0",), "psi in base axes"),
+        ),
+    ),
+)
+
+
+@cache
+def joint_wrenches_plan(*, wrenches: bool = False) -> Plan:
+    """gam of inverse dynamics in base axes."""
+    known = inverse_plan(wrenches=wrenches)
+    turned = base_to_tip(POSE, Step(wrench_in_base, ("W", "gam"), ("w0",), "gam in base axes"))
+    return Plan("joint_wrenches, denoc", _BUFFERS, (*known.sweeps, turned))
+
+
+def link_entries(values: Values) -> Iterator[Scalar]:
+    """Per body the 3 x 4 pose of its frame, C and I; then p, freedom by freedom."""
+    for pose, place, moment in zip(*(values.lists.get(name, []) for name in ("W", "C", "I0")), strict=True):
+        for row in pose.rows()[:3]:
+            yield from row
+        yield from place
+        for row in moment.rows():
+            yield from row
+    yield from _six(values, "p0")
+
+
+def mass_entries(values: Values) -> Iterator[Scalar]:
+    """Mh (6 x 6 per body), mh, and psi, freedom by freedom."""
+    for mass in values.lists.get("Mh0", []):
+        yield from six_by_six(mass)
+    yield from (pivot.mh for pivots in values.lists.get("psi", []) for pivot in pivots)
+    yield from _six(values, "psi0")
+
+
+def six_entries(values: Values, name: str) -> Iterator[Any]:
+    """Six numbers per body."""
+    return chain.from_iterable(item.components() for item in values.lists.get(name, []))
+
+
+def _six(values: Values, name: str) -> Iterator[Scalar]:
+    for columns in values.lists.get(name, []):
+        for column in columns:
+            yield from column.components()
