@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import (
     articulated,
     four_algorithms,
+    free_flying,
     gathering,
     inertia,
     inverse,
@@ -34,7 +35,8 @@ InverseMethod = Literal[
     "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
 ]  # fmt: skip
 ForwardMethod = Literal[
-    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc"
+    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
+    "base-invariant",
 ]  # fmt: skip
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
@@ -44,7 +46,9 @@ _FORWARD: dict[str, Callable[..., Plan]] = {
     "three-sweep": four_algorithms.three_sweep_plan,
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
     "denoc": elimination.forward_plan,
+    "base-invariant": free_flying.base_invariant_plan,
 }
+_LOSING = ("articulated", "base-invariant")  # those that take losses off on their way
 _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the links' accelerations
 
 
@@ -196,6 +200,8 @@ class DynamicsMethods(MatrixMethods):
         - ``"three-sweep-bias"``: Algorithm 3 (60)-(65), bias forces and torques through one filter.
         - ``"three-sweep"``: Algorithm 4 (66)-(73), without forces of the bias accelerations beforehand.
         - ``"denoc"``: Saha's three steps (34)-(37) after bias torques, ``I = U D U*``, twists at mass centres.
+        - ``"base-invariant"``: free flyers; two messages a hinge, then every link by itself, Jain & Rodriguez,
+          Algorithm 3.3 (16)-(26); no link is special.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
@@ -221,7 +227,7 @@ class DynamicsMethods(MatrixMethods):
                 f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
                 'Use method="composite"'
             )
-        inside = {"losses": True} if losses and chosen == "articulated" and not self._tied else {}
+        inside = {"losses": True} if losses and chosen in _LOSING and not self._tied else {}
         if losses and not inside:
             tau = np.asarray(tau) - self.joint_losses(v)
         extra = self._extra(q, wrenches, None, parameters)
@@ -242,12 +248,16 @@ class DynamicsMethods(MatrixMethods):
             result = into(out, result)
             return (result, self.accelerations(q, v, result)) if links else result
         arguments = {"q": q, "v": v, "tau": tau} | extra
+        lossy = bool(inside)
+        if chosen == "base-invariant":
+            free_flying.require_free_flyer(self.model, 'method "base-invariant"')
+            inside["branching"] = free_flying.branches(self.model)
         if links and chosen not in _WITHOUT_LINKS:
             plan = _FORWARD[chosen](wrenches=wrenches is not None, links=True, **inside)
             return self._forward_with_links(plan, arguments, out, threads)
         plan = _FORWARD[chosen](wrenches=wrenches is not None, **inside)
         options = (*(("losses",) if losses else ()), *((method,) if method else ()))
-        reachable = len(arguments) == 3 and not links and bool(inside) == bool(losses)
+        reachable = len(arguments) == 3 and not links and lossy == bool(losses)
         entry = ("forward_dynamics", *options) if reachable else None
         store = self._centered(arguments) if chosen == "denoc" else None
         result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, store=store)

@@ -1,0 +1,125 @@
+"""Free flyers: the base-invariant forward dynamics against the articulated, and what its messages mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import states
+from recursa.dynamics import free_flying
+from recursa.kernels.dispatch import Switch
+from recursa.loading import trusted
+from recursa.robots import random_description
+from recursa.sweeps import run
+from zoo import floating_tree_with_rotors
+
+METHOD = "base-invariant"
+KINDS = ["free", "revolute", "prismatic", "helical", "spherical", "planar", "continuous"]
+
+
+def flyer(parents: list[int], seed: int = 4, kinds: list[str] = KINDS) -> rc.Robot:
+    return trusted(random_description("flyer", parents, seed, kinds))
+
+
+FLYERS = {
+    "free_flyer": lambda: rc.robots.free_flyer(4),
+    "one_body": lambda: flyer([-1]),
+    "chain": lambda: flyer(list(range(-1, 9))),
+    "star": lambda: flyer([-1, 0, 0, 0, 0, 0]),
+    "tree": lambda: flyer([-1, *(i // 3 for i in range(12))], 9),
+    "rotors": floating_tree_with_rotors,
+}
+every_flyer = pytest.mark.parametrize("name", FLYERS)
+
+
+def gap(found, expected) -> float:
+    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
+
+
+@every_flyer
+def test_base_invariant_matches_articulated(name):
+    robot = FLYERS[name]()
+    q, v, tau = states(robot, 3)
+    rng = np.random.default_rng(4)
+    wrenches = rng.normal(size=(3, robot.nlinks, 6))
+    parameters = np.concatenate([i.components() for i in robot.model.inertias]) * rng.uniform(0.9, 1.1, (3, 1))
+    for options in ({}, {"wrenches": wrenches}, {"losses": True}, {"parameters": parameters, "wrenches": wrenches}):
+        expected, links = robot.forward_dynamics(q, v, tau, links=True, **options)
+        found, own_links = robot.forward_dynamics(q, v, tau, links=True, method=METHOD, **options)
+        assert gap(found, expected) < 1e-11, options
+        assert gap(own_links, links) < 1e-11, options
+        assert gap(robot.forward_dynamics(q, v, tau, method=METHOD, **options), expected) < 1e-11
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("name", "form"), [("tree", "straight"), ("chain", "loop"), ("rotors", "straight")])
+def test_kernels_match_the_interpreter(name, form, monkeypatch):
+    monkeypatch.setattr(Switch, "form", form)
+    robot = FLYERS[name]()
+    q, v, tau = states(robot, 9)
+    found = robot.forward_dynamics(q, v, tau, method=METHOD)
+    kernels = [kernel for store in robot._stores for _, kernel in store._kernels.values()]
+    assert kernels and all(kernel is not None and kernel.form == form for kernel in kernels)
+    assert np.array_equal(robot.forward_dynamics(q[4], v[4], tau[4], method=METHOD), found[4])
+    Switch.on = False
+    assert gap(found, robot.forward_dynamics(q, v, tau, method=METHOD)) < 1e-11
+
+
+@every_flyer
+def test_messages_say_how_either_side_of_a_hinge_answers(name):
+    """Lemma 3.1: ``f = P (alpha - a) + y + P a`` from outward, ``-f = S alpha + s`` from the rest."""
+    robot = FLYERS[name]()
+    q, v, tau = (x[0] for x in states(robot, 1))
+    branching = free_flying.branches(robot.model)
+    values = run(free_flying.base_invariant_plan(branching=branching), robot.model, {"q": q, "v": v, "tau": tau})
+    a = robot.forward_dynamics(q, v, tau)
+    reactions = robot.reaction_wrenches(q, v, a)
+    for k, f in enumerate(reactions):
+        here, rest, alpha = values["here"][k], values["rest"][k], values["alpha"][k]
+        outward = np.array((here.inertia @ alpha + here.force).components())
+        assert gap(outward, f) < 1e-9
+        joint = robot.model.joints[k]
+        rotors = np.array(joint.armature) * a[joint.v_start : joint.v_start + joint.kind.nv]
+        if not rotors.any():  # a rotor hands its torque on from one side to the other
+            assert gap(-np.array((rest.inertia @ alpha + rest.force).components()), f) < 1e-9
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
+def test_light_branches_beside_heavy_ones_keep_their_digits(ratio):
+    """Sums over the other branches, never total less own part: S at the heavy branch is that of the light ones."""
+    b = rc.Builder("dumbbell")
+    for name, mass in (("hub", 1.0), ("heavy", ratio), ("light", 1.0)):
+        b.link(name, mass=mass, com=(0.1, 0.02, 0.03), inertia=(0.1 * mass, 0.12 * mass, 0.09 * mass))
+    b.joint("base", "free", parent="world", child="hub")
+    b.joint("h", "revolute", parent="hub", child="heavy", axis=(0, 0, 1), xyz=(1, 0, 0))
+    b.joint("l", "revolute", parent="hub", child="light", axis=(0, 1, 0), xyz=(-1, 0, 0))
+    robot = b.build()
+    q, v = robot.random_state(1)
+    plan = free_flying.base_invariant_plan(branching=True)
+    alone = rc.Builder("without the heavy one")
+    for name in ("hub", "light"):
+        alone.link(name, mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.1, 0.12, 0.09))
+    alone.joint("base", "free", parent="world", child="hub")
+    alone.joint("l", "revolute", parent="hub", child="light", axis=(0, 1, 0), xyz=(-1, 0, 0))
+    other = alone.build()
+    both = run(plan, robot.model, {"q": q, "v": v, "tau": np.zeros(8)})
+    light = run(plan, other.model, {"q": np.delete(q, 7), "v": np.delete(v, 6), "tau": np.zeros(7)})
+    step, told = both["X"][1], light["here"][0].inertia
+    column = robot.model.joints[1].columns()[0]
+    carried = step.inverse.articulated(told)
+    u = carried @ column
+    expected = carried.minus_dyad(u, u * (1.0 / column.dot(u)))
+    assert gap(_matrix(both["rest"][1].inertia), _matrix(expected)) < 1e-14
+
+
+def _matrix(of) -> np.ndarray:
+    units = np.eye(6)
+    return np.array([(of @ rc.spatial.Motion.of(row)).components() for row in units])
+
+
+def test_robots_on_the_ground_are_refused():
+    arm = rc.robots.puma560()
+    q, v = arm.random_state(1)
+    with pytest.raises(rc.RecursaError, match=r"(?s)'puma560' is no free flyer.*'joint1' \(revolute\).*floating=True"):
+        arm.forward_dynamics(q, v, v, method=METHOD)
