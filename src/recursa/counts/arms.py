@@ -2,8 +2,8 @@
 
 Frames sit on the joint axes, modified Denavit-Hartenberg: a link is reached by ``Rx(alpha) Tx(a) Rz(q) Tz(d)``, the
 first one too. Twists, lengths, offsets, masses, mass centres and full inertias are general numbers, none of them 0 or
-1, and rational, so that nothing is rounded (``exact.py``); gravity lies along the base's z axis, and there are no rotors.
-Special geometry: twists are 0 or 90 degrees.
+1, and rational, so that nothing is rounded (``exact.py``); gravity lies along the base's z axis, and there are no
+rotors. Special geometry: twists are 0 or 90 degrees.
 """
 
 from __future__ import annotations

@@ -43,7 +43,12 @@ TABLE_5_1 = (
     _both("45a", ("8n - 8", "5n - 5"), ("4n - 4", "3n - 3")),
     _both("45b", ("10n - 10", "7n - 7"), ("6n - 6", "5n - 5")),
     _both("45c", ("6n - 5", "9n - 9"), ("6n - 5", "9n - 9")),
-    _both("45e", ("17n - 14", "13n - 13"), ("13n - 11", "11n - 11"), "g sin(alpha_1) is one constant here"),
+    _both(
+        "45e",
+        ("17n - 14", "13n - 13"),
+        ("13n - 11", "11n - 11"),
+        "g sin(alpha_1) is one constant here; 0/90: print leaves the zero of s unused",
+    ),
     _both("45f", ("15n - 10", "15n - 12"), ("15n - 10", "15n - 12"), "print uses the zeros of Omega_1 for mu_1 only"),
     _both("46a", ("17n - 8", "13n - 7"), ("13n - 4", "11n - 5")),
     _both("46b", ("20n - 14", "19n - 13"), ("16n - 10", "17n - 11")),
@@ -56,28 +61,28 @@ TABLE_5_1 = (
 )
 
 TABLE_5_2 = (
-    _both("45a", ("8n - 12", "5n - 9"), ("4n - 7", "3n - 5"), "0/90 in print lies between alpha_2 = 0 and 90"),
-    _both("45b", ("10n - 15", "7n - 11"), ("6n - 10", "5n - 8"), "print takes the third row of A_2 as given"),
+    _both("45a", ("8n - 12", "5n - 9"), ("4n - 7", "3n - 5"), "0/90: print lies between alpha_2 = 0 and 90"),
+    _both("45b", ("10n - 15", "7n - 11"), ("6n - 10", "5n - 8"), "print seems to take the third row of A_2 as given"),
     _both("45c", ("6n - 5", "9n - 9"), ("6n - 5", "9n - 9")),
     _both("45e", ("17n - 19", "13n - 16"), ("13n - 16", "11n - 14"), "all zeros of Omega_1 are used here"),
     _both("45f", ("15n - 13", "15n - 14"), ("15n - 13", "15n - 14")),
     _both(
         "46a", ("17n - 17", "13n - 16"), ("13n - 13", "11n - 3"),
-        "0/90: 11n - 3 cannot be right, it is more than the 11n - 5 of Table 5.1; the row's own rule gives 11n - 14",
+        "0/90: 11n - 3 cannot be right, it is more than the 11n - 5 of Table 5.1: the row's own rule gives 11n - 14",
     ),
     _both("46b", ("20n - 27", "19n - 25"), ("16n - 20", "17n - 22")),
     Printed(
         TOTAL,
         {"general": ("93n - 108", "81n - 100"), "0/90": ("73n - 84", "71n - 75")},
         {"general": (450, 386), "0/90": (354, 351)},
-        "0/90: with 46a put right 71n - 86, 340 at n = 6; print leaves the zero of s unused",
+        "0/90: with 46a put right 71n - 86, 340 at n = 6; 0/90: print leaves the zero of s unused",
     ),
 )  # fmt: skip
 
 TABLE_5_3 = (
-    _general("Hollerbach 4x4 (Alg. 5.1)", "830n - 592", "675n - 464", (4388, 3586), "print multiplies zeros and ones"),
+    _general("Hollerbach 4x4 (Alg. 5.1)", "830n - 592", "675n - 464", (4388, 3586), "presumably of whole matrices"),
     _general("Hollerbach 3x3 (Alg. 5.2)", "412n - 277", "320n - 201", (2195, 1719),
-             "print multiplies zeros and ones; its running text has 675n - 201 additions, which cannot be right"),
+             "presumably of whole matrices; its running text has 675n - 201 additions, which cannot be right"),
     _general("Luh, Walker & Paul (Alg. 5.3)", "150n - 48", "131n - 48", (852, 738), "their own habits of counting"),
     _general("Craig", "126n - 99", "106n - 92", (657, 544), "Algorithm 5.3 in Craig's arrangement"),
     _general("Khosla & Neuman", "123n - 60", "96n - 55", (678, 521)),

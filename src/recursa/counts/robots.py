@@ -92,7 +92,7 @@ class RegroupingRow:
 _PRINTED = {
     ("stanford", "inverse_dynamics"): (
         "142/99",
-        "customised, with base parameters; as it is quoted, for other link data than Saha's, and not checked at its source",
+        "customised, with base parameters; quoted at second hand, its link data are not known to us",
     ),
     ("puma560", "inverse_dynamics"): (
         "305 in all",

@@ -27,7 +27,7 @@ from recursa.counts.printed import TOTAL, Printed
 from recursa.counts.robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
 from recursa.counts.solving import solve_symmetric
 from recursa.dynamics.factorization import SOLVE
-from recursa.errors import UnknownNameError, unknown_name
+from recursa.errors import UnknownNameError
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 
@@ -104,6 +104,13 @@ class Table:
         """For JSON."""
         return {**{name: getattr(self, name) for name in ("name", "title", "rules")}, "rows": [*map(asdict, self)]}
 
+    def markdown(self, *columns: str) -> str:
+        """As a table in Markdown, of some columns or of all."""
+        cells = [row.cells() for row in self]
+        heads = columns or tuple(cells[0])
+        lines = [heads, ("---",) * len(heads), *(tuple(line[head] for head in heads) for line in cells)]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+
     def __str__(self) -> str:
         cells = [row.cells() for row in self]
         heads = list(cells[0])
@@ -128,8 +135,9 @@ def tables(name: str) -> Table:
     >>> total.printed_mul, total.printed_mul_at_6, total.ours_mul, total.ours_mul_at_6
     ('93 n - 108', 450, '93 n - 111', 447)
     """
+    name = str(name)
     if name not in TABLES:
-        raise unknown_name("table", name, TABLES)
+        raise UnknownNameError(f"no table '{name}'. There are: {', '.join(TABLES)}")
     return _built(name)
 
 
