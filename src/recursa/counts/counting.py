@@ -71,9 +71,14 @@ def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: b
     return Question.of(robot.model, quantity, options).traced("kernel").operations
 
 
-def counted(model: Model, quantity: str, options: dict[str, Any]) -> Counts:
-    """Operations for a model with its frames on the axes, of the method's own equations."""
-    return _counted(_TableRobot(model), quantity, options)
+def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
+    """Operations for a model with its frames on the axes, of the method's own equations.
+
+    ``at_rest``: speeds and gravity are zero, so that what they need is left out: the bias.
+    """
+    if at_rest:
+        model = replace(model, gravity=(0.0, 0.0, 0.0))
+    return _counted(_TableRobot(model), quantity, options, at_rest=at_rest)
 
 
 class _CountedRobot(ScalarRobot, DerivativeMethods):
@@ -119,13 +124,16 @@ def _array(entries: list[Any]) -> Array:
     return result
 
 
-def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any]) -> Counts:
+def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
     if quantity not in IN_JOINT_SPACE:
         raise unknown_name("quantity in joint space", quantity, IN_JOINT_SPACE)
     _require_options(quantity, options)
     model, graph = robot.model, ExactGraph(limit=_LONGEST)
     sizes = {name: model.nq if name == "q" else model.nv for name in IN_JOINT_SPACE[quantity]}
-    inputs = [_array(graph.inputs(name, size)) for name, size in sizes.items()]
+    inputs = [
+        _array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
+        for name, size in sizes.items()
+    ]
     try:
         answer = getattr(robot, quantity)(*inputs, **options)
     except UntraceableError as error:

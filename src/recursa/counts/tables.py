@@ -26,7 +26,6 @@ from recursa.counts.polynomials import Polynomial
 from recursa.counts.printed import TOTAL, Printed
 from recursa.counts.robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
 from recursa.counts.solving import solve_symmetric
-from recursa.dynamics.factorization import SOLVE
 from recursa.errors import UnknownNameError
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
@@ -174,17 +173,18 @@ class _Ours(NamedTuple):
         return with_divisions(counted(table_arm(n, geometry), self.quantity, self.options))
 
 
-class _Solve(NamedTuple):
-    """Accelerations for torques that are free of their bias, by articulated bodies."""
+class _WithoutBias(NamedTuple):
+    """Accelerations for torques that are free of their bias: at rest and without gravity."""
 
+    method: str
     degree: int = 1
 
     def __str__(self) -> str:
-        return "inv(mass) (T - C), articulated, C given"
+        return f'forward_dynamics, method="{self.method}", C given'
 
     def at(self, n: int, geometry: Geometry) -> Counts:
-        only = Algorithm(SOLVE, ("qdd",), lambda _: iter([(TOTAL, None)]))
-        return with_divisions(counts_by_equation(only, table_arm(n, geometry))[TOTAL])
+        arm = table_arm(n, geometry)
+        return with_divisions(counted(arm, "forward_dynamics", {"method": self.method}, at_rest=True))
 
 
 class _Dense57(NamedTuple):
@@ -216,7 +216,7 @@ class _MassAndSolve(NamedTuple):
         return with_divisions(matrix + solved)
 
 
-_Counted = _Ours | _Solve | _MassAndSolve | _Dense57
+_Counted = _Ours | _WithoutBias | _MassAndSolve | _Dense57
 
 
 def _measured(ours: _Counted, geometry: Geometry) -> dict[int, Counts]:
@@ -338,7 +338,8 @@ _SAHA_1: dict[str, _Counted] = {
     "Balafoutis et al. (1988)": _inverse("augmented"),
 }
 _SAHA_2: dict[str, _Counted] = {
-    "Featherstone (1983)": _Solve(),
+    "Saha (1999), DeNOC": _WithoutBias("denoc"),
+    "Featherstone (1983)": _WithoutBias("articulated"),
     "Walker & Orin (1982)": _MassAndSolve("walker-orin"),
 }
 _SAHA_2_TOO: dict[str, _Counted] = {
