@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
 from recursa import robots as robots
+from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
@@ -36,10 +37,11 @@ from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
-from recursa.operation_counts import count as count
 from recursa.robot import Robot as Robot
 
 if TYPE_CHECKING:
+    from recursa.counts.tables import Table as Table
+    from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
     from recursa.operators.explain import Explanation as Explanation
@@ -54,6 +56,8 @@ _LATER = {  # imported when first used: most programs never write an expression
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Table": "recursa.counts.tables",
+    "tables": "recursa.counts.tables",
 }
 
 

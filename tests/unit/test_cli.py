@@ -317,6 +317,38 @@ def test_wrong_usage_is_exit_code_two(arguments: tuple[str, ...], message: str, 
 # ---- explain ---------------------------------------------------------------------------------------------------------
 
 
+def test_counts_print_a_table_with_ours_beside_the_print(run: Run) -> None:
+    result = run("counts", "--table", "5.2")
+    assert result.exit_code == 0
+    assert "450/386" in result.output
+    assert "447/383" in result.output
+    assert "rules:" in result.output
+
+
+def test_counts_as_json_match_the_table(run: Run) -> None:
+    assert json.loads(run("counts", "--table", "6.1", "--json").output) == rc.tables("6.1").as_dict()
+    data = json.loads(run("counts", "--robot", "planar", "--json").output)
+    found = rc.count(rc.robots.planar(), "inverse_dynamics", method="kane")
+    assert {"method": "kane", "mul": found.mul, "add": found.add}.items() <= next(
+        row for row in data["rows"] if row["method"] == "kane"
+    ).items()
+
+
+def test_counts_without_options_name_the_robots_and_the_tables(run: Run) -> None:
+    result = run("counts")
+    assert result.exit_code == 0
+    assert "free_flyer3" in result.output
+    assert "recursa counts --table saha-2" in result.output
+
+
+def test_counts_refuse_what_they_do_not_know(refused: Refused, run: Run, tmp_path: Path) -> None:
+    assert "There are: 5.1, 5.2" in refused("counts", "--table", "4.1")
+    assert run("counts", "--table", "5.1", "--robot", "planar").exit_code == 2
+    still = tmp_path / "still.urdf"
+    still.write_text('<robot name="still"><link name="base"/></robot>')
+    assert "no joints that move" in refused("counts", "--robot", str(still))
+
+
 def test_explain_prints_the_levels_and_the_code(run: Run) -> None:
     result = run("explain", "inv(mass) (T - C)", "--robot", "puma560", "--code", "c")
     assert result.exit_code == 0

@@ -393,6 +393,8 @@ def test_chains_of_screws_act_as_general_transforms(seed):
         close(articulated_matrix(x.articulated(p)), forces @ articulated_matrix(p) @ forces.T, 2e-13)
         close(flat(x.rotate(v)), flat(pose.rotation @ v))
         close(flat(x.symmetric(t)), flat(pose.rotation.symmetric(t)))
+        matrix = draw.matrix()
+        close(flat(x.tensor(matrix)), flat(matrix.rotated(pose.rotation)))
         close(flat(x.inverse_rotate(v)), flat(pose.rotation.inverse_times(v)))
         close(homogeneous(x.inverse.general()), np.linalg.inv(homogeneous(pose)), 1e-12)
     close(flat(chain.origin()), flat(chain.general().translation))

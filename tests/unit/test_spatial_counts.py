@@ -40,6 +40,8 @@ COSTS: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[int, int]]] = 
     "motion back through a screw": (lambda x, m: x.inverse_motion(m), ("screw", "motion"), (10, 6)),
     "inertia through a screw": (lambda x, i: x.inertia(i), ("screw", "rigid"), (16, 16)),
     "symmetric tensor through a screw": (lambda x, t: x.symmetric(t), ("screw", "symmetric"), (8, 8)),
+    "tensor through a screw": (lambda x, t: x.tensor(t), ("screw", "matrix"), (12, 11)),
+    "tensor through a DH step": (lambda x, t: x.tensor(t), ("screw_pair", "matrix"), (24, 22)),
     "symmetric tensor through a DH step": (lambda x, t: x.symmetric(t), ("screw_pair", "symmetric"), (16, 16)),
     "force through a DH step": (lambda x, f: x.force(f), ("screw_pair", "force"), (20, 12)),
     "force back through a DH step": (lambda x, f: x.inverse_force(f), ("screw_pair", "force"), (20, 12)),

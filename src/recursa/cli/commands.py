@@ -183,6 +183,39 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
     return {name: space for name, _, space in (text.partition("=") for text in vectors)}
 
 
+@recursa.command()
+@click.option("--table", "name", help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping.")
+@click.option("--robot", help="A URDF file or a bundled name: what every method costs in the code for it.")
+@_robot_options
+def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_json: bool) -> None:
+    """Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot costs.
+
+    \b
+    Examples:
+      recursa counts
+      recursa counts --table 5.3
+      recursa counts --table 6.1 --json
+      recursa counts --robot puma560
+
+    Without options: the bundled robots by the usual methods, and the names of the tables.
+    """
+    from recursa.counts.tables import TABLES, overview, robot_table
+
+    if name is not None and robot is not None:
+        raise click.UsageError("--table and --robot are two questions: ask one of them.")
+    if robot is not None:
+        table = robot_table(open_robot(robot, floating=floating, mimic=mimic, strict=False))
+    else:
+        table = overview() if name is None else rc.tables(name)
+    if as_json:
+        click.echo(show.json_text(table.as_dict()))
+        return
+    show.counts(table)
+    if name is None and robot is None:
+        for key, spec in TABLES.items():
+            click.echo(f"recursa counts --table {key:<11} {spec.title}")
+
+
 @recursa.group()
 def cache() -> None:
     """The compiled kernels that are kept on disk.

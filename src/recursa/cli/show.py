@@ -42,6 +42,17 @@ def robot_list(as_json: bool) -> None:
     console().print(table)
 
 
+def counts(table: rc.Table) -> None:
+    """A table of operation counts."""
+    out = console()
+    cells = [row.cells() for row in table]
+    shown = Table(*cells[0], title=escape(f"{table.name}: {table.title}"), title_justify="left")
+    for line in cells:
+        shown.add_row(*(escape(text) for text in line.values()))
+    put(out, shown)
+    out.print(f"rules: {escape(table.rules)}", soft_wrap=True)
+
+
 def put(out: Console, content: Tree | Table) -> None:
     """Print a tree or a table; where there is no terminal as wide as it takes, so that no name is broken."""
     if not out.is_terminal:

@@ -9,7 +9,8 @@ axes: w and ``O = ~wdot + ~w ~w``, the acceleration sddot of its origin (gravity
     F, eta      force and moment about the origin
 
 The extension to sliding joints and to trees is ours: sums over children, and ``sdot = w x s + H* v`` for the vector s
-from a link's origin to its child's.
+from a link's origin to its child's. Frames sit on the joint axes (``model/canonical.py``): vectors and tensors are
+turned axis by axis, as the book counts it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from recursa.dynamics.book.on_axes import slides
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import COMPOSITE
@@ -26,7 +28,7 @@ from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.transform import Transform
+from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
@@ -42,10 +44,9 @@ def suits_joint(joint: Joint) -> bool:
     return joint.kind.name in ("revolute", "continuous", "prismatic")
 
 
-def offset_rate(joint: Joint, step: Transform, parent: Motion, v: Sequence[Scalar]) -> Vec3:
+def offset_rate(joint: Joint, step: ScrewChain, parent: Motion, v: Sequence[Scalar]) -> Vec3:
     """``sdot = w x s + H* v``: absolute rate of the vector from the parent's origin to this one, in parent axes."""
-    rotation, offset = step.general()
-    return parent.angular.cross(offset) + rotation @ joint.motion(v).linear
+    return parent.angular.cross(step.origin()) + step.rotate(joint.motion(v).linear)
 
 
 def euler_tensor(moment: SymMat3) -> SymMat3:
@@ -64,15 +65,14 @@ class Outward(NamedTuple):
 
 
 def outward(
-    children: Outward, inertia: RigidInertia, total: RigidInertia, velocity: Motion, step: Transform, sdot: Vec3
+    children: Outward, inertia: RigidInertia, total: RigidInertia, velocity: Motion, step: ScrewChain, sdot: Vec3
 ) -> tuple[Outward, Outward]:
     """``Udot = w x u + ...`` (7.3.18b), ``L = ~w Khat + ...`` (7.3.18d), and their shares at the parent."""
     w = velocity.angular
     own = Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
     udot, tensor = here = children + own
-    rotation, s = step.general()
-    first, rate = rotation @ total.first, rotation @ udot
-    turned = tensor.rotated(rotation)
+    s, first, rate = step.origin(), step.rotate(total.first), step.rotate(udot)
+    turned = step.tensor(tensor)
     # m ~s ~sdot + ~s ~Udot' + ~U' ~sdot
     lever = Mat3.skew(sdot * total.mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
     return here, Outward(rate + sdot * total.mass, turned + lever)
@@ -89,40 +89,39 @@ class Row(NamedTuple):
     H: Vec3
     G: Vec3
 
-    def carried(self, step: Transform, sdot: Vec3) -> Row:
+    def carried(self, step: ScrewChain, sdot: Vec3) -> Row:
         """To the parent (7.3.19a-g)."""
-        rotation, s = step.general()
-        f, fhat, fbar, b, c, h, g = (rotation @ vector for vector in self)
+        s = step.origin()
+        f, fhat, fbar, b, c, h, g = (step.rotate(vector) for vector in self)
         return Row(f, fhat, fbar, b - f.cross(s), c + f.cross(sdot), h - s.cross(fhat), g - s.cross(fbar))
 
 
-Rows = tuple[tuple[Entry, Row], ...]
+class Axis(NamedTuple):
+    """The joint's axis z in motion: ``zdot = ~w z``, ``zddot = O z``, and sddot of the link's origin."""
+
+    z: Vec3
+    zdot: Vec3
+    zddot: Vec3
+    rise: Vec3
 
 
-def linearized_rows(
-    joint: Joint,
-    number: int,
-    velocity: Motion,
-    acceleration: Motion,
-    total: RigidInertia,
-    more: Outward,
-    force: Force,
-    below: Rows,
-    step: Transform,
-    sdot: Vec3,
-) -> tuple[Entries, Entries, Entries, Rows]:
-    """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
+def moving_axis(joint: Joint, velocity: Motion, acceleration: Motion) -> Axis:
+    """z, zdot, zddot and sddot from the link's velocity and acceleration."""
     (column,) = joint.columns()
-    slides = joint.kind.name == "prismatic"
-    z = column.linear if slides else column.angular
+    z = column.linear if slides(joint) else column.angular
     w = velocity.angular
     zdot = w.cross(z)
     zddot = acceleration.angular.cross(z) + w.cross(zdot)  # O z
-    rise = acceleration.linear + w.cross(velocity.linear)  # sddot
+    return Axis(z, zdot, zddot, acceleration.linear + w.cross(velocity.linear))
+
+
+def start_of_row(joint: Joint, axis: Axis, total: RigidInertia, more: Outward, force: Force) -> Row:
+    """The vectors of a joint at its own link (7.3.18e-k)."""
+    z, zdot, zddot, rise = axis
     mass, first, moment = total
     udot, tensor = more
-    if slides:
-        row = Row(
+    if slides(joint):
+        return Row(
             f=z * mass,
             fhat=zdot * -mass,
             fbar=zddot * -mass,
@@ -131,21 +130,30 @@ def linearized_rows(
             H=first.cross(zdot),
             G=first.cross(zddot) - force.force.cross(z),
         )
-    else:
-        uddot = force.force - rise * mass
-        row = Row(
-            f=z.cross(first),
-            fhat=first.cross(zdot) + udot.cross(z),
-            fbar=first.cross(zddot) + udot.cross(zdot) * 2.0 + uddot.cross(z),
-            B=moment @ z,
-            C=tensor.transpose_times(z),
-            H=moment @ zdot - tensor @ z,
-            G=moment @ zddot - (tensor @ zdot) * 2.0 + first.cross(rise.cross(z)) - force.moment.cross(z),
-        )
+    uddot = force.force - rise * mass
+    return Row(
+        f=z.cross(first),
+        fhat=first.cross(zdot) + udot.cross(z),
+        fbar=first.cross(zddot) + udot.cross(zdot) * 2.0 + uddot.cross(z),
+        B=moment @ z,
+        C=tensor.transpose_times(z),
+        H=moment @ zdot - tensor @ z,
+        G=moment @ zddot - (tensor @ zdot) * 2.0 + first.cross(rise.cross(z)) - force.moment.cross(z),
+    )
+
+
+Rows = tuple[tuple[Entry, Row], ...]
+
+
+def linearized_rows(
+    joint: Joint, number: int, axis: Axis, row: Row, below: Rows, step: ScrewChain, sdot: Vec3
+) -> tuple[Entries, Entries, Entries, Rows]:
+    """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
+    z, zdot, zddot, rise = axis
     key = (number, 0)
     by_q, by_v, by_a = [], [], []
     for outer, one in ((key, row), *below):
-        if slides:
+        if slides(joint):
             d, v, p = one.f.dot(z), 2.0 * one.f.dot(zdot), one.f.dot(zddot)
             back_v, back_p = -2.0 * one.fhat.dot(z), -one.fbar.dot(z)
         else:
@@ -169,6 +177,8 @@ ALGORITHM_7_1 = Plan(
         Buffer("sdot", ZERO),
         Buffer("R", RigidInertia.zero()),
         Buffer("UL", Outward(ZERO, Mat3.zero())),
+        Buffer("axis", Axis(ZERO, ZERO, ZERO, ZERO)),
+        Buffer("row", Row(*(ZERO,) * 7)),
         Buffer("F", ()),
         Buffer("by_q", ()),
         Buffer("by_v", ()),
@@ -186,11 +196,13 @@ ALGORITHM_7_1 = Plan(
             COMPOSITE,
             Step(outward, ("UL", "inertia", "R", "V", "X", "sdot"), ("UL", "UL@parent"), "Udot, L    (7.3.18b, d)"),
             CARRIED_FORCE,
+            Step(moving_axis, ("joint", "V", "alpha"), ("axis",), "zdot = ~w z, zddot = O z, sddot"),
+            Step(start_of_row, ("joint", "axis", "R", "UL", "f"), ("row",), "f, fhat, fbar, B, C, H, G    (7.3.18e-k)"),
             Step(
                 linearized_rows,
-                ("joint", "number", "V", "alpha", "R", "UL", "f", "F", "X", "sdot"),
+                ("joint", "number", "axis", "row", "F", "X", "sdot"),
                 ("by_q", "by_v", "by_a", "F@parent"),
-                "D, V, P    (7.3.18e-n), (7.3.19)",
+                "D, V, P    (7.3.18l-n), (7.3.19)",
             ),
         ),
     ),

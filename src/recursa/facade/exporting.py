@@ -181,7 +181,7 @@ class ExportMethods(DerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class _ScalarRobot(DynamicsMethods):
+class ScalarRobot(DynamicsMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -292,7 +292,7 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                return getattr(_ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
+                return getattr(ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
         except UntraceableError as error:
             raise self._refusal(self._idle_joint() or str(error)) from None
 

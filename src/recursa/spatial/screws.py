@@ -73,6 +73,11 @@ class Screw(NamedTuple):
         k = self.axis
         return _cycled_symmetric(_turned_symmetric(self.c, self.s, _cycled(Mat3(*a.rows()), k)), (1 - k) % 3)
 
+    def tensor(self, a: Mat3) -> Mat3:
+        """Any tensor from B to A, ``R A R^T``, 12 mul 11 add."""
+        k = self.axis
+        return _cycled(_turned(self.c, self.s, _cycled(a, k)), (1 - k) % 3)
+
     def point(self, p: Vec3) -> Vec3:
         """A point from B to A."""
         x, y, z = self._turn(self._local(p))
@@ -232,6 +237,12 @@ class ScrewChain(NamedTuple):
         """A symmetric tensor from B to A, ``R A R^T``, 8 mul 8 add a screw."""
         for screw in reversed(self.screws):
             a = screw.symmetric(a)
+        return a
+
+    def tensor(self, a: Mat3) -> Mat3:
+        """Any tensor from B to A, ``R A R^T``, 12 mul 11 add a screw."""
+        for screw in reversed(self.screws):
+            a = screw.tensor(a)
         return a
 
     def force(self, f: Force) -> Force:

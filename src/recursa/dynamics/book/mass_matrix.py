@@ -126,8 +126,8 @@ def require_mass_outward(model: Model) -> None:
 
 
 def step_in_child(step: ScrewChain) -> Vec3:
-    """``s' = A^T s``: from the parent's origin to this one's, in this frame (6.3.29b)."""
-    return step.inverse_rotate(step.origin())
+    """``s' = A^T s = (a cos, -a sin, d)``: from the parent's origin to this one's, in this frame (6.3.29b)."""
+    return -step.inverse.origin()
 
 
 def generalized_link(

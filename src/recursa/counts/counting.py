@@ -1,0 +1,155 @@
+"""How many operations a quantity of a robot takes: the method itself runs, on scalars that record their arithmetic."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from recursa.counts.arms import generalized
+from recursa.counts.exact import ExactGraph
+from recursa.counts.solving import solve_symmetric
+from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.exporting import Question, ScalarRobot
+from recursa.kernels.dispatch import KernelStore
+from recursa.kernels.graph import Traced
+from recursa.model.model import Model
+from recursa.robot import Robot
+from recursa.spatial.counting import Counts
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import Values, run
+from recursa.sweeps.plan import Plan
+
+RULES = ("specialised", "table")
+IN_JOINT_SPACE: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("q", "v", "a"),
+    "bias_forces": ("q", "v"),
+    "gravity_forces": ("q",),
+    "mass_matrix": ("q",),
+    "mass_matrix_inverse": ("q",),
+    "coriolis_matrix": ("q", "v"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "linearize": ("q", "v", "a"),
+}
+"""What does not depend on where link frames sit, so that frames may be those of the tables; with its inputs."""
+
+_CHOICES = ("method", "mass", "bias", "losses")
+_LONGEST = 400_000  # nodes
+
+
+def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: bool = True, **options: Any) -> Counts:
+    """Operations of one evaluation: multiplications, additions, divisions, roots, sines and cosines.
+
+    ``quantity`` and ``options`` are as in :meth:`Robot.export_c`, and besides ``"linearize"`` and
+    ``forward_dynamics(method="composite")``, whose solve is counted as ``M = L D L^T``.
+
+    - ``rules="specialised"``: of the code generated for this robot. Its constants are known, so what multiplies 0, 1 or
+      -1 and what depends on constants alone is free, equal expressions are computed once, and changes of sign are
+      free. ``regroup=False``: inertial parameters stay where they are.
+    - ``rules="table"``: as the tables of Balafoutis & Patel count (their Table 5.2), for quantities in joint space. The
+      same, but for a robot of which only the tree, the kinds of joints and the twists of 0 and 90 degrees are special:
+      every other number is general, frames sit on the joint axes, there are no rotors, nothing is regrouped, and each
+      method runs its own equations. See :func:`recursa.tables`.
+
+    >>> import recursa as rc
+    >>> rc.count(rc.robots.stanford(), "inverse_dynamics")
+    Counts(mul=106, add=88, div=0, sqrt=0, trig=8)
+    >>> rc.count(rc.robots.chain(6), "inverse_dynamics", method="augmented", rules="table")
+    Counts(mul=447, add=383, div=0, sqrt=0, trig=12)
+    """
+    if rules not in RULES:
+        raise unknown_name("set of counting rules", rules, RULES)
+    if rules == "table":
+        return counted(generalized(robot.model), quantity, options)
+    solved = quantity == "forward_dynamics" and options.get("method") == "composite"
+    if quantity == "linearize" or solved or not regroup:
+        return _counted(_CountedRobot(robot.model, regroup=regroup), quantity, options)
+    return Question.of(robot.model, quantity, options).traced("kernel").operations
+
+
+def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
+    """Operations for a model with its frames on the axes, of the method's own equations.
+
+    ``at_rest``: speeds and gravity are zero, so that what they need is left out: the bias.
+    """
+    if at_rest:
+        model = replace(model, gravity=(0.0, 0.0, 0.0))
+    return _counted(_TableRobot(model), quantity, options, at_rest=at_rest)
+
+
+class _CountedRobot(ScalarRobot, DerivativeMethods):
+    """A robot whose methods take scalars, with the linear solve."""
+
+    __slots__ = ()
+
+    def __init__(self, model: Model, *, regroup: bool = True) -> None:
+        super().__init__(model)
+        if not regroup:
+            self._joint_space = self._euler_space = KernelStore(model, frame_pass=True)
+
+    def _solved(self, mass: Array, moments: Array) -> Array:
+        return _array(solve_symmetric(mass.tolist(), moments.tolist()))
+
+
+class _TableRobot(_CountedRobot):
+    """The same for a model with its frames on the axes: every method runs its own plan on it."""
+
+    __slots__ = ()
+
+    @property
+    def _on_axes(self) -> KernelStore:
+        return self._kernels
+
+    def _evaluate(
+        self,
+        plan: Plan,
+        arguments: dict[str, Any],
+        gather: Callable[[Values], Iterator[Any] | Any],
+        shape: tuple[int, ...],
+        *_: Any,
+        **__: Any,
+    ) -> Array:
+        inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
+        return _array(list(gather(run(plan, self.model, inputs)))).reshape(shape)
+
+
+def _array(entries: list[Any]) -> Array:
+    """Scalars of any kind in an array."""
+    result = np.empty(len(entries), dtype=object)
+    result[:] = entries
+    return result
+
+
+def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
+    if quantity not in IN_JOINT_SPACE:
+        raise unknown_name("quantity in joint space", quantity, IN_JOINT_SPACE)
+    _require_options(quantity, options)
+    model, graph = robot.model, ExactGraph(limit=_LONGEST)
+    sizes = {name: model.nq if name == "q" else model.nv for name in IN_JOINT_SPACE[quantity]}
+    inputs = [
+        _array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
+        for name, size in sizes.items()
+    ]
+    try:
+        answer = getattr(robot, quantity)(*inputs, **options)
+    except UntraceableError as error:
+        raise RecursaError(f"robot '{model.name}': {quantity} cannot be counted: {error}") from None
+    entries = np.stack(answer) if isinstance(answer, tuple) else answer
+    return graph.counts([x.number for x in entries.ravel() if isinstance(x, Traced)])
+
+
+def _require_options(quantity: str, options: dict[str, Any]) -> None:
+    """Options that choose a method; arrays cannot be given."""
+    known = [name for name in inspect.signature(getattr(DerivativeMethods, quantity)).parameters if name in _CHOICES]
+    for name in options:
+        if name not in known:
+            raise unknown_name(f"option for counting {quantity}", name, known)
+
+
+def with_divisions(counts: Counts) -> Counts:
+    """Divisions counted as multiplications, as the tables do."""
+    return replace(counts, mul=counts.mul + counts.div, div=0)
