@@ -22,7 +22,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "symbols", "bundled"),
+    ("errors", "symbols", "bundled", "files"),
     ("spatial",),
     ("model",),
     ("sweeps",),
@@ -32,6 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
+    ("trajectories",),
     ("operation_counts", "loading", "cartesian"),
     ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
@@ -102,7 +103,7 @@ def test_import_changes_no_global_setting() -> None:
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
-        "StateSpace", "cartesian", "SingularConfigurationError",
+        "StateSpace", "cartesian", "Trajectory", "TableError", "LimitError", "SingularConfigurationError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
