@@ -109,7 +109,7 @@ def test_mistake_in_a_file_is_named_with_its_place(case: str, tmp_path: Path) ->
     file.write_text(text)
     with pytest.raises(rc.TableError, match=message) as caught:
         rc.Trajectory.from_csv(file, ARM)
-    assert str(caught.value).startswith(f"'{file}'")
+    assert str(caught.value).startswith(f"file '{file}'")
     assert (caught.value.line, caught.value.column) == (line, column)
 
 

@@ -14,6 +14,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, curves, inputs
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.curves import Curve, Pieces
+from recursa.trajectories.inputs import Posture
 
 _KINDS = ("cubic", "quintic", "pchip", "akima")
 _ENDS = ("clamped", "natural", "not-a-knot", "periodic")
@@ -28,7 +29,7 @@ class Course(NamedTuple):
     breaks: Array
 
 
-def from_to(q0: ArrayLike, q1: ArrayLike, robot: Robot | None) -> tuple[Array, Array]:
+def from_to(q0: Posture, q1: Posture, robot: Robot | None) -> tuple[Array, Array]:
     """Where it starts, and the step (nv,) from there to the end."""
     start, end = inputs.coordinates("q0", q0, robot), inputs.coordinates("q1", q1, robot)
     if robot is not None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_numbers, prepare
 from recursa.trajectories.columns import coordinate_names, freedom_names
+
+Posture = ArrayLike | Mapping[str, Any]
+"""A configuration: numbers, or (of a robot) some of them by joint name, the rest neutral."""
 
 
 def coordinates(name: str, value: Any, robot: Robot | None, *, rows: bool = False) -> Array:
@@ -29,7 +34,7 @@ def freedoms(name: str, value: Any, robot: Robot | None, like: Array, *, rows: b
     if value is None:
         value = 0.0
     size = like.shape[-1] if robot is None else robot.nv
-    if robot is not None and isinstance(value, dict):
+    if robot is not None and isinstance(value, Mapping):
         value = prepare(robot.model, {"v": value}, {"v": name}).rows["v"]
         value = value if rows else value[0]
     if not rows and np.ndim(value) == 0:

@@ -25,7 +25,7 @@ Quantity = Literal["position", "velocity", "effort"]
 
 @dataclass(frozen=True)
 class Violation:
-    """A joint beyond a limit: ``value`` is the worst and ``time`` its instant; ``first`` is when it began."""
+    """A joint beyond a limit: ``value`` is the worst, ``time`` its instant, ``first`` the first instant beyond."""
 
     joint: str
     quantity: Quantity
@@ -38,7 +38,7 @@ class Violation:
     def __str__(self) -> str:
         return (
             f"joint '{self.joint}': {self.quantity} {self.value:.6g} {self.unit} at t = {self.time:.6g} s is beyond "
-            f"its limit {self.limit:.6g} {self.unit} (from t = {self.first:.6g} s on)"
+            f"its limit {self.limit:.6g} {self.unit} (first beyond it at t = {self.first:.6g} s)"
         )
 
     def error(self) -> LimitError:

@@ -114,7 +114,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _error(source: str, message: str, line: int | None = None, column: str | None = None) -> TableError:
-    where = f"'{source}'"
+    where = f"file '{source}'"
     where += f", line {line}" if line is not None else ""
     where += f", column '{column}'" if column is not None else ""
     return TableError(f"{where}{':' if line is not None or column is not None else ''} {message}", line, column)

@@ -15,6 +15,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
+from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
 
 SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
@@ -59,7 +60,7 @@ class Trajectory:
     # ---- between two configurations ----------------------------------------------------------------------------------
 
     @classmethod
-    def constant(cls, q: ArrayLike, T: float = 1.0, *, robot: Robot | None = None) -> Trajectory:
+    def constant(cls, q: Posture, T: float = 1.0, *, robot: Robot | None = None) -> Trajectory:
         """Standing still.
 
         >>> import recursa as rc
@@ -73,7 +74,7 @@ class Trajectory:
         )
 
     @classmethod
-    def cycloid(cls, q0: ArrayLike, q1: ArrayLike, T: float, *, robot: Robot | None = None) -> Trajectory:
+    def cycloid(cls, q0: Posture, q1: Posture, T: float, *, robot: Robot | None = None) -> Trajectory:
         """From rest to rest in time T along a cycloid: ``q = q0 + (q1 - q0)(t/T - sin(2 pi t/T)/(2 pi))``.
 
         Saha & Schiehlen (38), (39), the latter corrected. Acceleration is zero at both ends and continuous. The largest
@@ -90,8 +91,8 @@ class Trajectory:
     @classmethod
     def quintic(
         cls,
-        q0: ArrayLike,
-        q1: ArrayLike,
+        q0: Posture,
+        q1: Posture,
         T: float,
         *,
         v0: ArrayLike | None = None,
@@ -125,8 +126,8 @@ class Trajectory:
     @classmethod
     def trapezoidal(
         cls,
-        q0: ArrayLike,
-        q1: ArrayLike,
+        q0: Posture,
+        q1: Posture,
         *,
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
