@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ def test_coordinate_rates_and_speeds_invert_each_other(name: str) -> None:
 
 
 def test_cycloid_matches_the_paper() -> None:
-    """Notes to Saha & Schiehlen, section 3.7: q0 + k (t - sin(w t)/w) with k = (qT - q0)/T, w = 2 pi/T."""
+    """Notes to Saha, section 3.7: q0 + k (t - sin(w t)/w) with k = (qT - q0)/T, w = 2 pi/T."""
     q0, qT, T = np.array([0.2, -0.4]), np.array([1.3, 0.9]), 10.0
     t = np.linspace(0, T, 9)
     k, w = (qT - q0) / T, 2 * np.pi / T
@@ -339,6 +340,25 @@ def test_import_of_the_package_leaves_trajectories_for_later() -> None:
     assert out == "[]\nFalse\n"
 
 
+@pytest.mark.parametrize("law", ["cycloid", "minimum jerk"])
+def test_trajectory_survives_a_pickle(law: str) -> None:
+    motion = MAKES[law](zoo.small_mixed_tree())
+    again = pickle.loads(pickle.dumps(motion))
+    for one, other in zip(motion.sample(motion.times(5)), again.sample(motion.times(5)), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_largest_speeds_and_accelerations_are_those_on_the_page() -> None:
+    for motion, speed, acceleration in (
+        (rc.Trajectory.cycloid([0], [1], 1), 2, 2 * math.pi),
+        (rc.Trajectory.quintic([0], [1], 1), 15 / 8, 10 / math.sqrt(3)),
+        (rc.Trajectory.trapezoidal([0], [1], T=1), 3 / 2, 9 / 2),
+    ):
+        _, v, a = motion.sample(motion.times(100_001))
+        assert np.abs(v).max() == pytest.approx(speed, rel=1e-8)
+        assert np.abs(a).max() == pytest.approx(acceleration, rel=1e-8)
+
+
 # ---- limits ----------------------------------------------------------------------------------------------------------
 
 
@@ -464,7 +484,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "v rows": (lambda: T2.along([0, 1], [[0], [1]], [[0]]), rc.ShapeError, "v has 1 rows, q has 2"),
     "a without v": (lambda: T2.along([0, 1], [[0], [1]], a=[[0], [1]]), rc.StateError, "a is given without v"),
-    "too fast": (lambda: T2.spline([[0], [1e300]], [0, 1e-100]), rc.StateError, "too fast for floating-point"),
+    "too fast": (lambda: T2.spline([[0], [1e300]], [0, 1e-100]), rc.StateError, "too far or too fast"),
+    "too far": (lambda: T2.cycloid([-1.7e308], [1.7e308], 1), rc.StateError, "too far or too fast"),
+    "far, quintic": (lambda: T2.quintic([0], [1e308], 1), rc.StateError, "too far or too fast"),
+    "far, trapezoid": (lambda: T2.trapezoidal([0], [1e308], T=1e-9), rc.StateError, "too far or too fast"),
+    "steps": (
+        lambda: T2.minimum_jerk([[0], [1], [2], [1]], [0, 1e-300, 1, 2]), rc.StateError, "too f|differ too much",
+    ),
     "no bounds": (lambda: T2.trapezoidal([0], [1], velocity=1), rc.StateError, "give velocity and acceleration, or T"),
     "no step": (lambda: T2.trapezoidal([1], [1], velocity=1, acceleration=1), rc.StateError, "are the same"),
     "short T": (lambda: T2.trapezoidal([0], [1], acceleration=1, T=1.9), rc.StateError, "takes at least 2 s"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import recursa as rc
 import zoo
@@ -134,6 +138,33 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
     file.write_text("t,a,b:v\n0,1,2\n1,1,2\n")
     with pytest.raises(rc.TableError, match="column 'b:v': belongs to no joint of the file's other columns"):
         rc.Trajectory.from_csv(file)
+
+
+@settings(max_examples=150)
+@given(
+    st.one_of(st.binary(max_size=60), st.text(alphabet='t,joint12:va.0-e+"\n\r\\#;x\x00 ', max_size=80).map(str.encode))
+)
+def test_any_file_is_a_motion_or_a_named_error(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "m.csv")
+        for start in (b"", b"t,joint1,joint2\n0,1,2\n1,1,2\n"):
+            file.write_bytes(start + content)
+            with suppress(rc.RecursaError):
+                q, v, a = rc.Trajectory.from_csv(file, ARM).sample(0.5)
+                assert np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(a).all()
+
+
+def test_joint_that_is_called_like_the_time_is_refused(tmp_path: Path) -> None:
+    b = rc.Builder("odd").link("a", mass=1.0, inertia=(1, 1, 1))
+    robot = b.joint("t", "revolute", parent="world", child="a", axis=(0, 0, 1)).build()
+    file = tmp_path / "m.csv"
+    file.write_text("t,t:v\n0,1\n1,2\n")
+    for call in (
+        lambda: rc.Trajectory.from_csv(file, robot),
+        lambda: rc.Trajectory.constant([0.0], robot=robot).to_csv(tmp_path / "n.csv"),
+    ):
+        with pytest.raises(rc.TableError, match="two columns would be called 't'; rename that joint"):
+            call()
 
 
 def test_quaternion_in_a_file_is_checked(tmp_path: Path) -> None:

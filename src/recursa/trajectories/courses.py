@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.model.model import Model
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, curves, inputs
@@ -36,7 +38,8 @@ def from_to(q0: Posture, q1: Posture, robot: Robot | None) -> tuple[Array, Array
         return start, robot.difference(start, end)
     if len(start) != len(end):
         raise ShapeError(f"q0 has {len(start)} entries, q1 has {len(end)}")
-    return start, end - start
+    with np.errstate(over="ignore"):  # what is not finite is refused when the motion is tried
+        return start, end - start
 
 
 def points_in(points: ArrayLike, times: ArrayLike, robot: Robot | None, name: str = "points") -> tuple[Array, Array]:
@@ -46,19 +49,40 @@ def points_in(points: ArrayLike, times: ArrayLike, robot: Robot | None, name: st
     return (x if robot is None else coordinates.aligned(robot.model, x)), t
 
 
-def moving(robot: Robot | None, start: Array, curve: Curve) -> Course:
+@dataclass(frozen=True)
+class Moving:
     """``q = start exp(x(t))``, where x of each joint keeps one direction: then v = dx/dt and a = d2x/dt2."""
+
+    robot: Robot | None  # none where steps are simply added
+    start: Array
+    curve: Curve
+
+    def __call__(self, t: Array) -> States:
+        """q, v, a at instants (N,)."""
+        x, v, a = self.curve(t)
+        return (self.start + x if self.robot is None else self.robot.integrate(self.start, x)), v, a
+
+
+@dataclass(frozen=True)
+class Through:
+    """The coordinates are the curve; a quaternion is its direction."""
+
+    model: Model
+    curve: Curve
+
+    def __call__(self, t: Array) -> States:
+        """q, v, a at instants (N,)."""
+        return coordinates.states(self.model, *self.curve(t))
+
+
+def moving(robot: Robot | None, start: Array, curve: Curve) -> Course:
+    """A curve of steps (nv,) from a configuration."""
     flat = robot is None or coordinates.is_flat(robot.model)
-
-    def states(t: Array) -> States:
-        x, v, a = curve(t)
-        return (start + x if flat or robot is None else robot.integrate(start, x)), v, a
-
-    return Course(states, curve.breaks)
+    return Course(Moving(None if flat else robot, start, curve), curve.breaks)
 
 
 def through(robot: Robot | None, curve: Curve) -> Course:
-    """The coordinates are the curve; a quaternion is its direction."""
+    """A curve of coordinates (nq,)."""
     if robot is None or coordinates.is_flat(robot.model):
         return Course(curve, curve.breaks)
     model = robot.model
@@ -68,7 +92,7 @@ def through(robot: Robot | None, curve: Curve) -> Course:
         raise StateError(
             f"joint '{joint}': the rotations are too far apart for a smooth curve. Give more of them in between"
         )
-    return Course(lambda t: coordinates.states(model, *curve(t)), curve.breaks)
+    return Course(Through(model, curve), curve.breaks)
 
 
 def spline_of(t: Array, x: Array, kind: str, ends: str | None) -> Pieces:

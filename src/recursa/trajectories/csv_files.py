@@ -11,7 +11,7 @@ from recursa.errors import did_you_mean, shortened
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import coordinate_names, freedom_names
-from recursa.trajectories.tables import Table, read_table, write_table
+from recursa.trajectories.tables import Table, read_table, require_distinct, write_table
 
 TIME = "t"
 _SPEED, _ACCELERATION = ":v", ":a"
@@ -37,7 +37,9 @@ def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
         coordinates, freedoms = names_of(robot)
         owner = f"robot '{robot.name}'"
     speeds, accelerations = ([name + suffix for name in freedoms] for suffix in (_SPEED, _ACCELERATION))
-    _require_known(table, [TIME, *coordinates, *speeds, *accelerations], owner)
+    known = [TIME, *coordinates, *speeds, *accelerations]
+    require_distinct(known)
+    _require_known(table, known, owner)
     _require_times(table)
     q = _part(table, "coordinates", coordinates, owner, needed=True)
     v = _part(table, "speeds", speeds, owner)

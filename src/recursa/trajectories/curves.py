@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,7 +29,7 @@ class Curve(Protocol):
 class Cycloid:
     """From 0 to 1 in time T, speed and acceleration zero at both ends.
 
-    ``s = t/T - sin(w t)/(w T)``, ``w = 2 pi/T``: Saha & Schiehlen (38), (39) for a unit step, (39) corrected.
+    ``s = t/T - sin(w t)/(w T)``, ``w = 2 pi/T``: Saha (38), (39) for a unit step, (39) corrected.
     """
 
     def __init__(self, T: float) -> None:
@@ -57,7 +59,7 @@ class Pieces:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             speeds = np.abs(coefficients).sum(axis=0) / self.widths[:, None] ** 2
         if not np.isfinite(speeds).all():
-            raise StateError("the motion is too fast for floating-point numbers: its accelerations are not finite")
+            raise StateError("the motion is too far or too fast for floating-point numbers")
 
     def __call__(self, t: Array) -> Derivatives:
         """x, dx/dt, d2x/dt2 by Horner's rule."""
@@ -89,6 +91,11 @@ class Along:
 def hermite(breaks: Array, x: Array, dx: Array, ddx: Array) -> Pieces:
     """The quintic pieces with given values and two derivatives (m + 1, n) at the breaks: continuous in all three."""
     width = np.diff(breaks)[:, None]
+    with np.errstate(all="ignore"):  # Pieces refuses what is not finite
+        return Pieces(breaks, _quintics(width, x, dx, ddx))
+
+
+def _quintics(width: Array, x: Array, dx: Array, ddx: Array) -> Array:
     start, v, a = x[:-1], dx[:-1] * width, 0.5 * ddx[:-1] * width**2
     gap = x[1:] - start - v - a
     turn = dx[1:] * width - v - 2.0 * a
@@ -96,7 +103,7 @@ def hermite(breaks: Array, x: Array, dx: Array, ddx: Array) -> Pieces:
     cubic = 10.0 * gap - 4.0 * turn + bend
     quartic = -15.0 * gap + 7.0 * turn - 2.0 * bend
     quintic = 6.0 * gap - 3.0 * turn + bend
-    return Pieces(breaks, np.stack([start, v, a, cubic, quartic, quintic]))
+    return np.stack([start, v, a, cubic, quartic, quintic])
 
 
 def trapezoid(T: float, ramp: float) -> Pieces:
@@ -128,29 +135,43 @@ def smoothest(times: Array, x: Array, ends: tuple[Array, Array, Array, Array]) -
 
     unit = _mean_step(times)
     v0, a0, v1, a1 = ends
-    start = [(1, v0 * unit), (2, a0 * unit**2)]
-    end = [(1, v1 * unit), (2, a1 * unit**2)]
-    return _from_spline(make_interp_spline((times - times[0]) / unit, x, k=5, bc_type=(start, end)), times)
+    with _solving():
+        start = [(1, v0 * unit), (2, a0 * unit**2)]
+        end = [(1, v1 * unit), (2, a1 * unit**2)]
+        spline = make_interp_spline((times - times[0]) / unit, x, k=5, bc_type=(start, end))
+        return _from_spline(spline, times, x)
 
 
 def interpolated(times: Array, x: Array, kind: str, ends: str | None) -> Pieces:
     """SciPy's interpolants through points (m, n), by name."""
     from scipy import interpolate
 
-    unit = _mean_step(times)
-    u = (times - times[0]) / unit
-    if kind == "pchip":
-        return _from_pieces(interpolate.PchipInterpolator(u, x), times)
-    if kind == "akima":
-        return _from_pieces(interpolate.Akima1DInterpolator(u, x), times)
-    if kind == "cubic":
-        return _from_pieces(interpolate.CubicSpline(u, x, bc_type=ends), times)
-    none = np.zeros(x.shape[1])
-    given: Any = {
-        "clamped": ([(1, none), (2, none)],) * 2,
-        "natural": ([(3, none), (4, none)],) * 2,
-    }.get(str(ends), ends)
-    return _from_spline(interpolate.make_interp_spline(u, x, k=5, bc_type=given), times)
+    u = (times - times[0]) / _mean_step(times)
+    with _solving():
+        if kind == "pchip":
+            return _from_pieces(interpolate.PchipInterpolator(u, x), times)
+        if kind == "akima":
+            return _from_pieces(interpolate.Akima1DInterpolator(u, x), times)
+        if kind == "cubic":
+            return _from_pieces(interpolate.CubicSpline(u, x, bc_type=ends), times)
+        none = np.zeros(x.shape[1])
+        given: Any = {
+            "clamped": ([(1, none), (2, none)],) * 2,
+            "natural": ([(3, none), (4, none)],) * 2,
+        }.get(str(ends), ends)
+        return _from_spline(interpolate.make_interp_spline(u, x, k=5, bc_type=given), times, x)
+
+
+@contextmanager
+def _solving() -> Iterator[None]:
+    """Equations whose numbers are beyond floating point are an error of ours, not a warning on the way."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except StateError:
+        raise
+    except (ValueError, np.linalg.LinAlgError):
+        raise StateError("no curve through these points can be computed: their steps in time differ too much") from None
 
 
 def slopes(times: Array, x: Array) -> Array:
@@ -158,15 +179,16 @@ def slopes(times: Array, x: Array) -> Array:
     return interpolated(times, x, "cubic", "not-a-knot")(times)[1]
 
 
-def _from_spline(spline: Any, times: Array) -> Pieces:
+def _from_spline(spline: Any, times: Array, x: Array) -> Pieces:
     """The pieces of a quintic spline in units of the mean step, from its values and derivatives at the joins."""
     joins = np.unique(spline.t[spline.k : len(spline.t) - spline.k])
     unit = _mean_step(times)
-    breaks = times  # unless there are fewer joins than points, as without knots next to the ends
-    if len(joins) != len(times):
-        breaks = times[0] + unit * joins
+    if len(joins) == len(times):
+        breaks, values = times, x  # the points themselves, without the rounding of the solution
+    else:  # fewer joins than points, as without knots next to the ends
+        breaks, values = times[0] + unit * joins, spline(joins)
         breaks[-1] = times[-1]
-    return hermite(breaks, spline(joins), spline(joins, 1) / unit, spline(joins, 2) / unit**2)
+    return hermite(breaks, values, spline(joins, 1) / unit, spline(joins, 2) / unit**2)
 
 
 def _from_pieces(pieces: Any, times: Array) -> Pieces:

@@ -129,6 +129,14 @@ def table_text(names: Sequence[str], rows: Array) -> str:
     return text.getvalue()
 
 
+def require_distinct(names: Sequence[str]) -> None:
+    """Columns are told apart by name; joints called ``t``, or ``root.x`` beside a free joint ``root``, prevent it."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise TableError(f"two columns would be called '{name}'; rename that joint of the robot", column=name)
+
+
 def write_table(path: str | os.PathLike[str], names: Sequence[str], rows: Array) -> None:
     """Write a table as CSV, all of it or nothing."""
+    require_distinct(names)
     write_together({named_file(path): table_text(names, rows)})

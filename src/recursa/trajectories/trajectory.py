@@ -55,7 +55,11 @@ class Trajectory:
         self.names = None if names is None else tuple(names)
         if robot is not None:
             self.names = csv_files.names_of(robot)[0]
-        self.nq = states(self._breaks[:1])[0].shape[1]
+        with np.errstate(all="ignore"):
+            probe = states(np.union1d(self._breaks, self.times(9)))
+        if not all(np.isfinite(part).all() for part in probe):
+            raise StateError("the motion is too far or too fast for floating-point numbers")
+        self.nq = probe[0].shape[1]
 
     # ---- between two configurations ----------------------------------------------------------------------------------
 
@@ -77,7 +81,7 @@ class Trajectory:
     def cycloid(cls, q0: Posture, q1: Posture, T: float, *, robot: Robot | None = None) -> Trajectory:
         """From rest to rest in time T along a cycloid: ``q = q0 + (q1 - q0)(t/T - sin(2 pi t/T)/(2 pi))``.
 
-        Saha & Schiehlen (38), (39), the latter corrected. Acceleration is zero at both ends and continuous. The largest
+        Saha (38), (39), the latter corrected. Acceleration is zero at both ends and continuous. The largest
         speed is twice the mean, the largest acceleration ``2 pi (q1 - q0)/T^2``. On joints of several freedoms the
         motion is a turn (and shift) about one fixed axis, ``q0 exp(s(t) d)``, d = ``robot.difference(q0, q1)``.
 
@@ -336,6 +340,7 @@ class Trajectory:
         chosen = self._for(robot)
         t = np.union1d(self.times(samples), self._breaks)
         q, v, a = self.sample(t)
+        effort = effort and any(joint.effort is not None for joint in chosen.model.joints)
         tau = chosen.inverse_dynamics(q, v, a, losses=losses) if effort else None
         return violations(chosen, t, q, v, tau)
 
