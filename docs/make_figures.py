@@ -1,4 +1,4 @@
-"""The pictures of the pages: ``python docs/make_figures.py`` writes docs/images/operators.png."""
+"""The pictures of the pages: ``python docs/make_figures.py`` writes them into docs/images."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recursa as rc
+from recursa.plotting import plot_motion
 
 
 def operators(path: Path) -> None:
@@ -30,5 +31,17 @@ def operators(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def motion(path: Path) -> None:
+    """The Stanford arm along a minimum-jerk motion through three points."""
+    arm = rc.robots.stanford()
+    points = [arm.neutral(), [0.4, 0.9, 0.2, 0.0, 0.5, 0.0], [1.0, 0.5, 0.3, -0.6, 0.2, 0.0]]
+    moves = rc.Trajectory.minimum_jerk(points, [0.0, 1.0, 1.8], robot=arm)
+    t = moves.times(201)
+    q, v, a = moves.sample(t)
+    plot_motion(arm, t, q, v, arm.inverse_dynamics(q, v, a), panels=("angles", "torques", "energy", "power"), path=path)
+
+
 if __name__ == "__main__":
-    operators(Path(__file__).parent / "images" / "operators.png")
+    images = Path(__file__).parent / "images"
+    operators(images / "operators.png")
+    motion(images / "motion.png")

@@ -21,6 +21,7 @@ from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import LimitError as LimitError
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
@@ -29,6 +30,7 @@ from recursa.errors import ShapeError as ShapeError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
+from recursa.errors import TableError as TableError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
@@ -47,10 +49,11 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.trajectories.trajectory import Trajectory as Trajectory
 
 __version__ = "0.1.0"
 
-_LATER = {  # imported when first used: most programs never write an expression
+_LATER = {  # imported when first used: most programs need none or few of them
     "compile": "recursa.operators.compiled",
     "dense": "recursa.operators.dense",
     "explain": "recursa.operators.explain",
@@ -58,6 +61,7 @@ _LATER = {  # imported when first used: most programs never write an expression
     "parse": "recursa.operators.parsing",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
+    "Trajectory": "recursa.trajectories.trajectory",
 }
 
 

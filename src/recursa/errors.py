@@ -97,6 +97,29 @@ class NotationError(RecursaError, ValueError):
         return str(self.args[0]) + marked(self.text, self.position)
 
 
+class TableError(RecursaError, ValueError):
+    """A table of numbers in a file cannot be used; ``line`` and ``column`` say where, if it is one place."""
+
+    def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
+        super().__init__(message, line, column)
+        self.line, self.column = line, column
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class LimitError(RecursaError, ValueError):
+    """A motion leaves a limit of the robot: ``joint``, ``quantity``, ``time``, ``value`` and ``limit`` say which."""
+
+    def __init__(self, message: str, joint: str, quantity: str, time: float, value: float, limit: float) -> None:
+        super().__init__(message, joint, quantity, time, value, limit)
+        self.joint, self.quantity = joint, quantity
+        self.time, self.value, self.limit = time, value, limit
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class TensorSymmetryError(RecursaError, ValueError):
     """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
 

@@ -45,6 +45,16 @@ def massless() -> rc.Robot:
 
 # raise it; the class; what the message must say: the thing, what was expected, what came, what to try
 CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] = {
+    "table": (
+        lambda: rc.Trajectory.from_csv(Path(__file__), ARM),
+        rc.TableError,
+        ("test_messages.py', line 3", "is not a number"),
+    ),
+    "limit": (
+        lambda: rc.Trajectory.constant(np.full(7, 3.5), robot=rc.robots.panda_like()).check(),
+        rc.LimitError,
+        ("joint 'joint1'", "position 3.5 rad", "at t = 0 s", "beyond its limit 2.8973 rad"),
+    ),
     "unknown link": (
         lambda: ARM.pose([0, 0, 0], "tpi"),
         rc.UnknownNameError,

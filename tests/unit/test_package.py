@@ -22,7 +22,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "symbols", "bundled"),
+    ("errors", "symbols", "bundled", "files"),
     ("spatial",),
     ("model",),
     ("sweeps",),
@@ -32,6 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
+    ("trajectories",),
     ("loading", "cartesian", "denoc"),
     ("robots",),
     ("counts",),
@@ -104,6 +105,7 @@ def test_import_changes_no_global_setting() -> None:
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
         "StateSpace", "cartesian", "denoc", "SingularConfigurationError", "count", "tables", "Table",
+        "Trajectory", "TableError", "LimitError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

@@ -115,6 +115,38 @@ def demo(out: Path) -> None:
 
 @recursa.command()
 @click.argument("robot")
+@click.argument("trajectory", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the torques as CSV.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, power (png, pdf, svg).")
+@click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
+@click.option("--method", default="newton-euler", show_default=True, help="An algorithm of inverse dynamics.")
+@click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
+@click.option("--losses", is_flag=True, help="With damping and friction.")
+@click.option("--to", "targets", multiple=True, metavar="JOINT=VALUE", help="Instead of a file: a cycloid to there.")
+@click.option(
+    "--from", "starts", multiple=True, metavar="JOINT=VALUE", help="Where the cycloid starts, if not at zero."
+)
+@click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
+@_robot_options
+def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+    """Torques for a motion: a CSV file, or a cycloid between two postures.
+
+    \b
+    Examples:
+      recursa inverse arm.urdf moves.csv -o torque.csv --plot torque.png
+      recursa inverse puma560 --to joint2=0.8 --to joint3=2.9 --duration 1.5 --gif arm.gif
+      recursa inverse stanford moves.csv --method tensor --losses --json
+
+    TRAJECTORY has a column t and one by the name of each joint, in any order; joint:v and joint:a too, if they are
+    known. What goes beyond a limit of the robot is told; the exit code stays 0.
+    """
+    from recursa.cli.motion import run_inverse
+
+    run_inverse(open_robot(robot, floating=floating, mimic=mimic), as_json, **options)
+
+
+@recursa.command()
+@click.argument("robot")
 @click.argument("quantity")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
 @click.option("--link", help="For the quantities of one link: its name.")

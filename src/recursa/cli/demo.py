@@ -80,8 +80,9 @@ def _seconds_per_state(robot: rc.Robot, q: Any) -> float:
 
 def move(robot: rc.Robot, target: Any, picture: Path) -> dict[str, Any]:
     """Torques for a motion to the target and a fall from there, drawn; the largest torques and the energy lost."""
-    t = np.linspace(0.0, MOTION, 401)
-    torques = robot.inverse_dynamics(*cycloid(robot.neutral(), target, t))
+    motion = rc.Trajectory.cycloid(robot.neutral(), target, MOTION)
+    t = motion.times(401)
+    torques = robot.inverse_dynamics(*motion.sample(t))
     fallen, q, v = fall(robot, target)
     kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
     energies = {"kinetic": kinetic, "potential": potential, "total": kinetic + potential}
@@ -98,17 +99,6 @@ def move(robot: rc.Robot, target: Any, picture: Path) -> dict[str, Any]:
         "fall_energy_drift_J": float(np.abs(total - total[0]).max()),
         "fall_largest_kinetic_energy_J": float(kinetic.max()),
     }
-
-
-def cycloid(start: Any, end: Any, t: Any) -> tuple[Any, Any, Any]:
-    """q, v, a of a motion that starts and ends at rest without a jump in acceleration."""
-    duration = t[-1]
-    s, turns = t / duration, 2.0 * np.pi * t / duration
-    path = s - np.sin(turns) / (2.0 * np.pi)
-    rate = (1.0 - np.cos(turns)) / duration
-    bend = 2.0 * np.pi * np.sin(turns) / duration**2
-    gap = np.asarray(end) - start
-    return start + path[:, None] * gap, rate[:, None] * gap, bend[:, None] * gap
 
 
 def fall(robot: rc.Robot, q: Any) -> tuple[Any, Any, Any]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from recursa.dynamics.hinges import singular_hinges
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
+from recursa.files import write_together
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
@@ -174,7 +173,7 @@ class ExportMethods(DerivativeMethods):
             c_test(function, f"Test of {title}", source.stem, states, expected, TEST_TOLERANCE),
         )
         files = (source, source.with_suffix(".h"), source.with_name(f"{source.stem}_test.c"))
-        _write(dict(zip(files, texts, strict=True)))
+        write_together(dict(zip(files, texts, strict=True)))
         return CExport(files, function.name, function.operations)
 
 
@@ -396,20 +395,3 @@ def _source_path(path: str | os.PathLike[str]) -> Path:
     if source.suffix != ".c" or not source.stem.isprintable() or set('"\\') & set(source.stem):
         raise RecursaError(f"cannot export to '{source}': give the path of a C file, such as 'id.c'")
     return source
-
-
-def _write(texts: Mapping[Path, str]) -> None:
-    """All files or none: written beside their places, then moved there."""
-    mark = secrets.token_hex(4)
-    temporary = {path: path.with_name(f".{path.name}.{mark}") for path in texts}
-    try:
-        for path, text in texts.items():
-            temporary[path].write_text(text, encoding="utf-8", newline="\n")
-        for path, ready in temporary.items():
-            os.replace(ready, path)
-    except OSError as error:
-        for ready in temporary.values():
-            with suppress(OSError):
-                ready.unlink()
-        where = next(iter(texts))
-        raise RecursaError(f"cannot write '{where}': {error.strerror or error}") from None

@@ -151,7 +151,7 @@ def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     }
     kind, _, own = name.partition(":")
     tail, meaning = named[kind] if own else shapes[name]
-    array = _numbers(label, value, tail[-1])
+    array = as_numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)
         raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {meaning}")
@@ -163,7 +163,7 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
     size = model.nq if coordinates else model.nv
     if isinstance(value, Mapping):
         value = _from_mapping(model, name, value, coordinates)
-    array = _numbers(name, value, size)
+    array = as_numbers(name, value, size)
     if array.ndim == 0 or array.shape[-1] != size:
         what = "nq" if coordinates else "nv"
         names = f"robot '{model.name}' has {what} = {size}"
@@ -171,7 +171,7 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
     return array
 
 
-def _numbers(name: str, value: Any, size: int) -> Array:
+def as_numbers(name: str, value: Any, size: int) -> Array:
     """A native array of float32, float64 or complex numbers; anything else is an error."""
     if isinstance(value, np.ma.MaskedArray):
         raise StateError(f"{name} is a masked array; fill or drop what is masked first")
@@ -203,7 +203,7 @@ def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates
         if key not in joints:
             raise unknown_name("independent joint", key, joints, owner=f"robot '{model.name}'")
         size = joints[key].kind.nq if coordinates else joints[key].kind.nv
-        part = _numbers(f"{name}['{key}']", item, size)
+        part = as_numbers(f"{name}['{key}']", item, size)
         part = part[..., None] if size == 1 else part  # one number per state: its shape is the batch shape
         if part.shape[-1:] != (size,):
             raise ShapeError(f"{name}['{key}'] has shape {np.shape(item)}, expected (..., {size})")

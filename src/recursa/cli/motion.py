@@ -1,0 +1,164 @@
+"""``recursa inverse``: torques for a motion, as a table, a file, a plot and a moving picture."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+import recursa as rc
+from recursa.cli import show
+from recursa.trajectories.columns import angular, freedom_names
+from recursa.trajectories.limits import Violation, violations
+from recursa.trajectories.tables import write_table
+
+_PANELS = ("angles", "speeds", "torques", "power")
+
+
+def run_inverse(
+    robot: rc.Robot,
+    as_json: bool,
+    *,
+    trajectory: Path | None,
+    out: Path | None,
+    plot: Path | None,
+    gif: Path | None,
+    method: Any,
+    samples: int | None,
+    losses: bool,
+    targets: tuple[str, ...],
+    starts: tuple[str, ...],
+    duration: float | None,
+) -> None:
+    """Read or make the motion, compute, write what is asked for, tell."""
+    motion = _motion(robot, trajectory, targets, starts, duration)
+    t = motion.times(samples or 201) if samples or trajectory is None else motion.knots
+    q, v, a = motion.sample(t)
+    tau = robot.inverse_dynamics(q, v, a, losses=losses, method=method)
+    files = _write(robot, (t, q, v, tau), out, plot, gif)
+    beyond = violations(robot, t, q, v, tau)
+    rows = summary(robot, t, v, tau)
+    if as_json:
+        click.echo(show.json_text(_data(robot, t, method, losses, rows, beyond, files)))
+        return
+    shown = show.console()
+    span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
+    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, losses {'in' if losses else 'ex'}cluded")
+    show.put(shown, summary_table(rows))
+    for one in beyond:
+        click.echo(f"warning: {one}", err=True)
+    for file in files:
+        click.echo(f"wrote {file}")
+
+
+def _motion(
+    robot: rc.Robot, file: Path | None, targets: tuple[str, ...], starts: tuple[str, ...], duration: float | None
+) -> rc.Trajectory:
+    if file is None and not targets:
+        raise click.UsageError("which motion? Give a CSV file, or --to JOINT=VALUE for a cycloid.")
+    if file is not None:
+        if targets or starts or duration is not None:
+            raise click.UsageError("--to, --from and --duration are for a motion without a file.")
+        return rc.Trajectory.from_csv(file, robot)
+    start = _posture(starts, "--from")
+    return rc.Trajectory.cycloid(
+        start, {**start, **_posture(targets, "--to")}, 2.0 if duration is None else duration, robot=robot
+    )
+
+
+def _posture(texts: tuple[str, ...], option: str) -> dict[str, float]:
+    """``joint=value`` as typed; joints of several freedoms stay where they are."""
+    posture = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        try:
+            posture[name] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise click.UsageError(f"{option} {text}: write JOINT=VALUE, for example joint2=0.8")
+    return posture
+
+
+def _write(
+    robot: rc.Robot, states: tuple[Any, Any, Any, Any], out: Path | None, plot: Path | None, gif: Path | None
+) -> list[Path]:
+    t, q, v, tau = states
+    if out is not None:
+        write_table(out, ["t", *freedom_names(robot.model)], np.column_stack([t, tau]))
+    if plot is not None or gif is not None:
+        from recursa.plotting import animate, plot_motion  # slow to import
+
+        if plot is not None:
+            plot_motion(robot, t, q, v, tau, panels=_PANELS, path=plot)
+        if gif is not None:
+            animate(robot, t, q, gif)
+    return [file for file in (out, plot, gif) if file is not None]
+
+
+def summary(robot: rc.Robot, t: Any, v: Any, tau: Any) -> list[dict[str, Any]]:
+    """Per freedom: the largest torque, when, the root of the mean square over time, speed, power, effort limit."""
+    efforts: list[float | None] = [None] * robot.nv
+    for joint in robot.model.joints:
+        if joint.independent and joint.kind.nv == 1:
+            efforts[joint.v_start] = joint.effort
+    rows = []
+    for k, (name, turns) in enumerate(zip(freedom_names(robot.model), angular(robot.model), strict=True)):
+        torque, worst = tau[:, k], int(np.argmax(np.abs(tau[:, k])))
+        limit = efforts[k]
+        rows.append(
+            {
+                "joint": name,
+                "unit": "N m" if turns else "N",
+                "peak": float(torque[worst]),
+                "peak_time_s": float(t[worst]),
+                "rms": math.sqrt(
+                    float(np.diff(t) @ (torque[1:] ** 2 + torque[:-1] ** 2)) / (2.0 * float(t[-1] - t[0]))
+                ),
+                "peak_speed": float(np.abs(v[:, k]).max()),
+                "peak_power_W": float(np.abs(torque * v[:, k]).max()),
+                "effort_limit": limit,
+                "exceeded": limit is not None and bool(np.abs(torque[worst]) > limit * (1 + 1e-9)),
+            }
+        )
+    return rows
+
+
+def summary_table(rows: list[dict[str, Any]]) -> Table:
+    """The same for the eye."""
+    table = Table(caption="speed in rad/s or m/s; rms over the whole motion", caption_justify="left")
+    for name in ("joint", "peak", "at, s", "rms", "unit", "speed", "power, W", "effort limit"):
+        table.add_column(name, justify="left" if name in ("joint", "unit") else "right")
+    for row in rows:
+        limit = "-" if row["effort_limit"] is None else f"{row['effort_limit']:g}"
+        if row["exceeded"]:
+            limit = f"[red]{limit} exceeded[/]"
+        table.add_row(
+            escape(row["joint"]), f"{row['peak']:.4g}", f"{row['peak_time_s']:.4g}", f"{row['rms']:.4g}", row["unit"],
+            f"{row['peak_speed']:.4g}", f"{row['peak_power_W']:.4g}", limit,
+        )  # fmt: skip
+    return table
+
+
+def _data(
+    robot: rc.Robot, t: Any, method: str, losses: bool, rows: list[dict[str, Any]], beyond: list[Violation], files: Any
+) -> dict[str, Any]:
+    return {
+        "robot": robot.name,
+        "start_s": float(t[0]),
+        "end_s": float(t[-1]),
+        "samples": len(t),
+        "method": method,
+        "losses": losses,
+        "joints": rows,
+        "beyond_limits": [
+            {"joint": one.joint, "quantity": one.quantity, "time_s": one.time, "value": one.value, "limit": one.limit}
+            for one in beyond
+        ],
+        "files": [str(file) for file in files],
+    }

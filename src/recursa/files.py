@@ -1,0 +1,40 @@
+"""Files that are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from recursa.errors import RecursaError
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """All files or none: written beside their places, then moved there. Text is UTF-8 with plain line ends.
+
+    Whoever looks finds the old file or the new one, never half of it.
+    """
+    mark = secrets.token_hex(4)
+    temporary = {path: path.with_name(f".{path.name}.{mark}") for path in contents}
+    writing = next(iter(contents))
+    try:
+        for writing, content in contents.items():
+            temporary[writing].write_bytes(content.encode() if isinstance(content, str) else content)
+        for writing, ready in temporary.items():
+            os.replace(ready, writing)
+    except OSError as error:
+        raise RecursaError(f"cannot write '{writing}': {error.strerror or error}") from None
+    finally:
+        for ready in temporary.values():
+            with suppress(OSError):
+                ready.unlink()
+
+
+def named_file(path: str | os.PathLike[str]) -> Path:
+    """A path that names a file; what only names a folder, or nothing, is refused."""
+    found = Path(path)
+    if not found.name or found.is_dir():
+        raise RecursaError(f"cannot write '{path}': it is a folder, not a file")
+    return found

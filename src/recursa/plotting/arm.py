@@ -1,0 +1,149 @@
+"""A robot as a stick figure at one configuration."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import ShapeError, StateError
+from recursa.model.model import WORLD
+from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array, as_array
+
+_AXISLESS = ("free", "spherical")
+_LOOSE = ("free", "planar")
+SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P"}
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What there is to draw: per body the anchor of its joint, the axis there, and the points its links reach."""
+
+    anchors: Array  # (..., nbodies, 3)
+    axes: Array  # (..., nbodies, 3) unit vectors, zero where a joint has no axis
+    reaches: list[Array]  # per body (..., n, 3)
+    centers: Array  # (..., nbodies, 3) centres of mass
+    masses: Array  # (nbodies,)
+
+
+def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
+    """The points and axes of a robot at configurations (..., nq), in world coordinates."""
+    model = robot.model
+    poses = robot.poses(q)
+    batch = poses.shape[:-3]
+    body_pose = [poses[..., model.link_index(joint.child), :, :] for joint in model.joints]
+    anchors, axes, centers = [], [], []
+    reaches: dict[int, list[Array]] = {k: [] for k in range(-1, model.nbodies)}
+    for pose, joint, inertia in zip(body_pose, model.joints, model.inertias, strict=True):
+        placed: Array = np.array(joint.placement.rows())
+        frame = np.broadcast_to(placed, (*batch, 4, 4)) if joint.parent == WORLD else body_pose[joint.parent] @ placed
+        axis = np.zeros(3) if joint.kind.name in _AXISLESS else np.array(joint.hinge.axis)
+        # nothing reaches from where a loose body started to where it is now
+        anchors.append((pose if joint.kind.name in _LOOSE else frame)[..., :3, 3])
+        axes.append(frame[..., :3, :3] @ axis)
+        reaches[joint.parent].append(frame[..., :3, 3])
+        center = np.array(inertia.com()) if inertia.mass > 0 else np.zeros(3)
+        centers.append(pose[..., :3, :3] @ center + pose[..., :3, 3])
+    for k, link in enumerate(model.links):
+        reaches[link.body].append(poses[..., k, :3, 3])
+    return Skeleton(
+        _stacked(anchors, batch),
+        _stacked(axes, batch),
+        [_stacked(reaches[k], batch) for k in range(model.nbodies)],
+        _stacked(centers, batch),
+        np.array([inertia.mass for inertia in model.inertias]),
+    )
+
+
+def _stacked(points: list[Array], batch: tuple[int, ...]) -> Array:
+    return np.stack(points, axis=-2) if points else np.empty((*batch, 0, 3))
+
+
+def _require_one_state(robot: Robot, q: ArrayLike) -> None:
+    values = as_array(robot.model, "q", q, coordinates=True)
+    if values.ndim != 1:
+        raise ShapeError(f"q has shape {values.shape}; a picture shows one state, of shape ({robot.nq},)")
+    if not np.isfinite(values).all():
+        raise StateError("q contains nan or infinity; there is nothing to draw")
+
+
+def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw a robot at a configuration (neutral by default); returns the matplotlib figure, and saves it to ``path``.
+
+    Links are thick lines, joints short bars along their axes (squares slide, the rest turn), circles mark centres of
+    mass with an area that grows with the mass.
+
+    >>> import recursa as rc
+    >>> figure = draw(rc.robots.planar(), [0.5, -0.3, -0.4])
+    """
+    shown = robot.neutral() if q is None else q
+    _require_one_state(robot, shown)
+    bones = skeleton(robot, shown)
+    figure = new_figure(7.2, 6.4)
+    axes: Any = figure.add_subplot(projection="3d")
+    points = np.concatenate([np.zeros((1, 3)), bones.anchors, bones.centers, *bones.reaches])
+    size = frame_axes(axes, points)
+    draw_ground(axes, size)
+    for k, joint in enumerate(robot.model.joints):
+        _draw_body(axes, bones, k, colour(k), size)
+        label = plain(joint.name) if robot.nbodies <= len(COLOURS) else None
+        axes.plot(*bones.anchors[k], SYMBOLS.get(joint.kind.name, "o"), color=colour(k), ms=7, mec="black", label=label)
+    if robot.mass > 0:
+        areas = 30.0 + 320.0 * np.maximum(bones.masses, 0.0) / bones.masses.max()
+        axes.scatter(
+            *bones.centers.T, s=areas, facecolors="none", edgecolors="0.25", linewidths=1.2, label="centres of mass"
+        )
+    axes.set_title(f"{plain(robot.name)}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
+    if robot.nbodies:
+        axes.legend(loc="upper left", fontsize=8, framealpha=0.8)
+    if path is not None:
+        save(figure, path, dpi=130)
+    return figure
+
+
+def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0) -> float:
+    """Equal scales around the points; returns the size of the cube shown. A plane is seen from its front, enlarged."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = float(max((high - low).max(), 0.1)) * 1.1
+    middle = (low + high) / 2
+    for set_limits, center in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, strict=True):
+        set_limits(center - size / 2, center + size / 2)
+    for name in "xyz":
+        getattr(axes, f"set_{name}label")(f"{name} [m]")
+    axes.set_proj_type("ortho")
+    thin = (high - low) < 1e-6 * size
+    if thin[2]:  # seen from above where nothing has height
+        elevation, azimuth, across = 90, -90, "z"
+    elif thin[1]:  # and from the side where all is in a vertical plane
+        elevation, azimuth, across = 0, -90, "y"
+    elif thin[0]:
+        elevation, azimuth, across = 0, 0, "x"
+    else:
+        elevation, azimuth, across = 22, -58, ""
+    axes.view_init(elev=elevation, azim=azimuth)
+    axes.set_box_aspect((1, 1, 1), zoom=flat_zoom if across else 1.0)
+    if across:
+        getattr(axes, f"set_{across}ticks")([])
+        getattr(axes, f"set_{across}label")("")
+    return size
+
+
+def draw_ground(axes: Any, size: float) -> None:
+    """The world's axes at its origin: x red, y green, z blue."""
+    for direction, paint in zip(np.eye(3) * 0.12 * size, ("#c00000", "#008000", "#0000c0"), strict=True):
+        axes.plot(*np.stack([np.zeros(3), direction]).T, color=paint, lw=2)
+
+
+def _draw_body(axes: Any, bones: Skeleton, k: int, paint: str, size: float) -> None:
+    anchor = bones.anchors[k]
+    for end in bones.reaches[k]:
+        if np.linalg.norm(end - anchor) > 1e-9 * size:
+            axes.plot(*np.stack([anchor, end]).T, color=paint, lw=5, solid_capstyle="round", alpha=0.75)
+    bar = 0.05 * size * bones.axes[k]
+    if bar.any():
+        axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")

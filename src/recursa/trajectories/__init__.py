@@ -1,0 +1,1 @@
+"""Motions in time: made, read, written, sampled and checked against limits."""

@@ -1,0 +1,77 @@
+"""What columns of q and of v, a, tau are called, and their units.
+
+A joint of one freedom gives its name to its column. Others have several columns:
+
+- coordinates, in the order of q: ``root.x``, ``.y``, ``.z``, ``.qx``, ``.qy``, ``.qz``, ``.qw`` of a free joint,
+  ``.qx`` to ``.qw`` of a spherical one, ``.x``, ``.y``, ``.theta`` of a planar one;
+- freedoms, in the order of v, in child axes: ``.rx``, ``.ry``, ``.rz`` (turning) and ``.tx``, ``.ty``, ``.tz`` (moving
+  along).
+
+Tied joints have no columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from recursa.model.model import Joint, Model
+
+_COORDINATES: Mapping[str, tuple[str, ...]] = {
+    "spherical": ("qx", "qy", "qz", "qw"),
+    "planar": ("x", "y", "theta"),
+    "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
+}
+_FREEDOMS: Mapping[str, tuple[str, ...]] = {
+    "spherical": ("rx", "ry", "rz"),
+    "planar": ("rz", "tx", "ty"),
+    "free": ("rx", "ry", "rz", "tx", "ty", "tz"),
+}
+
+
+def coordinate_names(model: Model) -> tuple[str, ...]:
+    """One name per entry of q.
+
+    >>> import recursa as rc
+    >>> coordinate_names(rc.robots.free_flyer(1).model)
+    ('root.x', 'root.y', 'root.z', 'root.qx', 'root.qy', 'root.qz', 'root.qw', 'joint1')
+    """
+    return tuple(_names(model, _COORDINATES))
+
+
+def freedom_names(model: Model) -> tuple[str, ...]:
+    """One name per entry of v, a and tau.
+
+    >>> import recursa as rc
+    >>> freedom_names(rc.robots.free_flyer(1).model)
+    ('root.rx', 'root.ry', 'root.rz', 'root.tx', 'root.ty', 'root.tz', 'joint1')
+    """
+    return tuple(_names(model, _FREEDOMS))
+
+
+def coordinate_units(model: Model) -> tuple[str, ...]:
+    """ "rad", "m", or "1" for components of a quaternion, per entry of q."""
+    return tuple(unit for joint in _own(model) for unit in _units_of(joint))
+
+
+def angular(model: Model) -> tuple[bool, ...]:
+    """Whether a freedom turns (rad, N m) or slides (m, N), per entry of v."""
+    return tuple(turns for joint in _own(model) for turns in joint.kind.angular)
+
+
+def _own(model: Model) -> Iterator[Joint]:
+    return (joint for joint in model.joints if joint.independent)
+
+
+def _names(model: Model, table: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for joint in _own(model):
+        parts = table.get(joint.kind.name)
+        yield from (joint.name,) if parts is None else (f"{joint.name}.{part}" for part in parts)
+
+
+def _units_of(joint: Joint) -> tuple[str, ...]:
+    by_kind = {
+        "spherical": ("1",) * 4,
+        "planar": ("m", "m", "rad"),
+        "free": ("m",) * 3 + ("1",) * 4,
+    }
+    return by_kind.get(joint.kind.name) or ("rad" if joint.kind.angular[0] else "m",)

@@ -1,0 +1,91 @@
+"""Trajectories as CSV files: which columns there are, for a robot or without one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from recursa.errors import did_you_mean, shortened
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array
+from recursa.trajectories.columns import coordinate_names, freedom_names
+from recursa.trajectories.tables import Table, read_table, require_distinct, write_table
+
+TIME = "t"
+_SPEED, _ACCELERATION = ":v", ":a"
+
+Read = tuple[tuple[str, ...], Array, Array, Array | None, Array | None]
+
+
+def names_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns of q and of v."""
+    return coordinate_names(robot.model), freedom_names(robot.model)
+
+
+def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
+    """Names of the coordinates, t, q, and v and a where the file has them."""
+    table = read_table(path)
+    if TIME not in table.names:
+        raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
+    if robot is None:
+        suffixes = (_SPEED, _ACCELERATION)
+        coordinates = freedoms = tuple(name for name in table.names if name != TIME and not name.endswith(suffixes))
+        owner = "the file's other columns"
+    else:
+        coordinates, freedoms = names_of(robot)
+        owner = f"robot '{robot.name}'"
+    speeds, accelerations = ([name + suffix for name in freedoms] for suffix in (_SPEED, _ACCELERATION))
+    known = [TIME, *coordinates, *speeds, *accelerations]
+    require_distinct(known)
+    _require_known(table, known, owner)
+    _require_times(table)
+    q = _part(table, "coordinates", coordinates, owner, needed=True)
+    v = _part(table, "speeds", speeds, owner)
+    a = _part(table, "accelerations", accelerations, owner)
+    if a is not None and v is None:
+        raise table.error("has accelerations but no speeds; give both, or neither")
+    assert q is not None
+    return coordinates, table.column(TIME), q, v, a
+
+
+def _require_known(table: Table, known: Sequence[str], owner: str) -> None:
+    for name in table.names:
+        if name not in known:
+            raise table.error(f"belongs to no joint of {owner}. {did_you_mean(name, known)}", column=name)
+
+
+def _require_times(table: Table) -> None:
+    t = table.column(TIME)
+    if len(t) < 2:
+        raise table.error(f"has {len(t)} row{'s' * (len(t) != 1)} of numbers; a motion needs at least two")
+    stuck = np.flatnonzero(~(np.diff(t) > 0.0))
+    if len(stuck):
+        row = int(stuck[0]) + 1
+        raise table.error(f"the time {t[row]:.9g} does not come after {t[row - 1]:.9g}; it must increase", row, TIME)
+
+
+def _part(table: Table, what: str, names: Sequence[str], owner: str, *, needed: bool = False) -> Array | None:
+    """The columns of q, v or a, all or (if not needed) none."""
+    missing = [name for name in names if name not in table.names]
+    if missing and (needed or len(missing) < len(names)):
+        raise table.error(f"lacks columns for {what} of {owner}: {shortened(missing)}")
+    if not names and needed:
+        raise table.error("has no column but the time")
+    return table.columns(names) if not missing and names else None
+
+
+def write(
+    path: str | os.PathLike[str],
+    robot: Robot | None,
+    names: Sequence[str] | None,
+    t: Array,
+    states: tuple[Array, Array, Array],
+) -> None:
+    """t, q, v, a with their columns named."""
+    q, v, a = states
+    coordinates = tuple(names) if names is not None else tuple(f"q{k + 1}" for k in range(q.shape[1]))
+    freedoms = coordinates if robot is None else names_of(robot)[1]
+    header = (TIME, *coordinates, *(n + _SPEED for n in freedoms), *(n + _ACCELERATION for n in freedoms))
+    write_table(path, header, np.column_stack([t, q, v, a]))

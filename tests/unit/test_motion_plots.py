@@ -1,0 +1,236 @@
+"""Plots of motions: which panels, whose curves, what units; frames of an animation; what is refused."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import recursa as rc
+import zoo
+from recursa.plotting import animate, draw, plot_motion, skeleton
+from recursa.plotting.animation import frame_times
+from recursa.plotting.panels import Panel, draw_panels
+
+
+def moved(robot: rc.Robot, n: int = 21, T: float = 0.6) -> tuple[Any, ...]:
+    motion = rc.Trajectory.cycloid(robot.random_state(1)[0], robot.random_state(2)[0], T, robot=robot)
+    t = motion.times(n)
+    q, v, a = motion.sample(t)
+    return t, q, v, robot.inverse_dynamics(q, v, a)
+
+
+def curves(axes: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {line.get_label(): line.get_data() for line in axes.lines if not line.get_label().startswith("_")}
+
+
+def test_every_curve_of_every_panel_is_the_data() -> None:
+    robot = rc.robots.stanford()
+    t, q, v, tau = moved(robot)
+    figure = plot_motion(robot, t, q, v, tau)
+    turning, sliding = ["joint1", "joint2", "joint4", "joint5", "joint6"], ["joint3"]
+    index = {name: k for k, name in enumerate(robot.joint_names)}
+    expected = []
+    for data, labels in (
+        (q, ("angle, rad", "position, m")),
+        (v, ("speed, rad/s", "speed, m/s")),
+        (tau, ("torque, N m", "force, N")),
+    ):
+        expected += [(labels[0], t, data, turning), (labels[1], t, data, sliding)]
+    for axes, (label, x, data, names) in zip(figure.axes[:6], expected, strict=True):
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("time, s", label)
+        shown = curves(axes)
+        assert list(shown) == names
+        for name in names:
+            assert np.array_equal(shown[name], (x, data[:, index[name]]))
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+    energy, phase, slide, power = (curves(axes) for axes in figure.axes[6:])
+    assert np.allclose(energy["total"][1], robot.kinetic_energy(q, v) + robot.potential_energy(q))
+    assert np.array_equal(phase["joint4"], (q[:, 3], v[:, 3]))
+    assert np.array_equal(slide["joint3"], (q[:, 2], v[:, 2]))
+    assert np.allclose(power["total"][1], np.sum(tau * v, axis=1))
+    assert np.array_equal(power["joint3"][1], tau[:, 2] * v[:, 2])
+    assert [axes.get_ylabel() for axes in figure.axes[6:]] == ["energy, J", "speed, rad/s", "speed, m/s", "power, W"]
+
+
+def test_joint_keeps_its_colour_in_all_panels() -> None:
+    robot = rc.robots.free_flyer(2)
+    t, q, v, tau = moved(robot)
+    figure = plot_motion(robot, t, q, v, tau, panels=("angles", "speeds", "torques", "power"))
+    found: dict[str, set[str]] = {}
+    for axes in figure.axes:
+        for line in axes.lines:
+            found.setdefault(line.get_label().replace(".x", ".tx"), set()).add((line.get_color(), line.get_linestyle()))
+    assert len(found["joint2"]) == len(found["joint1"]) == len(found["root.tx"]) == 1
+    assert len(set.union(*(found[f"root.{name}"] for name in ("rx", "ry", "rz", "tx", "ty", "tz")))) == 6
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels[:3] == ["angle, rad", "position, m", "quaternion"]
+
+
+def test_panels_follow_the_data_that_there_are(tmp_path: Path) -> None:
+    robot = rc.robots.planar(2)
+    t, q, v, tau = moved(robot)
+    labels = lambda **data: [axes.get_ylabel() for axes in plot_motion(robot, t, **data).axes]  # noqa: E731
+    assert labels(q=q) == ["angle, rad"]
+    assert labels(tau=tau) == ["torque, N m"]
+    assert labels(q=q, v=v) == ["angle, rad", "speed, rad/s", "energy, J", "speed, rad/s"]
+    assert labels(energy=t) == ["energy, J"]
+    assert labels(energy={"drift": t}, panels=["energy"]) == ["energy, J"]
+    plot_motion(robot, t, q, panels="angles", path=tmp_path / "a.svg", title="two $5 arms")
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    with pytest.raises(rc.StateError, match="panel 'power' needs v and tau"):
+        plot_motion(robot, t, q, panels=["power"])
+    with pytest.raises(rc.UnknownNameError, match=r"no panel 'torqes'. Did you mean 'torques'"):
+        plot_motion(robot, t, q, panels=["torqes"])
+    with pytest.raises(rc.StateError, match="nothing to plot"):
+        plot_motion(robot, t)
+    with pytest.raises(rc.ShapeError, match=r"q has shape \(21, 1\), expected \(21, 2\): one row per instant"):
+        plot_motion(robot, t, q[:, :1])
+    with pytest.raises(rc.ShapeError, match=r"t has shape \(1, 21\), expected \(n,\)"):
+        plot_motion(robot, t[None], q)
+    with pytest.raises(rc.ShapeError, match="energy 'total' has shape"):
+        plot_motion(robot, t, energy=t[1:])
+    with pytest.raises(rc.StateError, match="must be real"):
+        plot_motion(robot, t, q + 1j)
+
+
+def test_legend_is_left_out_where_it_would_hide_the_curves() -> None:
+    robot = rc.robots.chain(30, seed=1)
+    t = np.linspace(0, 1, 3)
+    (axes,) = plot_motion(robot, t, np.zeros((3, robot.nq)), panels=["angles"]).axes
+    assert axes.get_legend() is None
+    assert axes.get_title() == "joint angles (30 curves)"
+
+
+def test_names_of_any_kind_reach_the_legend(tmp_path: Path) -> None:
+    t = np.linspace(0, 1, 3)
+    panel = Panel("time, s", "x", t, {"_hidden": t, "$x_y": 2 * t})
+    with pytest.raises(rc.RecursaError, match=r"cannot draw '.*a.xyz': its ending is none of .*png"):
+        draw_panels(tmp_path / "a.xyz", "t", panel)
+    from recursa.plotting.panels import panel_figure
+
+    (axes,) = panel_figure("t", [panel]).axes
+    assert [text.get_text().strip("\u200b") for text in axes.get_legend().get_texts()] == ["_hidden", r"\$x_y"]
+    draw_panels(tmp_path / "a.png", "t", panel)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---- animation -------------------------------------------------------------------------------------------------------
+
+
+def test_skeleton_of_a_batch_matches_those_of_its_rows() -> None:
+    robot = zoo.mixed_tree()
+    q = np.stack([robot.random_state(k)[0] for k in range(3)])
+    batch = skeleton(robot, q)
+    for k in range(3):
+        one = skeleton(robot, q[k])
+        assert np.array_equal(batch.anchors[k], one.anchors)
+        assert np.array_equal(batch.axes[k], one.axes)
+        assert np.array_equal(batch.centers[k], one.centers)
+        for several, single in zip(batch.reaches, one.reaches, strict=True):
+            assert np.array_equal(several[k], single)
+
+
+def test_loose_body_is_drawn_where_it_is() -> None:
+    robot = rc.robots.free_flyer(1)
+    q, _ = robot.random_state(4)
+    assert np.allclose(skeleton(robot, q).anchors[0], q[:3])
+
+
+@pytest.mark.parametrize("name", ["puma560", "free_flyer"])
+def test_animation_shows_the_motion(name: str, tmp_path: Path) -> None:
+    robot = rc.robots.by_name(name)
+    t, q, *_ = moved(robot, T=0.5)
+    path = animate(robot, t, q, tmp_path / "arm.gif", fps=10, size=3.0)
+    with Image.open(path) as film:
+        assert film.size == (300, 300)
+        assert film.n_frames == 6  # 0, 0.1, ... 0.5 s
+        frames, lengths = [], []
+        for k in range(film.n_frames):
+            film.seek(k)
+            frames.append(np.asarray(film.convert("RGB"), dtype=int))
+            lengths.append(film.info["duration"])
+    assert lengths == [100] * 5 + [900]
+    for one, other in pairwise(frames):
+        assert (np.abs(one - other).sum(axis=2) > 60).sum() > 50
+    ink = [(frame.sum(axis=2) < 720).mean() for frame in frames]
+    assert 0.02 < min(ink) <= max(ink) < 0.5
+
+
+def test_frames_keep_real_time_and_their_number() -> None:
+    t = np.linspace(0.0, 2.0, 7)
+    times, step = frame_times(t, 20.0, 1.0, 160)
+    assert (step, len(times)) == (pytest.approx(0.05), 41)
+    assert times[-1] == 2.0
+    times, step = frame_times(t * 30, 20.0, 1.0, 100)  # a minute
+    assert len(times) <= 100
+    assert step * (len(times) - 1) == pytest.approx(60.0, rel=0.02)
+    slow, step = frame_times(t, 20.0, 0.5, 160)
+    assert step * (len(slow) - 1) == pytest.approx(4.0)
+    assert frame_times(t[:1], 20.0, 1.0, 160)[0].tolist() == [0.0]
+
+
+def test_animation_of_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
+    robot = rc.robots.planar(2)
+    t, q, *_ = moved(robot)
+    file = tmp_path / "a.gif"
+    for arguments, error, message in (
+        ((t, q, tmp_path / "a.mp4"), rc.RecursaError, "let its name end in .gif"),
+        ((t, q, tmp_path), rc.RecursaError, "it is a folder"),
+        ((t[:3], q, file), rc.ShapeError, r"t has shape \(3,\) and q \(21, 2\), expected \(n,\) and \(n, 2\)"),
+        ((t[:0], q[:0], file), rc.ShapeError, "expected"),
+        ((t[::-1], q, file), rc.StateError, "t must increase"),
+        ((t, q * math.nan, file), rc.StateError, "q must be finite"),
+    ):
+        with pytest.raises(error, match=message):
+            animate(robot, *arguments)  # type: ignore[arg-type]
+    with pytest.raises(rc.StateError, match="fps must be a positive number, not 0"):
+        animate(robot, t, q, file, fps=0)
+    with pytest.raises(rc.UnknownNameError, match="Did you mean 'tip'"):
+        animate(robot, t, q, file, trail="tpi")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_animation_of_little_works(tmp_path: Path) -> None:
+    """One instant; and a robot that cannot move."""
+    robot = rc.robots.planar(1)
+    assert animate(robot, [0.0], [[0.3]], tmp_path / "one.gif", size=2.0, trail="tip").stat().st_size > 500
+    stone = rc.Builder("stone").link("rock", mass=1.0, inertia=(1, 1, 1)).joint(
+        "weld", "fixed", parent="world", child="rock"
+    )  # fmt: skip
+    assert animate(stone.build(), [0.0], np.zeros((1, 0)), tmp_path / "none.gif", size=2.0, trail=False).is_file()
+
+
+def test_pictures_leave_pyplot_alone() -> None:
+    import os
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, tempfile, recursa as rc, numpy as np; from recursa.plotting import *\n"
+        "r = rc.robots.planar(1); plot_motion(r, [0, 1], [[0.0], [1.0]])\n"
+        "animate(r, [0, 0.1], [[0.0], [1.0]], tempfile.mkdtemp() + '/a.gif', size=1.0)\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    settings = {**os.environ, "RECURSA_COMPILE": "0"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=settings)
+    assert run.stdout == "False\n"
+
+
+def test_draw_is_written_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "arm.png"
+    file.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(rc.RecursaError, match="No space left"):
+        draw(rc.robots.planar(1), [0.1], file)
+    assert file.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
