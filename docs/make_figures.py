@@ -1,5 +1,7 @@
-"""The pictures of the pages: ``python docs/make_figures.py`` writes docs/images/operators.png."""
+"""The pictures of the pages: ``python docs/make_figures.py`` writes docs/images/operators.png and lqr.png."""
 
+import contextlib
+import re
 from pathlib import Path
 
 import matplotlib
@@ -30,5 +32,15 @@ def operators(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def of_page(page: Path, folder: Path) -> None:
+    """What the code of a page itself draws."""
+    names: dict[str, object] = {}
+    with contextlib.chdir(folder):
+        for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+            exec(code, names)
+
+
 if __name__ == "__main__":
-    operators(Path(__file__).parent / "images" / "operators.png")
+    here = Path(__file__).resolve().parent
+    operators(here / "images" / "operators.png")
+    of_page(here / "lqr.md", here / "images")
