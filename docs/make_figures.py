@@ -1,5 +1,7 @@
 """The pictures of the pages: ``python docs/make_figures.py`` writes them into docs/images."""
 
+import contextlib
+import re
 from pathlib import Path
 
 import matplotlib
@@ -41,7 +43,16 @@ def motion(path: Path) -> None:
     plot_motion(arm, t, q, v, arm.inverse_dynamics(q, v, a), panels=("angles", "torques", "energy", "power"), path=path)
 
 
+def of_page(page: Path, folder: Path) -> None:
+    """What the code of a page itself draws."""
+    names: dict[str, object] = {}
+    with contextlib.chdir(folder):
+        for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+            exec(code, names)
+
+
 if __name__ == "__main__":
-    images = Path(__file__).parent / "images"
-    operators(images / "operators.png")
-    motion(images / "motion.png")
+    here = Path(__file__).resolve().parent
+    operators(here / "images" / "operators.png")
+    motion(here / "images" / "motion.png")
+    of_page(here / "lqr.md", here / "images")

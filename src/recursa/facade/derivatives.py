@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
+from recursa.dynamics import derivatives, forward_derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.joint_space import into
@@ -204,7 +204,9 @@ class DerivativeMethods(ParameterMethods):
         """
         known = ("_state_space",) in self._entries
         if not known and not self._fits(
-            derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)
+            forward_derivatives.STATE_SPACE_BY_FACTORS,
+            forward_derivatives.state_space_entries,
+            (6 * self.nv * self.nv,),
         ):
             return self._state_space_apart(q, v, tau, threads)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
@@ -293,21 +295,26 @@ class DerivativeMethods(ParameterMethods):
     ) -> Array:
         """d a by q, v and tau, (..., 3, nv, nv)."""
         if not self._fits(
-            derivatives.FORWARD_DERIVATIVES, derivatives.forward_derivative_entries, (3, self.nv, self.nv)
+            forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
+            forward_derivatives.forward_derivative_entries,
+            (3, self.nv, self.nv),
         ):
             return self._forward_derivatives_apart(q, v, tau, out, threads)
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
-            derivatives.FORWARD_DERIVATIVES,
+            forward_derivatives.FORWARD_DERIVATIVES,
             arguments,
-            lambda values: derivatives.forward_derivative_entries(self.model, values),
+            lambda values: forward_derivatives.forward_derivative_entries(self.model, values),
             (3, self.nv, self.nv),
             out,
             threads,
             entry=("_forward_derivatives",),
             store=self._joint_space,
+            compiled_plan=forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
         )
-        self._require_finite(result, arguments)
+        plan = forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS
+        pivots = self._pivots(result[..., 2, :, :], plan, (3, self.nv, self.nv), tuple(arguments))
+        self._require_finite(result, arguments, pivots)
         return result
 
     @single_state_fast
@@ -317,16 +324,20 @@ class DerivativeMethods(ParameterMethods):
         """A and B, one after the other, (..., 6 nv^2)."""
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
-            derivatives.STATE_SPACE,
+            forward_derivatives.STATE_SPACE,
             arguments,
-            lambda values: derivatives.state_space_entries(self.model, values),
+            lambda values: forward_derivatives.state_space_entries(self.model, values),
             (6 * self.nv * self.nv,),
             out,
             threads,
             entry=("_state_space",),
             store=self._joint_space,
+            compiled_plan=forward_derivatives.STATE_SPACE_BY_FACTORS,
         )
-        self._require_finite(result, arguments)
+        inverse = result[..., 5 * self.nv * self.nv :].reshape(*result.shape[:-1], self.nv, self.nv)
+        plan = forward_derivatives.STATE_SPACE_BY_FACTORS
+        pivots = self._pivots(inverse, plan, (6 * self.nv * self.nv,), tuple(arguments))
+        self._require_finite(result, arguments, pivots)
         return result
 
     def _state_space_apart(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int | None) -> StateSpace:
@@ -334,9 +345,9 @@ class DerivativeMethods(ParameterMethods):
         nv, batch = self.nv, by_q.shape[:-2]
         A, B = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype), np.zeros((*batch, 2 * nv, nv), by_q.dtype)
         A[..., :nv, :nv] = self._evaluate(
-            derivatives.MOVING_COORDINATES,
+            forward_derivatives.MOVING_COORDINATES,
             {"v": v},
-            lambda values: derivatives.moving_entries(self.model, values),
+            lambda values: forward_derivatives.moving_entries(self.model, values),
             (nv, nv),
             None,
             threads,

@@ -205,7 +205,10 @@ class ScalarRobot(DynamicsMethods):
         result[:] = entries
         return result.reshape(shape)
 
-    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
+    def _pivots(self, inverse: Array, *_: Any) -> Array:
+        return inverse
+
+    def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
     def _solved(self, mass: Array, moments: Array) -> Array:

@@ -80,6 +80,13 @@ class KernelStore:
             found = self._kernels.setdefault(full, made)
         return found[1]
 
+    def has(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], dtype: np.dtype[Any]) -> bool:
+        """Whether arrays of this type went through a kernel for a plan, rather than being interpreted."""
+        if not Switch.on or dtype not in _COMPILED_TYPES:
+            return False
+        found = self._kernels.get(self._full(plan, key, inputs, dtype == np.float32))
+        return found is not None and found[1] is not None
+
     def _full(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
         return id(plan), key, inputs, single, self._form or Switch.form
 

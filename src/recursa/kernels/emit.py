@@ -327,5 +327,8 @@ def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: 
 def module(writer: Writer, function: Sequence[str]) -> str:
     """The text of a module with one function and what it calls."""
     bits = writer.shape.width * (32 if writer.shape.single else 64)
-    attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{max(bits, 128)}" }}'
+    # vectors that do not fit into registers wait on the stack: aligned, so that none lies across two cache lines
+    attributes = (
+        f'attributes #0 = {{ nounwind alignstack={max(bits // 8, 16)} "prefer-vector-width"="{max(bits, 128)}" }}'
+    )
     return "\n".join([*sorted(writer.intrinsics), "", *function, "", attributes, ""])
