@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels.c_source import CFunction
-from recursa.kernels.emit import Output, Shape, emit
+from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import Native, simd_shape
@@ -52,6 +52,9 @@ class Program(Protocol):
     def ir(self, shape: Shape) -> str:
         """LLVM IR of a function ``kernel`` for so many lanes."""
 
+    def function(self, shape: Shape, name: str) -> Function:
+        """The same as a function of any name, to be put into a module with others."""
+
     def workspace(self, shape: Shape) -> Workspace:
         """What calls hand over beside inputs and result; one per thread."""
 
@@ -72,7 +75,11 @@ class StraightProgram:
 
     def ir(self, shape: Shape) -> str:
         """LLVM IR for so many lanes."""
-        return emit(self.graph, self.outputs, self.sizes, shape, "kernel")
+        return module(shape, [self.function(shape, "kernel")])
+
+    def function(self, shape: Shape, name: str) -> Function:
+        """The same as a function of any name, to be put into a module with others."""
+        return straight_function(self.graph, self.outputs, self.sizes, shape, name)
 
     def workspace(self, shape: Shape) -> Workspace:
         """It needs nothing."""
