@@ -32,7 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
-    ("operation_counts", "loading", "cartesian"),
+    ("operation_counts", "loading", "cartesian", "rollout"),
     ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )

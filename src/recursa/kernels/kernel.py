@@ -201,7 +201,7 @@ class Kernel:
         else:
             cuts = [blocks * k // workers for k in range(workers + 1)]
             work = partial(self._blocks, width, inputs, out)
-            list(_pool(workers).map(work, cuts[:-1], cuts[1:]))
+            list(worker_pool(workers).map(work, cuts[:-1], cuts[1:]))
         rest = count - blocks * width
         if rest:
             padded = [np.concatenate([x[-rest:], np.repeat(x[-1:], width - rest, axis=0)]) for x in inputs]
@@ -217,13 +217,13 @@ class Kernel:
 
 
 @cache
-def _pool(workers: int) -> ThreadPoolExecutor:
+def worker_pool(workers: int) -> ThreadPoolExecutor:
     """Threads that wait for work; making them anew would cost more than a batch."""
     return ThreadPoolExecutor(workers, thread_name_prefix="recursa")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=worker_pool.cache_clear)  # threads do not survive a fork
 
 
 def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:

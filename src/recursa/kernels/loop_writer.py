@@ -69,12 +69,20 @@ class LoopWriter(Writer):
         return self.put(f"getelementptr {self.shape.scalar}, ptr %{name}.here, i64 {offset}")
 
     @contextmanager
-    def loop(self, name: str, start: str, count: str, step: int = 1) -> Iterator[str]:
-        """``for i in range(start, count, step)``, as long as a whole step fits."""
+    def loop(
+        self, name: str, start: str, count: str, step: int = 1, carried: tuple[str, str] | None = None
+    ) -> Iterator[str]:
+        """``for i in range(start, count, step)``, as long as a whole step fits.
+
+        ``carried`` is the type and the first value of ``%name.carried``; the body says by :meth:`carry` how it goes on.
+        """
         before = self.label
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.head")
         self.line(f"  %{name}.i = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.latch ]")
+        if carried is not None:
+            kind, first = carried
+            self.line(f"  %{name}.carried = phi {kind} [ {first}, %{before} ], [ %{name}.after, %{name}.latch ]")
         self.line(f"  %{name}.next = add i64 %{name}.i, {step}")
         self.line(f"  %{name}.more = icmp sle i64 %{name}.next, {count}")
         self.line(f"  br i1 %{name}.more, label %{name}.body, label %{name}.done")
@@ -84,6 +92,10 @@ class LoopWriter(Writer):
         self.start(f"{name}.latch")
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.done")
+
+    def carry(self, name: str, value: str) -> None:
+        """The value that a loop carries into its next round."""
+        self.line(f"  %{name}.after = bitcast {self.shape.vector} {value} to {self.shape.vector}")
 
 
 def turn_input(writer: LoopWriter, name: str) -> None:
