@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Event
@@ -72,8 +72,10 @@ class RolloutKernel:
             return
         cuts = [blocks * k // workers for k in range(workers + 1)]
         pool = worker_pool(workers)
-        started = [pool.submit(native.work, run, *cut, stop) for cut in pairwise(cuts)]
+        started: list[Future[None]] = []
         try:
+            for cut in pairwise(cuts):
+                started.append(pool.submit(native.work, run, *cut, stop))
             for one in started:
                 one.result()
         finally:  # an interruption reaches this thread only, and the others write into the same arrays
