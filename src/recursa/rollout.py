@@ -72,7 +72,7 @@ def rollout(
     (2, 2, 1)
     >>> q[0].round(4)                                       # angles after 50 and 100 steps
     array([[-0.0613],
-           [-0.2445]])
+           [-0.2448]])
     """
     scheme = scheme_named(integrator)
     if on_divergence not in ("raise", "nan"):

@@ -48,13 +48,16 @@ def runge_kutta_4(on: Mechanics[A], q: A, v: A) -> tuple[A, A]:
 
 
 def semi_implicit_euler(on: Mechanics[A], q: A, v: A) -> tuple[A, A]:
-    """``v += h a(q, v)``, then ``q`` moves with the new v: order one, one evaluation, no steady gain of energy."""
+    """``v += h a(q, v)``, then ``q`` moves with the new v: order one, one evaluation.
+
+    Symplectic where the mass matrix is constant; energy then stays near its value for good.
+    """
     after = on.combined(v, (1.0, on.acceleration(q, v)))
     return on.moved(q, on.combined(None, (1.0, after))), after
 
 
 def explicit_euler(on: Mechanics[A], q: A, v: A) -> tuple[A, A]:
-    """``q`` moves with v, ``v += h a(q, v)``: order one, one evaluation; for comparison, it gains energy."""
+    """``q`` moves with v, ``v += h a(q, v)``: order one, one evaluation; swings grow. For comparison."""
     return on.moved(q, on.combined(None, (1.0, v))), on.combined(v, (1.0, on.acceleration(q, v)))
 
 
