@@ -23,6 +23,7 @@ from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepa
 
 Integrator = Literal["rk4", "semi-implicit", "euler"]
 OnDivergence = Literal["raise", "nan"]
+_MOST = 2**62
 
 
 def rollout(
@@ -130,6 +131,8 @@ def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
 def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ShapeError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if value > _MOST:
+        raise ShapeError(f"{name} = {value} is more than the {_MOST} that can be counted")
     return int(value)
 
 

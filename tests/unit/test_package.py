@@ -102,7 +102,7 @@ def test_import_changes_no_global_setting() -> None:
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
-        "StateSpace", "cartesian", "SingularConfigurationError",
+        "StateSpace", "cartesian", "SingularConfigurationError", "rollout", "DivergenceError", "TooLargeError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

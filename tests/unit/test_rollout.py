@@ -121,6 +121,7 @@ REFUSED = {
     "step of nan": ({"step": np.nan}, rc.StateError, "not nan"),
     "step of text": ({"step": "fast"}, rc.StateError, "step must be a number of seconds, not 'fast'"),
     "negative steps": ({"steps": -1}, rc.ShapeError, "steps must be a whole number of at least 0, not -1"),
+    "too many steps": ({"steps": 2**64, "save_every": 2**64}, rc.ShapeError, "that can be counted"),
     "half steps": ({"steps": 1.5}, rc.ShapeError, "not 1.5"),
     "save_every of 0": ({"save_every": 0}, rc.ShapeError, "save_every must be a whole number of at least 1"),
     "save_every that leaves a rest": ({"save_every": 4}, rc.ShapeError, "Take 4 or 8 steps"),
