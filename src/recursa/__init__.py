@@ -21,6 +21,7 @@ from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
@@ -31,6 +32,7 @@ from recursa.errors import SingularConfigurationError as SingularConfigurationEr
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
 from recursa.errors import TableError as TableError
+from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
@@ -40,6 +42,7 @@ from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.robot import Robot as Robot
+from recursa.rollout import rollout as rollout
 
 if TYPE_CHECKING:
     from recursa.counts.tables import Table as Table

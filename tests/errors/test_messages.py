@@ -201,6 +201,21 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.SingularHingeError,
         ("joint 'bend'", "hinge inertia D is 0 (needs > 0)", "Give link 'elbow' a mass and inertia"),
     ),
+    "step too long": (
+        lambda: rc.rollout(ARM, np.zeros((2, 3)), np.array([[0.0] * 3, [1e160] * 3]), None, 0.1, 5),
+        rc.DivergenceError,
+        ("row 1", "step 0 of 5", "step of 0.1 s is too long", 'on_divergence="nan"'),
+    ),
+    "motion of nothing": (
+        lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),
+        rc.SingularHingeError,
+        ("joint 'bend'", "hinge inertia D is 0 (needs > 0)"),
+    ),
+    "results larger than the memory": (
+        lambda: rc.rollout(ARM, np.zeros((1000, 3)), np.zeros(3), None, 0.1, 10**12),
+        rc.TooLargeError,
+        ("1000 rows of 1000000000000 saved states", "GiB", "save_every=", "out="),
+    ),
     "stretched arm": (
         lambda: rc.cartesian.model(ARM, "tip", [0.3, 0.0, 0.0], [0.0, 0.0, 0.0], coordinates=(2, 3, 4)),
         rc.SingularConfigurationError,

@@ -33,7 +33,7 @@ LAYERS = (
     ("doctor",),
     ("robot",),
     ("trajectories",),
-    ("loading", "cartesian", "denoc"),
+    ("loading", "cartesian", "denoc", "rollout"),
     ("robots",),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
@@ -105,7 +105,7 @@ def test_import_changes_no_global_setting() -> None:
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
         "StateSpace", "cartesian", "denoc", "SingularConfigurationError", "count", "tables", "Table",
-        "Trajectory", "TableError", "LimitError",
+        "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

@@ -38,6 +38,26 @@ def step_between(joint: Joint, q: Sequence[Scalar], q1: Sequence[Scalar]) -> tup
     return joint.kind.difference(q, q1) if joint.independent else ()
 
 
+def local_rates(joint: Joint, u: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """``u'`` where ``q exp(u)`` moves with the speeds v: ``v + [u, v]/2 + [u, [u, v]]/12``.
+
+    The inverse of the derivative of exp, up to terms of fourth order in u: enough for integrators of order four. The
+    columns of joints with several freedoms are orthonormal, angular and linear parts each, and closed under brackets.
+    """
+    if not joint.independent:
+        return ()
+    if joint.kind.nv == 1:
+        return tuple(v)
+    kind, hinge = joint.kind, joint.hinge
+    local = kind.motion(hinge, u)
+    once = local.cross_motion(kind.motion(hinge, v))
+    change = once * 0.5 + local.cross_motion(once) * (1.0 / 12.0)
+    return tuple(
+        x + column.angular.dot(change.angular) + column.linear.dot(change.linear)
+        for x, column in zip(v, kind.columns(hinge), strict=True)
+    )
+
+
 INTEGRATE = Plan(
     "integrate",
     (Buffer("next", ()),),
@@ -47,6 +67,11 @@ DIFFERENCE = Plan(
     "difference",
     (Buffer("step", ()),),
     (base_to_tip(Step(step_between, ("joint", "q", "q1"), ("step",), "log(q0^-1 q1)")),),
+)
+LOCAL_RATES = Plan(
+    "local_rates",
+    (Buffer("step", ()),),
+    (base_to_tip(Step(local_rates, ("joint", "joint:u", "v"), ("step",), "u' = dexp^-1(u) v")),),
 )
 
 
