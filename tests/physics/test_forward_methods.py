@@ -15,7 +15,7 @@ from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
 
-SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias")
+SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "diagonal")
 METHODS = (*SWEEPS, "composite")
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "floating_tree"},  # its base has no mass

@@ -72,7 +72,7 @@ def block_entries(values: Values) -> Iterator[Scalar]:
     """P (6 x 6 per body), D (a block per joint), G and K (6 x nv), row by row; then 1/D of the eliminations."""
     inertias, hinges, own, carried, done = (values.lists.get(name, []) for name in ("P", "D", "gain", "K", "G"))
     for inertia in inertias:
-        yield from _matrix(inertia)
+        yield from matrix_entries(inertia)
     for rows in hinges:
         yield from flat(rows)
     for gain in (own, carried):
@@ -81,7 +81,7 @@ def block_entries(values: Values) -> Iterator[Scalar]:
         yield from (elimination.inverse_d for elimination in eliminations)
 
 
-def _matrix(inertia: ArticulatedInertia) -> Iterator[Scalar]:
+def matrix_entries(inertia: ArticulatedInertia) -> Iterator[Scalar]:
     """The 6 x 6 matrix ``[[I, C], [C*, Q]]``, row by row."""
     moment, coupling, mass = inertia
     for upper, right in zip(moment.rows(), coupling, strict=True):

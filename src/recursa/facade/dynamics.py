@@ -19,6 +19,7 @@ from recursa.dynamics import (
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.dynamics.book.on_axes import require_axes
+from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.kinematics import motion_entries
 from recursa.errors import NoSweepError, SingularHingeError
 from recursa.facade.base import single_state_fast
@@ -31,7 +32,9 @@ InverseMethod = Literal[
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
     "hollerbach-3x3", "uicker-kahn", "closed-form",
 ]  # fmt: skip
-ForwardMethod = Literal["articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"]
+ForwardMethod = Literal[
+    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "diagonal", "composite"
+]  # fmt: skip
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
     "articulated": articulated.forward_plan,
@@ -39,7 +42,9 @@ _FORWARD: dict[str, Callable[..., Plan]] = {
     "four-sweep-links": four_algorithms.four_sweep_links_plan,
     "three-sweep": four_algorithms.three_sweep_plan,
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
+    "diagonal": diagonal.forward_plan,
 }
+_WITH_LOSSES = ("articulated", "diagonal")  # those that take losses off in the same sweeps
 _WITHOUT_LINKS = ("four-sweep",)  # those that do not come past the links' accelerations
 
 
@@ -181,6 +186,7 @@ class DynamicsMethods(MatrixMethods):
         - ``"four-sweep-links"``: Algorithm 2 (55)-(59), the same with the accelerations of links and tip.
         - ``"three-sweep-bias"``: Algorithm 3 (60)-(65), bias forces and torques through one filter.
         - ``"three-sweep"``: Algorithm 4 (66)-(73), without forces of the bias accelerations beforehand.
+        - ``"diagonal"``: by way of total joint rates, Jain & Rodriguez, Algorithm 8.1; see :attr:`diagonal`.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
@@ -206,7 +212,7 @@ class DynamicsMethods(MatrixMethods):
                 f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
                 'Use method="composite"'
             )
-        inside = {"losses": True} if losses and chosen == "articulated" and not self._tied else {}
+        inside = {"losses": True} if losses and chosen in _WITH_LOSSES and not self._tied else {}
         if losses and not inside:
             tau = np.asarray(tau) - self.joint_losses(v)
         extra = self._extra(q, wrenches, None, parameters)
