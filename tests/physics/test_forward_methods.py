@@ -11,6 +11,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from recursa.dynamics import four_algorithms
 from recursa.dynamics.articulated import forward_plan
+from recursa.dynamics.diagonal import motion as diagonal
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
@@ -222,6 +223,7 @@ PLANS = {
     "four-sweep-links": (four_algorithms.four_sweep_links_plan, "out in in out"),
     "three-sweep": (four_algorithms.three_sweep_plan, "out in out"),
     "three-sweep-bias": (four_algorithms.three_sweep_bias_plan, "out in out"),
+    "diagonal": (diagonal.forward_plan, "in out in out"),
 }
 
 

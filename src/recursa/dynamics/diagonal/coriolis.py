@@ -157,7 +157,7 @@ def _plan(name: str, first: tuple[Step, ...], rates: Step, *inward: Step) -> Pla
     return Plan(
         name,
         _BUFFERS,
-        (base_to_tip(RELATIVE), tip_to_base(ARTICULATE, *first), base_to_tip(rates, BIAS_FORCE), tip_to_base(*inward)),
+        (tip_to_base(RELATIVE, ARTICULATE, *first), base_to_tip(rates, BIAS_FORCE), tip_to_base(*inward)),
     )
 
 

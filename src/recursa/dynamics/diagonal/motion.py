@@ -46,7 +46,7 @@ from recursa.dynamics.diagonal.tables import (
     Numbers,
 )
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
-from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
@@ -267,8 +267,7 @@ def _sweeps(
     outward = (*outward, EXTERNAL) if wrenches else outward
     return (
         *bring,
-        base_to_tip(RELATIVE),
-        tip_to_base(*first),
+        tip_to_base(RELATIVE, *first),
         base_to_tip(*outward),
         tip_to_base(*inward) if losses else tip_to_base(*(reading(step, T="tau") for step in inward[1:])),
     )
@@ -302,8 +301,8 @@ INERTIA_RATES = Plan(
     "rates of the articulated inertias",
     (*MOTION_BUFFERS, Buffer("Ddot", ())),
     (
-        base_to_tip(RELATIVE, VELOCITY),
         tip_to_base(
+            RELATIVE,
             ARTICULATE,
             Step(hinge_inertia_rate, ("joint", "Pdot"), ("Ddot",), "D_dot = H P_dot H*    Table 4"),
             reading(INERTIA_RATE, rate="v"),

@@ -166,8 +166,8 @@ BUFFERS = (
     Buffer("z", Force.zero()),
     Buffer("eps", ()),
 )
-_FACTORED = (base_to_tip(RELATIVE), tip_to_base(ARTICULATE, ROOTS))
-_ARTICULATED = (base_to_tip(RELATIVE), tip_to_base(ARTICULATE))
+_FACTORED = (tip_to_base(RELATIVE, ARTICULATE, ROOTS),)
+_ARTICULATED = (tip_to_base(RELATIVE, ARTICULATE),)
 
 TOTAL_RATES = Plan(
     "total joint rates nu",
@@ -197,7 +197,7 @@ UNNORMALIZED_JOINT_RATES = Plan("joint rates of xi", BUFFERS, (*_ARTICULATED, ba
 
 
 def _inward(name: str, *steps: Step) -> Plan:
-    return Plan(name, BUFFERS, (base_to_tip(RELATIVE), tip_to_base(ARTICULATE, *steps)))
+    return Plan(name, BUFFERS, (tip_to_base(RELATIVE, ARTICULATE, *steps),))
 
 
 WORKING_MOMENTS = _inward(
