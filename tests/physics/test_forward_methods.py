@@ -283,10 +283,19 @@ def test_a_joint_with_nothing_to_move_is_named(method):
 # ---- compiled --------------------------------------------------------------------------------------------------------
 
 
+FORMS = {"panda_like": "straight", "floating_tree_with_rotors": "loop", "one_of_each": "loop", "chain200": "loop"}
+LONG = {("one_of_each", "diagonal"), ("chain200", "diagonal")}  # some seconds each
+
+
 @pytest.mark.compiled
-@every_sweep
-@pytest.mark.parametrize(("name", "form"), [("panda_like", "straight"), ("floating_tree_with_rotors", "loop"),
-                                            ("one_of_each", "loop"), ("chain200", "loop")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "form", "method"),
+    [
+        pytest.param(name, form, method, marks=[pytest.mark.slow] if (name, method) in LONG else [])
+        for name, form in FORMS.items()
+        for method in SWEEPS
+    ],
+)
 def test_kernels_match_the_interpreter(name, form, method, monkeypatch):
     monkeypatch.setattr(Switch, "form", form if name != "chain200" else None)  # where loops come by themselves
     robot = ROBOTS[name]()

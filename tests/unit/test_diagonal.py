@@ -204,7 +204,7 @@ def test_loops_over_bodies_match_interpreted(monkeypatch):
 
 
 def test_large_robots_have_the_same_sensitivity():
-    """Entry by entry up to sixteen freedoms, from unit vectors above."""
+    """Entry by entry up to ten freedoms, from unit vectors above."""
     robot = robot_of("free")  # 18 freedoms
     q, v, tau = states(robot, 2)
     d = robot.diagonal
@@ -212,6 +212,9 @@ def test_large_robots_have_the_same_sensitivity():
     assert whole.shape == (2, 18, 18, 18)
     close(whole @ v[:, None, :, None], d.sensitivity(q, along=v)[..., None], 1e-12)
     close(np.einsum("...ijk,...j->...ik", whole, tau), d.sensitivity(q, right=tau), 1e-12)
+    tree = rc.robots.tree(9, seed=2)
+    q = states(tree, 2)[0]
+    close(tree.diagonal.sensitivity(q), tree.diagonal._whole_by_units(q, None), 1e-12)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
-_SPELLED_OUT = 16  # freedoms up to which every entry of the sensitivity has code of its own
+_SPELLED_OUT = 10  # freedoms up to which every entry of the sensitivity has code of its own: seconds to compile
 _TINY = 1e-30  # the complex step; its square is nothing beside one
 
 
@@ -268,7 +268,7 @@ class Metric(Asking):
         except np.linalg.LinAlgError:
             raise SingularHingeError(
                 f"robot '{self._robot.model.name}': its mass matrix is not positive definite everywhere. "
-                " robot.doctor() tells which joint has nothing to move"
+                "robot.doctor() tells which joint has nothing to move"
             ) from None
 
     def _coordinates(self, what: str) -> None:

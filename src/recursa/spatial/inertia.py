@@ -162,7 +162,7 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def minus_pair(self, u: Force, w: Force) -> ArticulatedInertia:
-        """``P - u w^T - w u^T``, 36 mul 36 add."""
+        """``P - u w^T - w u^T``, 42 mul 36 add."""
         return ArticulatedInertia(
             self.moment - SymMat3.dyad_pair(u.moment, w.moment),
             self.coupling - (Mat3.dyad(u.moment, w.force) + Mat3.dyad(w.moment, u.force)),
