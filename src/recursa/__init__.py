@@ -20,6 +20,7 @@ from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.dynamics.diagonal.curvature import Flatness as Flatness
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
@@ -36,6 +37,7 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
+from recursa.facade.diagonal import Diagonal as Diagonal
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh

@@ -149,8 +149,12 @@ class Facade:
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
         columns: Columns | None = None,
+        entries: dict[Hashable, Callable[..., Any]] | None = None,
     ) -> Array:
-        """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states."""
+        """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.
+
+        ``entries`` is where that is kept, if not with the robot's own methods.
+        """
         kernels = self._kernels if store is None else store
         result = evaluate(
             kernels,
@@ -165,8 +169,9 @@ class Facade:
             labels=labels,
             columns=columns,
         )
-        if entry is not None and result.ndim == len(shape) and entry not in self._entries:
+        known = self._entries if entries is None else entries
+        if entry is not None and result.ndim == len(shape) and entry not in known:
             native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape)
             if native is not None:
-                self._entries[entry] = native
+                known[entry] = native
         return result

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.diagonal import Diagonal, DiagonalMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.files import write_together
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
@@ -70,6 +72,12 @@ QUANTITIES: dict[str, str] = {
     "jacobian": "times v: (angular, linear) in rad/s and m/s; columns as in v, {frame}",
     "jacobian_derivative": "times v: (angular, linear) in rad/s^2 and m/s^2; columns as in v, {frame}",
     "integrate": "coordinates; places as in q",
+    "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
+    "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
+    "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
+    "diagonal.joint_moments": _FORCES,
+    "diagonal.coriolis": "sqrt(J)/s; places as in v",
+    "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
 """The methods that can be exported, with the units of what they return."""
 
@@ -109,6 +117,8 @@ _INPUTS: dict[str, _Input] = {
     "v": _Input(lambda model: (model.nv,), "speeds, joint by joint as below", _speeds),
     "a": _Input(lambda model: (model.nv,), "accelerations: componentwise rates of v, places as in v", _speeds),
     "tau": _Input(lambda model: (model.nv,), f"joint forces: {_FORCES}", _speeds),
+    "nu": _Input(lambda model: (model.nv,), "total joint rates in sqrt(J), places as in v", _speeds),
+    "eps": _Input(lambda model: (model.nv,), "working moments in sqrt(J)/s, places as in v", _speeds),
     "dv": _Input(lambda model: (model.nv,), "a motion: speeds for unit time, places as in v", _speeds),
     "wrenches": _Input(
         lambda model: (len(model.links), 6),
@@ -180,7 +190,7 @@ class ExportMethods(DerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class ScalarRobot(DynamicsMethods):
+class ScalarRobot(DiagonalMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -223,6 +233,12 @@ class ScalarRobot(DynamicsMethods):
         return super().mass_matrix_inverse(q, out=out, threads=threads)
 
 
+def _method(quantity: str) -> Callable[..., Any]:
+    """The method that a quantity is."""
+    group, _, name = quantity.rpartition(".")
+    return getattr(Diagonal if group else DynamicsMethods, name)  # type: ignore[no-any-return]
+
+
 class _BoundedGraph(Graph):
     """A graph that gives up before it fills the memory."""
 
@@ -246,7 +262,7 @@ class Question:
         """Checked: the quantity exists, its options too, and none is missing."""
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
-        parameters = inspect.signature(getattr(DynamicsMethods, quantity)).parameters
+        parameters = inspect.signature(_method(quantity)).parameters
         known = {name: item for name, item in parameters.items() if name not in _NOT_OPTIONS}
         given = {name: value for name, value in options.items() if value is not None}
         required = {name for name, item in known.items() if item.default is item.empty}
@@ -272,7 +288,7 @@ class Question:
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
-        parameters = inspect.signature(getattr(DynamicsMethods, self.quantity)).parameters
+        parameters = inspect.signature(_method(self.quantity)).parameters
         usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
         return {name: value for name, value in (usual | self.options).items() if value is not None}
 
@@ -294,13 +310,16 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                return getattr(ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
+                answer = attrgetter(self.quantity)(ScalarRobot(self.model))(**arrays, **self.options)
+                return np.stack(answer) if isinstance(answer, tuple) else answer
         except UntraceableError as error:
             raise self._refusal(self._idle_joint() or str(error)) from None
 
     def _idle_joint(self) -> str:
         """A joint that moves nothing and so keeps accelerations from being finite, if that is what is asked for."""
-        if self.quantity not in ("forward_dynamics", "mass_matrix_inverse"):
+        if self.quantity not in ("forward_dynamics", "mass_matrix_inverse") and not self.quantity.startswith(
+            "diagonal."
+        ):
             return ""
         found = singular_hinges(self.model, neutral(self.model).tolist())
         names = [self.model.joints[number].name for number, *_ in found]
@@ -364,7 +383,7 @@ def _about(question: Question, function: CFunction, title: str) -> Iterator[str]
 
 def _meaning(quantity: str) -> list[str]:
     """The first paragraph of the method's documentation, for one state."""
-    paragraph = inspect.getdoc(getattr(DynamicsMethods, quantity)) or quantity
+    paragraph = inspect.getdoc(_method(quantity)) or quantity
     paragraph = paragraph.split("\n\n")[0].split("; with ``links``")[0]
     text = paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "")
     return text.splitlines()
