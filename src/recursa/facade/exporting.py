@@ -21,8 +21,8 @@ import numpy as np
 from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
 from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
@@ -142,7 +142,7 @@ _KINDS = {
 # ---- the method ------------------------------------------------------------------------------------------------------
 
 
-class ExportMethods(DerivativeMethods):
+class ExportMethods(SecondDerivativeMethods):
     """Code that runs without Python."""
 
     __slots__ = ()
