@@ -11,6 +11,7 @@ import recursa as rc
 from numeric import close, complex_step, graph_values, states, tied_gripper, with_rotors
 from questions import interpreted
 from recursa.dynamics import gathering, inverse
+from recursa.dynamics.second_derivatives import COVECTOR, SECOND_CUT
 from recursa.interop import pinocchio as interop
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph
@@ -293,6 +294,42 @@ def test_large_robots_go_row_by_row():
     kernels = {plan.name: kernel for plan, kernel in robot._joint_space._kernels.values()}
     assert kernels["inverse_dynamics_second_derivatives"] is None
     assert kernels["Hessian of inverse dynamics times a direction"].form == "loop"
+
+
+@pytest.mark.parametrize("name", ["mixed_tree", "floating_tree_with_rotors", "chain_mixed"])
+def test_parts_make_up_the_whole(name):
+    robot = robot_named(name)
+    model, cut = robot.model, SECOND_CUT
+    q, v, a, w = (x[0] for x in at(robot, 1, seed=19))
+    inputs = {"q": q, "v": v, "a": a, COVECTOR: w}
+    groups = [range(k, min(k + 4, model.nbodies)) for k in range(0, model.nbodies, 4)]
+    found = np.zeros((4, robot.nv, robot.nv))
+    for plan in (cut.part(model, tuple(group)) for group in groups):
+        entries = list(cut.entries(run(plan, model, inputs)))
+        for value, places in zip(entries, cut.places(model, plan), strict=True):
+            assert not found.flat[list(places)].any()
+            found.flat[list(places)] = value
+    ours = robot.inverse_dynamics_second_derivatives(q, v, a, contract=w)
+    for one, other, what in zip(ours, found, ours._fields, strict=True):
+        close(one, other, 1e-13, what)
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [lambda: rc.robots.chain(12, seed=1), lambda: rc.robots.tree(28)])
+def test_middling_robots_go_in_parts(make):
+    robot = make()
+    q, v, a, w = at(robot, 6, seed=20)
+    ask = robot.inverse_dynamics_second_derivatives
+    ours = ask(q, v, a, contract=w)
+    assert len(robot._in_parts["inverse_dynamics_second_derivatives"].plans) > 1
+    for one, other in zip(ours, interpreted(lambda *x: ask(*x, contract=w), q, v, a), strict=True):
+        close(one, other, 1e-11)
+    out = np.empty((6, 4, robot.nv, robot.nv))
+    single = ask(q[2], v[2], a[2], contract=w[2], out=out[2])
+    close(single[0], ours[0][2], 0.0)
+    with pytest.raises(rc.ShapeError, match="contract has shape"):
+        ask(q, v, a, contract=w[:, 1:])
 
 
 def test_mistakes_are_named():

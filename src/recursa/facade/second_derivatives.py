@@ -13,6 +13,7 @@ from recursa.dynamics import second_derivatives, second_tangent
 from recursa.errors import ShapeError
 from recursa.facade.base import single_state_fast
 from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.joint_space import into
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array, Batch, as_array
 
@@ -169,14 +170,19 @@ class SecondDerivativeMethods(DerivativeMethods):
         threads: int | None = None,
     ) -> Array:
         """The blocks of one Hessian, (..., 4, nv, nv)."""
+        cut, labels = second_derivatives.SECOND_CUT, {second_derivatives.COVECTOR: "contract"}
+        arguments: dict[str, Any] = {"q": q, "v": v, "a": a, second_derivatives.COVECTOR: contract}
+        parts = self._parts(cut, arguments)
+        if parts is not None:
+            return into(out, self._by_parts(cut, parts, arguments, threads, labels))
         return self._evaluate(
-            second_derivatives.SECOND_DERIVATIVES,
-            {"q": q, "v": v, "a": a, second_derivatives.COVECTOR: contract},
-            lambda values: second_derivatives.second_entries(self.model, values),
+            cut.plan,
+            arguments,
+            lambda values: cut.matrices(self.model, values),
             (BLOCKS, self.nv, self.nv),
             out,
             threads,
-            labels={second_derivatives.COVECTOR: "contract"},
+            labels=labels,
             entry=("_second_contracted",),
             store=self._joint_space,
             columns=_Rows(
