@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
-from recursa.facade.joint_space import into
 from recursa.facade.parts import PartMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
@@ -209,9 +208,6 @@ class DerivativeMethods(PartMethods):
     ) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv)."""
         arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
-        parts = self._parts(derivatives.INVERSE_CUT, arguments)
-        if parts is not None:
-            return into(out, self._by_parts(derivatives.INVERSE_CUT, parts, arguments, threads))
         return self._evaluate(
             derivatives.INVERSE_DERIVATIVES,
             arguments,
@@ -221,9 +217,8 @@ class DerivativeMethods(PartMethods):
             threads,
             entry=("_inverse_derivatives",),
             store=self._joint_space,
-            columns=Columns(
-                tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
-            ),
+            columns=self._parts(derivatives.INVERSE_CUT, arguments)
+            or Columns(tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv),
         )
 
     @single_state_fast

@@ -13,7 +13,6 @@ from recursa.dynamics import second_derivatives, second_tangent
 from recursa.errors import ShapeError
 from recursa.facade.base import single_state_fast
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.joint_space import into
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.sweeps.batching import Array, Batch, as_array
 
@@ -172,9 +171,6 @@ class SecondDerivativeMethods(DerivativeMethods):
         """The blocks of one Hessian, (..., 4, nv, nv)."""
         cut, labels = second_derivatives.SECOND_CUT, {second_derivatives.COVECTOR: "contract"}
         arguments: dict[str, Any] = {"q": q, "v": v, "a": a, second_derivatives.COVECTOR: contract}
-        parts = self._parts(cut, arguments)
-        if parts is not None:
-            return into(out, self._by_parts(cut, parts, arguments, threads, labels))
         return self._evaluate(
             cut.plan,
             arguments,
@@ -185,7 +181,8 @@ class SecondDerivativeMethods(DerivativeMethods):
             labels=labels,
             entry=("_second_contracted",),
             store=self._joint_space,
-            columns=_Rows(
+            columns=self._parts(cut, arguments)
+            or _Rows(
                 second_tangent.SECOND_TANGENT,
                 lambda values: second_tangent.second_tangent_entries(self.model, values),
                 "joint:dq",
