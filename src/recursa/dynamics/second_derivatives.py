@@ -25,8 +25,8 @@ and once more by joint i, inward of j or j itself, each product linear in what i
     q(i) a(j):  w(i).R s
     a(i) q(j):  s(i).b                             (i other than j)
 
-c, d and e have a moment only; pairs on different branches have none at all. The equations are ours; the tensor that is
-contracted is that of Singh, Russell & Wensing (2023).
+c, d and e have a moment only; pairs on different branches have none at all. The equations are ours; Singh, Russell &
+Wensing (arXiv 2203.01497) derive the tensor itself, in O(n d^2).
 
 q(i) q(j) is the derivative by i of the derivative by j. Within a joint of several freedoms the two do not commute:
 ``D(i) D(j) - D(j) D(i)`` is the derivative along ``crm(s(i)) s(j)``. The mean of both orders is the Hessian with
