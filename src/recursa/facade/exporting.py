@@ -10,7 +10,7 @@ import inspect
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,8 @@ import numpy as np
 
 from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.parts import Cut
 from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
@@ -37,7 +37,7 @@ _MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be
 _TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
-_NOT_OPTIONS = ("self", "out", "threads", "links")
+_NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
 
 _FORCES = "N m for rotations, N for translations; places as in v"
 _MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
@@ -57,6 +57,8 @@ QUANTITIES: dict[str, str] = {
     "mass_matrix": _MASSES,
     "mass_matrix_inverse": "the inverse of the mass matrix's units; rows and columns as in v",
     "coriolis_matrix": "times v: N m for rotations, N for translations; rows and columns as in v",
+    "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+    "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     "regressor": "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
     "momentum_matrix": "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
     "center_of_mass_jacobian": "times v: m/s, world axes; columns as in v",
@@ -121,6 +123,7 @@ _INPUTS: dict[str, _Input] = {
         "(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
         lambda _, rng: rng.normal(size=6),
     ),
+    "contract": _Input(lambda model: (model.nv,), "weights of the torques, places as in v", _speeds),
     "parameters": _Input(
         lambda model: (10 * model.nbodies,),
         "per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes",
@@ -181,7 +184,7 @@ class ExportMethods(SecondDerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class _ScalarRobot(DynamicsMethods):
+class _ScalarRobot(SecondDerivativeMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -214,6 +217,12 @@ class _ScalarRobot(DynamicsMethods):
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )
 
+    def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
+        """All in one piece."""
+
+    def _second_of_each(self, *_: Any) -> Array:
+        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
+
     def mass_matrix_inverse(self, q: Any, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix, unless joints are tied."""
         if self._tied:
@@ -244,7 +253,7 @@ class Question:
         """Checked: the quantity exists, its options too, and none is missing."""
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
-        parameters = inspect.signature(getattr(DynamicsMethods, quantity)).parameters
+        parameters = inspect.signature(getattr(SecondDerivativeMethods, quantity)).parameters
         known = {name: item for name, item in parameters.items() if name not in _NOT_OPTIONS}
         given = {name: value for name, value in options.items() if value is not None}
         required = {name for name, item in known.items() if item.default is item.empty}
@@ -270,7 +279,7 @@ class Question:
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
-        parameters = inspect.signature(getattr(DynamicsMethods, self.quantity)).parameters
+        parameters = inspect.signature(getattr(SecondDerivativeMethods, self.quantity)).parameters
         usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
         return {name: value for name, value in (usual | self.options).items() if value is not None}
 
@@ -292,7 +301,8 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                return getattr(_ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
+                answer = getattr(_ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
+                return np.stack(answer) if isinstance(answer, tuple) else answer
         except UntraceableError as error:
             raise self._refusal(self._idle_joint() or str(error)) from None
 
@@ -362,7 +372,7 @@ def _about(question: Question, function: CFunction, title: str) -> Iterator[str]
 
 def _meaning(quantity: str) -> list[str]:
     """The first paragraph of the method's documentation, for one state."""
-    paragraph = inspect.getdoc(getattr(DynamicsMethods, quantity)) or quantity
+    paragraph = inspect.getdoc(getattr(SecondDerivativeMethods, quantity)) or quantity
     paragraph = paragraph.split("\n\n")[0].split("; with ``links``")[0]
     text = paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "")
     return text.splitlines()
