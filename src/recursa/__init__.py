@@ -39,6 +39,8 @@ from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.diagonal import Diagonal as Diagonal
 from recursa.facade.factorization import Factorization as Factorization
+from recursa.facade.second_derivatives import HessianDirection as HessianDirection
+from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load

@@ -74,7 +74,7 @@ def parameters(name):
 def inputs(robot, name, seed=0):
     """Arrays by name, for those arguments that are."""
     (q, v), (q1, a) = robot.random_state(seed), robot.random_state(seed + 100)
-    known = {"q": q, "q0": q, "q1": q1, "v": v, "dv": v, "a": a, "tau": a}
+    known = {"q": q, "q0": q, "q1": q1, "v": v, "dv": v, "a": a, "tau": a, "contract": a}
     return {one: known[one] for one, p in parameters(name).items() if p.default is p.empty and one in known}
 
 
@@ -105,10 +105,13 @@ def spellings(name, arrays, options):
 
 def test_every_method_of_states_has_a_native_way():
     batched = [n for n in dir(rc.Robot) if callable(getattr(rc.Robot, n)) and n[0] != "_" and "out" in parameters(n)]
-    several = {"linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"}  # arrays, made of one
+    several = {  # arrays, made of one
+        "linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+        "inverse_dynamics_second_derivatives",
+    }  # fmt: skip
     assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
-    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space"} <= set(METHODS)
+    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted"} <= set(METHODS)
     assert set(OPTIONS) <= set(METHODS)
 
 

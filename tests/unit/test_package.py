@@ -106,6 +106,7 @@ def test_import_changes_no_global_setting() -> None:
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
         "StateSpace", "cartesian", "denoc", "SingularConfigurationError", "count", "tables", "Table",
         "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
+        "SecondDerivatives", "HessianDirection",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
@@ -119,7 +120,7 @@ def test_public_name_exists(name: str) -> None:
         "random_state", "integrate", "difference", "with_gravity", "with_payload", "with_frame", "doctor", "to_urdf",
         "kinetic_energy", "potential_energy", "momentum", "center_of_mass", "poses", "pose", "velocities",
         "accelerations", "jacobian", "jacobian_derivative", "linearize", "state_space", "inverse_dynamics_derivatives",
-        "forward_dynamics_derivatives", "diagonal",
+        "forward_dynamics_derivatives", "inverse_dynamics_second_derivatives", "diagonal",
     ],
 )  # fmt: skip
 def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:

@@ -19,9 +19,7 @@ with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -29,13 +27,14 @@ from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.parts import Cut
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, run, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 # ---- everything outward of a joint -----------------------------------------------------------------------------------
 
@@ -213,70 +212,24 @@ def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
 
 # ---- the same in parts, for robots whose code would be too long in one piece -----------------------------------------
 
+_BY = ("by_q", "by_v", "by_a")
+INVERSE_CUT = Cut(
+    INVERSE_DERIVATIVES,
+    _BY,
+    symmetric=("by_a",),
+    own=("S",),
+    bodies=12,
+    most=4,
+    longest=(38_000, 30_000),
+    per_body=800,
+    per_step=160,
+    per_pair=60,
+)
+
 
 def derivatives_part(model: Model, only: tuple[int, ...]) -> Plan:
     """The entries that pair some joints with themselves and the joints inward of them."""
-    rows = replace(DERIVATIVE_ROWS, fn=partial(derivative_rows, only=frozenset(only)))
-    outward, inward = INVERSE_DERIVATIVES.sweeps
-    bodies = tuple(sorted(_needed(model, only)))
-    sweeps = (replace(outward, only=bodies), replace(inward, steps=(*inward.steps[:-1], rows), only=bodies))
-    return replace(INVERSE_DERIVATIVES, name=f"{INVERSE_DERIVATIVES.name} of {len(only)} joints", sweeps=sweeps)
-
-
-def _needed(model: Model, only: Iterable[int]) -> set[int]:
-    """The bodies that have to do with some joints: inward, and outward."""
-    chosen = set(only)
-    inward = {body for number in chosen for body in model.support(number)}
-    return inward | {body for body in range(model.nbodies) if chosen & set(model.support(body))}
-
-
-def parts(model: Model, longest: int) -> tuple[tuple[int, ...], ...]:
-    """Joints in groups whose code is, by estimate, no longer than so many nodes of a graph; none if that cannot be."""
-    found: list[tuple[int, ...]] = []
-    group: tuple[int, ...] = ()
-    for number in range(model.nbodies):
-        if _length(model, (*group, number)) <= longest:
-            group = (*group, number)
-            continue
-        if not group or _length(model, (number,)) > longest:
-            return ()
-        found.append(group)
-        group = (number,)
-    return (*found, group)
-
-
-NODES_PER_BODY, NODES_PER_STEP, NODES_PER_PAIR = 800, 160, 60  # measured: motion and composites; a carry; a product
-
-
-def _length(model: Model, group: tuple[int, ...]) -> int:
-    """About how many nodes the graph of a part has."""
-    total = NODES_PER_BODY * len(_needed(model, group))
-    for number in group:
-        inward = [model.joints[body].kind.nv for body in model.support(number)]
-        total += model.joints[number].kind.nv * sum(NODES_PER_STEP + NODES_PER_PAIR * nv for nv in inward)
-    return total
-
-
-def part_entries(values: Values) -> Iterator[Scalar]:
-    """The entries of a part, in the order of :func:`part_places`."""
-    return (value for name in _BY for entries in values.lists.get(name, []) for _, value in entries)
-
-
-def part_places(model: Model, plan: Plan) -> list[set[int]]:
-    """For each entry of a part its places in (3, nv, nv), flat: one, or two in the symmetric mass matrix."""
-    nv = model.nv
-    q = [x for joint in model.joints for x in joint.kind.neutral()]
-    values = run(plan, model, {"q": q, "v": [0.0] * nv, "a": [0.0] * nv})
-    places = []
-    for matrix, name in enumerate(_BY):
-        for (left, right), _ in (entry for entries in values.lists.get(name, []) for entry in entries):
-            row, column = (model.joints[joint].v_start + freedom for joint, freedom in (left, right))
-            both = {(row, column), (column, row)} if name == "by_a" else {(row, column)}
-            places.append({(matrix * nv + i) * nv + j for i, j in both})
-    return places
-
-
-_BY = ("by_q", "by_v", "by_a")
+    return INVERSE_CUT.part(model, only)
 
 
 def named_matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:

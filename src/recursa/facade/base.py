@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from recursa.kernels.dispatch import Columns, KernelStore, evaluate
+from recursa.kernels.dispatch import Filler, KernelStore, evaluate
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
@@ -148,7 +148,7 @@ class Facade:
         entry: tuple[str, ...] | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
-        columns: Columns | None = None,
+        columns: Filler | None = None,
         entries: dict[Hashable, Callable[..., Any]] | None = None,
     ) -> Array:
         """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -19,10 +19,10 @@ import numpy as np
 
 from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.parts import Cut
 from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.diagonal import Diagonal, DiagonalMethods
-from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.diagonal import Diagonal
+from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
@@ -38,7 +38,7 @@ _MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be
 _TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
-_NOT_OPTIONS = ("self", "out", "threads", "links")
+_NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
 
 _FORCES = "N m for rotations, N for translations; places as in v"
 _MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
@@ -58,6 +58,8 @@ QUANTITIES: dict[str, str] = {
     "mass_matrix": _MASSES,
     "mass_matrix_inverse": "the inverse of the mass matrix's units; rows and columns as in v",
     "coriolis_matrix": "times v: N m for rotations, N for translations; rows and columns as in v",
+    "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+    "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     "regressor": "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
     "momentum_matrix": "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
     "center_of_mass_jacobian": "times v: m/s, world axes; columns as in v",
@@ -130,6 +132,7 @@ _INPUTS: dict[str, _Input] = {
         "(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
         lambda _, rng: rng.normal(size=6),
     ),
+    "contract": _Input(lambda model: (model.nv,), "weights of the torques, places as in v", _speeds),
     "parameters": _Input(
         lambda model: (10 * model.nbodies,),
         "per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes",
@@ -151,7 +154,7 @@ _KINDS = {
 # ---- the method ------------------------------------------------------------------------------------------------------
 
 
-class ExportMethods(DerivativeMethods):
+class ExportMethods(SecondDerivativeMethods):
     """Code that runs without Python."""
 
     __slots__ = ()
@@ -190,7 +193,7 @@ class ExportMethods(DerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class ScalarRobot(DiagonalMethods):
+class ScalarRobot(SecondDerivativeMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -226,6 +229,12 @@ class ScalarRobot(DiagonalMethods):
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )
 
+    def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
+        """All in one piece."""
+
+    def _second_of_each(self, *_: Any) -> Array:
+        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
+
     def mass_matrix_inverse(self, q: Any, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix, unless joints are tied."""
         if self._tied:
@@ -236,7 +245,7 @@ class ScalarRobot(DiagonalMethods):
 def _method(quantity: str) -> Callable[..., Any]:
     """The method that a quantity is."""
     group, _, name = quantity.rpartition(".")
-    return getattr(Diagonal if group else DynamicsMethods, name)  # type: ignore[no-any-return]
+    return getattr(Diagonal if group else SecondDerivativeMethods, name)  # type: ignore[no-any-return]
 
 
 class _BoundedGraph(Graph):

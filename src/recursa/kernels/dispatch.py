@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -145,6 +145,13 @@ def _say_once() -> None:
 _said: list[bool] = []
 
 
+class Filler(Protocol):
+    """Another way to fill rows (B, m), where there is no kernel for the whole; False if that cannot be either."""
+
+    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill ``flat`` from the arguments of a batch."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """A matrix as what a plan makes of unit vectors: the way for robots that are too large for straight-line code.
@@ -195,7 +202,7 @@ def evaluate(
     out: Array | None = None,
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
-    columns: Columns | None = None,
+    columns: Filler | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 

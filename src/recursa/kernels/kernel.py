@@ -37,7 +37,7 @@ FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is
 LOOP_STEP = 40  # operations' worth of time that a loop spends at a body beside its arithmetic
 LONG_CODE, LONG = 8_000, 1.3  # operations in a straight line that take over a second to compile, and how that is judged
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
-_SERIAL_ROWS = 4096  # fewer states are not worth a second thread
+SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
 
 class Program(Protocol):
@@ -195,7 +195,7 @@ class Kernel:
             return
         width = simd_shape(self.single).width
         blocks = count // width
-        workers = min(threads, max(1, count // _SERIAL_ROWS))
+        workers = min(threads, max(1, count // SERIAL_ROWS))
         if workers <= 1:
             self._blocks(width, inputs, out, 0, blocks)
         else:
