@@ -24,6 +24,7 @@ from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ShapeError as ShapeError
+from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.simulation.events import Event as Event
+    from recursa.simulation.forces import Stops as Stops
+    from recursa.simulation.run import Run as Run
 
 __version__ = "0.1.0"
 
@@ -53,6 +57,9 @@ _LATER = {  # imported when first used: most programs never write an expression
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Event": "recursa.simulation.events",
+    "Run": "recursa.simulation.run",
+    "Stops": "recursa.simulation.forces",
 }
 
 

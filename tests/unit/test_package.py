@@ -31,6 +31,7 @@ LAYERS = (
     ("operators",),
     ("facade",),
     ("doctor",),
+    ("simulation",),
     ("robot",),
     ("operation_counts", "loading", "cartesian"),
     ("robots",),
@@ -102,7 +103,7 @@ def test_import_changes_no_global_setting() -> None:
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
-        "StateSpace", "cartesian", "SingularConfigurationError",
+        "StateSpace", "cartesian", "SingularConfigurationError", "SimulationError", "Run", "Event", "Stops",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
@@ -116,7 +117,7 @@ def test_public_name_exists(name: str) -> None:
         "random_state", "integrate", "difference", "with_gravity", "with_payload", "with_frame", "doctor", "to_urdf",
         "kinetic_energy", "potential_energy", "momentum", "center_of_mass", "poses", "pose", "velocities",
         "accelerations", "jacobian", "jacobian_derivative", "linearize", "state_space", "inverse_dynamics_derivatives",
-        "forward_dynamics_derivatives",
+        "forward_dynamics_derivatives", "simulate",
     ],
 )  # fmt: skip
 def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:
