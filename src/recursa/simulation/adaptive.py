@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK45, Radau
 
 from recursa.simulation.equations import Equations
-from recursa.simulation.steppers import State, StepCollapsed, Stepper
+from recursa.simulation.steppers import State, Stepper, no_step
 from recursa.sweeps.batching import Array
 
 SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
@@ -97,10 +97,9 @@ class Adaptive(Stepper):
     def _step(self, bound: float) -> None:
         solver = self._solver
         solver.t_bound, solver.status = bound, "running"
-        with np.errstate(all="ignore"):  # what is not finite is looked for afterwards
-            solver.step()
+        solver.step()
         if solver.status == "failed":
-            raise StepCollapsed
+            raise no_step()
 
     def _normalize(self) -> None:
         solver = self._solver

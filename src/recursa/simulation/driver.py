@@ -16,7 +16,7 @@ from recursa.simulation.fixed import METHODS
 from recursa.simulation.options import Options
 from recursa.simulation.progress import ProgressBar
 from recursa.simulation.run import Run, Status, keeps_momentum
-from recursa.simulation.steppers import State, StepCollapsed, Stepper
+from recursa.simulation.steppers import State, Stepper
 from recursa.sweeps.batching import Array
 
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
@@ -41,7 +41,7 @@ class Cut(NamedTuple):
 
 
 class Simulation:
-    """One run. ``run()`` does it all; ``step()`` goes on by one step; ``state()`` and ``restore()`` keep and bring back.
+    """One run: ``run()`` does it all, ``step()`` goes on by one; ``state()`` and ``restore()`` keep and bring back.
 
     A run that is restored and goes on is the same to the bit as one that was never interrupted.
     """
@@ -62,7 +62,8 @@ class Simulation:
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         self._accepted: tuple[float, State] = (0.0, State(equations.normalized(q0), v0.copy(), np.zeros(2)))
-        self._begin()
+        with np.errstate(all="ignore"):
+            self._begin()
 
     def _make_stepper(self) -> Stepper:
         options = self.options
@@ -117,13 +118,16 @@ class Simulation:
         """One step of the integrator, or up to what cuts it short."""
         stepper = self.stepper
         try:
-            stepper.advance(self.end)
-            self._require_finite(stepper.now)
-            cut = self._watch()
-            if cut is not None:
-                self._shorten(cut)
-        except StepCollapsed:
-            raise SimulationError(self._collapse(), self._accepted[0]) from None
+            with np.errstate(all="ignore"):  # steps that are tried may overflow; what is not finite is looked for
+                stepper.advance(self.end)
+                self._require_finite(stepper.now)
+                cut = self._watch()
+                if cut is not None:
+                    self._shorten(cut)
+        except SimulationError as error:
+            if np.isnan(error.t):  # from the stepper, which knows no robot
+                raise SimulationError(self._collapse(), self._accepted[0]) from None
+            raise
         if cut is None:
             self._keep_piece(stepper.t)
             self._sample_until(stepper.t)
@@ -211,15 +215,16 @@ class Simulation:
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         self._sample_until(cut.t)
-        if self.options.times is None and (not self.samples or cut.t > self.samples[-1].t):
-            self._record(cut.t, state)
-        elif self.stopped_by and (not self.samples or cut.t > self.samples[-1].t):
+        new = not self.samples or cut.t > self.samples[-1].t
+        if new and (self.options.times is None or self.stopped_by):
             self._record(cut.t, state)
 
     # ---- samples -----------------------------------------------------------------------------------------------------
 
     def _record(self, t: float, state: State) -> None:
         counted = self.equations.evaluations
+        if self.equations.rubbed and self.stepper.resolves_friction:
+            friction.settle(self.equations, t, state.q, state.v)  # for the accelerations alone
         rates = self.equations.rates(t, state.q, state.v)
         self.equations.evaluations = counted
         self.samples.append(Sample(t, state.q.copy(), state.v.copy(), rates.a, rates.tau.copy(), state.work.copy()))
@@ -243,11 +248,16 @@ class Simulation:
         t, state = self._accepted
         partial = status in ("interrupted", "failed")
         if partial and (not self.samples or t > self.samples[-1].t):
-            self._record(t, state)
+            with np.errstate(all="ignore"):
+                self._record(t, state)
         equations = self.equations
         rows = list(zip(*self.samples, strict=True)) or [()] * len(Sample._fields)
-        times, q, v, a, tau, work = (np.array(column, dtype=float) for column in rows)
-        tau, work = tau.reshape(-1, equations.nv), work.reshape(-1, 2)
+        times = np.array(rows[0], dtype=float)
+        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2)
+        q, v, a, tau, work = (
+            np.array(column, dtype=float).reshape(len(times), width)
+            for column, width in zip(rows[1:], widths, strict=True)
+        )
         kept = keeps_momentum(
             equations.robot, equations.damping + equations.friction, equations.wrenches is not None, tau
         )
@@ -255,9 +265,9 @@ class Simulation:
         return Run(
             equations.robot,
             times,
-            q.reshape(-1, equations.nq),
-            v.reshape(-1, equations.nv),
-            a.reshape(-1, equations.nv),
+            q,
+            v,
+            a,
             tau,
             work[:, 0],
             work[:, 1],
@@ -328,11 +338,8 @@ class Simulation:
 
     def _collapse(self) -> str:
         t, state = self._accepted
-        return (
-            f"no step is small enough at t = {t:.9g} s: {self._reason(state)}.\n  {self._advice()}"
-            if not self.options.fixed
-            else f"the equation of a step at t = {t:.9g} s has no solution: {self._reason(state)}.\n  {self._advice()}"
-        )
+        what = "the equation of a step has no solution" if self.options.fixed else "no step is small enough"
+        return f"{what} at t = {t:.9g} s: {self._reason(state)}.\n  {self._advice()}"
 
     def _advice(self) -> str:
         if self.equations.trouble:
@@ -346,4 +353,3 @@ class Simulation:
             "Torques may jump or grow without bound here, or be too stiff for this integrator. Try integrator='radau', "
             "looser rtol= and atol=, or a fixed step (integrator='semi-implicit')."
         )
-

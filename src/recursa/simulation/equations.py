@@ -131,12 +131,12 @@ class Equations:
 
     def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
         """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""
-        if not q @ self._zero_q + v @ self._zero == 0.0:  # nan as soon as one entry is not finite
+        if q @ self._zero_q + v @ self._zero != 0.0:  # nan as soon as one entry is not finite
             return np.full(self.nv, np.nan), None if self.wrenches is None else np.zeros(6 * self.robot.nlinks), None
         tau = self._zero if self.torque is None else self.torque(t, q, v)
         if tau.__class__ is not np.ndarray or tau.shape != (self.nv,) or tau.dtype != np.float64:
             tau = checked_torque(self.robot.model, tau, t)
-        if not tau @ self._zero == 0.0:
+        if tau @ self._zero != 0.0:
             freedom = int(np.argmax(~np.isfinite(tau)))
             name = freedom_name(self.robot.model, freedom)
             self.trouble = f"the torque of {name} at t = {t:.6g} s is {tau[freedom]}"
@@ -176,7 +176,7 @@ class Equations:
         if self._tied:
             a = robot.forward_dynamics(q, v, tau, wrenches=shaped)
             return np.concatenate([coordinate_rates(robot, q, v), a])
-        arguments = {"q": q, "v": v, "tau": tau} | ({} if shaped is None else {"wrench": shaped})
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau} | ({} if shaped is None else {"wrench": shaped})
         both = robot._evaluate(
             self._plan, arguments, self._gather, (self.nq + self.nv,), None, None, store=robot._joint_space
         )
@@ -202,7 +202,7 @@ def coordinate_rates(robot: ExportMethods, q: Array, v: Array) -> Array:
 
 def chart_rates(robot: ExportMethods, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
-    arguments = {"joint:x": x, "v": v}
+    arguments: dict[str, Any] = {"joint:x": x, "v": v}
     return robot._evaluate(configuration.CHART_RATES, arguments, configuration.chart_entries, (robot.nv,), None, None)
 
 

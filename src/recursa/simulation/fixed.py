@@ -15,7 +15,7 @@ from recursa.dynamics import configuration
 from recursa.facade.exporting import ExportMethods
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces
-from recursa.simulation.steppers import State, StepCollapsed, Stepper
+from recursa.simulation.steppers import State, Stepper, no_step
 from recursa.sweeps.batching import Array
 
 _FIXED_POINT_ROUNDS = 30
@@ -210,7 +210,7 @@ class ImplicitMidpoint(FixedStep):
             rest = w - at
             size, scale = float(np.abs(rest).max()), 1.0 + float(np.abs(w).max())
             if not np.isfinite(size):
-                raise StepCollapsed
+                raise no_step()
             if size <= _CONVERGED * scale or (size <= _STALLED * scale and size > 0.3 * last):
                 return w
             if jacobian is None or size > 0.3 * last:
@@ -218,7 +218,7 @@ class ImplicitMidpoint(FixedStep):
                 columns = [(self._next(t, q, v, w + small * e, h) - at) / small for e in np.eye(len(w))]
                 jacobian = np.eye(len(w)) - np.stack(columns, axis=1)
             w, last = w - np.linalg.solve(jacobian, rest), size
-        raise StepCollapsed
+        raise no_step()
 
 
 def _chart_entry(robot: ExportMethods) -> Any:

@@ -71,7 +71,7 @@ def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
 
 
 def margins(equations: Equations, t: float, q: Array, v: Array) -> Array:
-    """Per freedom how far it is from changing its mode: positive while it keeps it, infinite where there is no friction.
+    """Per freedom how far it is from another mode: positive while it keeps its own, infinite without friction.
 
     A sliding freedom's is its speed, a stuck one's the torque that it could still take.
     """

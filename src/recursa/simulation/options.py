@@ -63,8 +63,8 @@ def options_of(
         raise StateError(f"save_every must be a whole number of at least 1, not {save_every!r}")
     if dense and fixed:
         raise StateError(
-            f"dense=True keeps the interpolants of adaptive integrators; with {integrator!r} run.at(t) goes through the "
-            "samples, one a step"
+            f"dense=True keeps the interpolants of adaptive integrators; with {integrator!r} run.at(t) goes through "
+            "the samples, one a step"
         )
     times = None if samples is None else _times(samples, duration)
     if fixed and times is None:
@@ -115,7 +115,9 @@ def _times(samples: Any, duration: float) -> Array:
     if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
         raise StateError("the times of samples must be finite and rise")
     if times[0] < 0.0 or times[-1] > duration:
-        raise StateError(f"the times of samples must lie in 0 .. {duration:g} s; they span {times[0]:g} .. {times[-1]:g}")
+        raise StateError(
+            f"the times of samples must lie in 0 .. {duration:g} s; they span {times[0]:g} .. {times[-1]:g}"
+        )
     return times
 
 

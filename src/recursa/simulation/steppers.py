@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recursa.errors import SimulationError
 from recursa.simulation.equations import Equations
 from recursa.sweeps.batching import Array
 
@@ -18,8 +19,9 @@ class State(NamedTuple):
     work: Array
 
 
-class StepCollapsed(Exception):  # noqa: N818 - caught by the run, which knows how to say it
-    """No step is small enough."""
+def no_step() -> SimulationError:
+    """What a stepper raises where no step is possible; the run says where and why."""
+    return SimulationError("no step is small enough")
 
 
 class Stepper:
