@@ -10,8 +10,9 @@ import pytest
 import recursa as rc
 
 ROOT = Path(__file__).parents[2]
+COMPILED = ("simulation.md",)  # thousands of evaluations
 PAGES = [
-    page
+    pytest.param(page, marks=pytest.mark.compiled if page.name in COMPILED else ())
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if "```python" in page.read_text("utf-8")
 ]

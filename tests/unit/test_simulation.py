@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import re
 import signal
 import threading
@@ -19,6 +20,7 @@ from recursa.simulation.events import events_of
 from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
 from recursa.simulation.options import ADAPTIVE, FIXED, options_of
+from recursa.simulation.progress import ProgressBar
 from zoo import mixed_tree, one_of_each, small_mixed_tree
 
 INTEGRATORS = (*ADAPTIVE, *FIXED)
@@ -144,6 +146,24 @@ def test_tied_joints_are_simulated() -> None:
     q, v = robot.random_state(1)
     run = robot.simulate(q, v, duration=0.1)
     assert run.energy_drift < 1e-10
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setattr("recursa.simulation.progress._PATIENCE", 0.0)
+        bar = ProgressBar(True, 10.0)
+        bar.update(2.5)
+        bar.close()
+        assert ("2.5 of 10 s" in stream.getvalue()) == shown
+    quiet = Terminal()
+    monkeypatch.setattr("sys.stderr", quiet)
+    pendulum().simulate([0.1], duration=0.01, progress=False)
+    assert quiet.getvalue() == ""
 
 
 # ---- events ------------------------------------------------------------------------------------------------------
