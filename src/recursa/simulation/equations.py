@@ -51,7 +51,8 @@ class Equations:
         self.friction[self.friction <= 1e-12 * at_one] = 0.0  # what rounding leaves
         self.damped, self.rubbed = bool(self.damping.any()), bool(self.friction.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
-        self.passive = torque is None and wrenches is None and stops is None and not (self.damped or self.rubbed)
+        self._undriven = torque is None and wrenches is None and stops is None
+        self.passive = self._undriven and not (self.damped or self.rubbed)
         self.evaluations = 0
         self.trouble = ""  # why rates were not finite, if it is known
         self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
@@ -104,7 +105,7 @@ class Equations:
             return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, None)
         n = self.nq + self.nv
         result = np.empty(n + 2)
-        rates = self.rates(t, self.normalized(y[: self.nq]), y[self.nq : n].copy())
+        rates = self.rates(t, self.normalized(y[: self.nq]), y[self.nq : n])
         result[: self.nq], result[self.nq : n] = rates.qdot, rates.a
         result[n], result[n + 1] = rates.gained, rates.lost
         return result
@@ -115,13 +116,13 @@ class Equations:
         tau, wrench, stop = self.acting(t, q, v)
         moving, lost = tau, 0.0
         if stop is not None:
-            moving, lost = moving + stop, lost - float(stop @ v)
+            moving, lost = moving + stop, lost - float(stop.dot(v))
         if self.damped:
             drag = self.damping * v
-            moving, lost = moving - drag, lost + float(drag @ v)
+            moving, lost = moving - drag, lost + float(drag.dot(v))
         if self.rubbed:
             rub = self.friction * self.slip
-            moving, lost = moving - rub, lost + float(rub @ v)
+            moving, lost = moving - rub, lost + float(rub.dot(v))
         both = self.solved(q, v, moving, wrench)
         a = both[self.nq :]
         if self.locked.size:
@@ -131,22 +132,24 @@ class Equations:
 
     def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
         """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""
-        if q @ self._zero_q + v @ self._zero != 0.0:  # nan as soon as one entry is not finite
+        if self._undriven:
+            return self._zero, None, None
+        if q.dot(self._zero_q) + v.dot(self._zero) != 0.0:  # nan as soon as one entry is not finite
             return np.full(self.nv, np.nan), None if self.wrenches is None else np.zeros(6 * self.robot.nlinks), None
-        tau = self._zero if self.torque is None else self.torque(t, q, v)
+        tau = self._zero if self.torque is None else self.torque(t, q.copy(), v.copy())  # theirs to change
         if tau.__class__ is not np.ndarray or tau.shape != (self.nv,) or tau.dtype != np.float64:
             tau = checked_torque(self.robot.model, tau, t)
-        if tau @ self._zero != 0.0:
+        if tau.dot(self._zero) != 0.0:
             freedom = int(np.argmax(~np.isfinite(tau)))
             name = freedom_name(self.robot.model, freedom)
             self.trouble = f"the torque of {name} at t = {t:.6g} s is {tau[freedom]}"
             tau = np.full(self.nv, np.nan)
-        wrench = None if self.wrenches is None else self.wrenches(t, q, v)
+        wrench = None if self.wrenches is None else self.wrenches(t, q.copy(), v.copy())
         return tau, wrench, None if self.stops is None else self.stops(q, v)
 
     def power(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> float:
         """Of drives and wrenches: ``tau . v + sum of wrench . V``."""
-        power = float(tau @ v)
+        power = 0.0 if self.torque is None else float(tau.dot(v))
         return power if wrench is None else power + float(wrench @ self.robot.velocities(q, v).ravel())
 
     def holding(self, q: Array, a: Array) -> tuple[Array, Array]:
