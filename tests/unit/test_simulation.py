@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import pickle
 import re
 import signal
 import threading
@@ -108,6 +109,17 @@ def test_run_says_what_it_is() -> None:
     assert run.statistics["evaluations"] > run.statistics["steps"] > 0
     assert not run.interrupted
     close(run.a[0], pendulum().forward_dynamics([0.3], [0.0], [0.0]), 1e-14)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_run_matches_its_pickle(dense: bool) -> None:
+    run = pendulum().simulate([0.3], duration=0.1, dense=dense, events=lambda t, q, v: q[0] - 0.29)
+    again = pickle.loads(pickle.dumps(run))
+    assert again.robot == run.robot
+    assert again.options == run.options
+    assert repr(again) == repr(run)
+    assert again.events[0].t == run.events[0].t
+    assert (again.at(0.05)[0] == run.at(0.05)[0]).all()
 
 
 def test_plot_hands_its_arrays_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,8 +278,9 @@ def test_runaway_is_an_error_that_names_joint_and_cause() -> None:
     robot = pendulum()
     with pytest.raises(rc.SimulationError, match=r"no step is small enough at t = .*joint 'pivot' is the fastest"):
         robot.simulate([0.1], [1.0], duration=5.0, torque=lambda t, q, v: v**3, rtol=1e-4, atol=1e-4)
-    with pytest.raises(rc.SimulationError, match=r"(?s)joint 'pivot'.*step of 0\.2 s is likely too long"):
+    with pytest.raises(rc.SimulationError, match=r"(?s)joint 'pivot'.*step of 0\.2 s is likely too long") as caught:
         robot.simulate([0.1], [1.0], duration=50.0, integrator="rk4", step=0.2, torque=lambda t, q, v: -500.0 * v)
+    assert "failed" in repr(caught.value.run)
     with pytest.raises(rc.SimulationError, match=r"cannot start: the torque of joint 'pivot' at t = 0 s is inf"):
         robot.simulate([0.1], [1.0], duration=5.0, torque=lambda t, q, v: [np.inf])
 

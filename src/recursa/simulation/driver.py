@@ -118,23 +118,23 @@ class Simulation:
     def step(self) -> None:
         """One step of the integrator, or up to what cuts it short."""
         stepper = self.stepper
-        try:
-            with np.errstate(all="ignore"):  # steps that are tried may overflow; what is not finite is looked for
+        with np.errstate(all="ignore"):  # steps that are tried may overflow; what is not finite is looked for
+            try:
                 stepper.advance(self.end)
                 self._require_finite(stepper.now)
                 cut = self._watch()
                 if cut is not None:
                     self._shorten(cut)
-        except SimulationError as error:
-            if np.isnan(error.t):  # from the stepper, which knows no robot
-                raise SimulationError(self._collapse(), self._accepted[0]) from None
-            raise
-        if cut is None:
-            self._keep_piece(stepper.t)
-            self._sample_until(stepper.t)
-            if self.options.times is None and (stepper.steps % self.options.save_every == 0 or self.finished):
-                self._record(stepper.t, stepper.now)
-        self._accepted = stepper.t, stepper.now
+            except SimulationError as error:
+                if np.isnan(error.t):  # from the stepper, which knows no robot
+                    raise SimulationError(self._collapse(), self._accepted[0]) from None
+                raise
+            if cut is None:
+                self._keep_piece(stepper.t)
+                self._sample_until(stepper.t)
+                if self.options.times is None and (stepper.steps % self.options.save_every == 0 or self.finished):
+                    self._record(stepper.t, stepper.now)
+            self._accepted = stepper.t, stepper.now
 
     # ---- what happens within a step ----------------------------------------------------------------------------------
 

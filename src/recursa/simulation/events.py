@@ -90,8 +90,8 @@ def events_of(given: Any) -> tuple[Event, ...]:
 def crossing(value: Callable[[float], float], start: float, end: float, before: float, after: float) -> float:
     """Where a function goes through zero, to rounding; ``before`` and ``after`` are its values at the ends.
 
-    >>> round(crossing(lambda t: t * t - 2.0, 1.0, 2.0, -1.0, 2.0), 14)
-    1.4142135623731
+    >>> round(crossing(lambda t: t * t - 2.0, 1.0, 2.0, -1.0, 2.0), 12)
+    1.414213562373
     """
     if after == 0.0:
         return end

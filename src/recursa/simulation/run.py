@@ -86,12 +86,14 @@ class Run:
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy in joule, (n,)."""
-        return self.kinetic_energy + self.potential_energy
+        with np.errstate(all="ignore"):
+            return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def energy_error(self) -> Array:
         """What does not balance, in joule, (n,): ``energy - energy(0) - work + lost``; zero in exact arithmetic."""
-        return self.energy - self.energy[:1] - (self.work - self.work[:1]) + (self.lost - self.lost[:1])
+        with np.errstate(all="ignore"):  # a run that failed may end in numbers beyond range
+            return self.energy - self.energy[:1] - (self.work - self.work[:1]) + (self.lost - self.lost[:1])
 
     @property
     def energy_drift(self) -> float:
@@ -101,9 +103,10 @@ class Run:
         """
         if not len(self.t):
             return 0.0
-        moved = (self.kinetic_energy, self.potential_energy - self.potential_energy[0], self.work, self.lost)
-        scale = max(float(np.abs(x).max()) for x in moved)
-        return float(np.abs(self.energy_error).max() / scale) if scale > 0.0 else 0.0
+        with np.errstate(all="ignore"):
+            moved = (self.kinetic_energy, self.potential_energy - self.potential_energy[0], self.work, self.lost)
+            scale = max(float(np.abs(x).max()) for x in moved)
+            return 0.0 if scale == 0.0 else float(np.abs(self.energy_error).max() / scale)
 
     @cached_property
     def momentum(self) -> Array:
