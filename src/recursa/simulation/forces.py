@@ -122,7 +122,7 @@ def wrench_function(robot: ExportMethods, wrenches: Any) -> Torque | None:
 # ---- stops -----------------------------------------------------------------------------------------------------------
 
 STOP_FREQUENCY = 200.0
-"""rad/s at which a joint would swing on a stop whose stiffness is not given: stiff, yet steps of 1 ms resolve it."""
+"""rad/s at which a joint would swing on a stop whose stiffness is not given: stiff, yet 1 ms is a small part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class Stops:
 
     The damper grows with the depth (Hunt and Crossley), so that nothing jumps when a limit is touched. ``stiffness``
     in N m/rad or N/m, ``damping`` in s/rad or s/m; each one number, or one by joint name. Without a stiffness it is
-    200^2 times the joint's entry in the mass matrix at the start. ``joints`` restricts them to some joints.
+    200^2 times the inertia that the joint feels at the start, the others being free. ``joints`` names some joints only.
 
     >>> Stops(stiffness=5e3, damping={"elbow": 0.5}).joints is None
     True
@@ -164,7 +164,7 @@ class StopForces:
         self.at_v = np.array([joint.v_start for joint in limited], dtype=int)
         limits = np.array([sorted(joint.limits or ()) for joint in limited], dtype=float).reshape(-1, 2)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
-        typical = STOP_FREQUENCY**2 * np.diagonal(robot.mass_matrix(q0))[self.at_v]
+        typical = STOP_FREQUENCY**2 / np.diagonal(robot.mass_matrix_inverse(q0))[self.at_v]
         names = [joint.name for joint in limited]
         self.stiffness = _per_joint(stops.stiffness, names, typical, "stiffness")
         self.damping = _per_joint(stops.damping, names, np.ones(len(names)), "damping")
