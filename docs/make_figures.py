@@ -51,8 +51,33 @@ def of_page(page: Path, folder: Path) -> None:
             exec(code, names)
 
 
+def simulation(path: Path) -> None:
+    """Two rubbing joints that stick and slip, and where their energy goes."""
+    builder = rc.Builder("rubbing")
+    for k, parent in enumerate(("world", "upper")):
+        link = ("upper", "lower")[k]
+        builder.link(link, mass=1.0, com=(0.3, 0.02, 0.0), inertia=(0.01, 0.02, 0.03))
+        builder.joint(
+            ("shoulder", "elbow")[k], "revolute", parent=parent, child=link, axis=(0, 1, 0), xyz=(0.5 * k, 0, 0),
+            friction=1.0, damping=0.02,
+        )  # fmt: skip
+    run = builder.build().simulate([0.0, 0.4], [0.0, 3.0], duration=4.0, samples=801)
+    figure, (speeds, energies) = plt.subplots(1, 2, figsize=(8.8, 3.0), dpi=100, layout="constrained")
+    speeds.plot(run.t, run.v, label=["shoulder", "elbow"])
+    speeds.set(xlabel="t [s]", ylabel="speed [rad/s]")
+    for name, values in {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "lost": run.lost}.items():
+        energies.plot(run.t, values, label=name)
+    energies.plot(run.t, run.energy + run.lost, "k--", linewidth=1, label="sum")
+    energies.set(xlabel="t [s]", ylabel="energy [J]")
+    for axis in (speeds, energies):
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    figure.savefig(path, metadata={"Software": ""})
+
+
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
+    simulation(here / "images" / "simulation.png")
     of_page(here / "lqr.md", here / "images")

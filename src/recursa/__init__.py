@@ -29,6 +29,7 @@ from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ShapeError as ShapeError
+from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.simulation.events import Event as Event
+    from recursa.simulation.forces import Stops as Stops
+    from recursa.simulation.run import Run as Run
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
 __version__ = "0.1.0"
@@ -69,6 +73,9 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
+    "Event": "recursa.simulation.events",
+    "Run": "recursa.simulation.run",
+    "Stops": "recursa.simulation.forces",
 }
 
 

@@ -78,6 +78,17 @@ class DivergenceError(RecursaError, ArithmeticError):
         super().__init__(message, row, step)
         self.row, self.step = row, step
 
+
+class SimulationError(RecursaError, ArithmeticError):
+    """A simulation cannot go on: the state is no longer finite, or no step is small enough.
+
+    ``t`` is the time it got to, ``run`` what there is of the run until then.
+    """
+
+    def __init__(self, message: str, t: float = float("nan"), run: object = None) -> None:
+        super().__init__(message, t, run)
+        self.t, self.run = t, run
+
     def __str__(self) -> str:
         return str(self.args[0])
 

@@ -269,8 +269,8 @@ def _motions(model: Model, moved_frames: Model, losses: bool, parameters: bool, 
     moved = program(configuration.INTEGRATE, model, {"q": nq, "v": nv}, configuration.next_entries, form)
     local_rate = None
     if not _flat(model):
-        sizes = {"joint:u": nv, "v": nv}
-        local_rate = program(configuration.LOCAL_RATES, model, sizes, configuration.step_entries, form)
+        sizes = {"joint:x": nv, "v": nv}
+        local_rate = program(configuration.CHART_RATES, model, sizes, configuration.chart_entries, form)
     return Motions(acceleration, moved, local_rate, parameters)
 
 
@@ -327,10 +327,10 @@ class _Rows:
     def local_rate(self, u: Array, v: Array) -> Array:
         if self.flat:
             return v
-        arguments: dict[str, ArrayLike] = {"joint:u": u, "v": v}
+        arguments: dict[str, ArrayLike] = {"joint:x": u, "v": v}
         size = (self.robot.nv,)
         return self.robot._evaluate(
-            configuration.LOCAL_RATES, arguments, configuration.step_entries, size, None, self.threads
+            configuration.CHART_RATES, arguments, configuration.chart_entries, size, None, self.threads
         )
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:

@@ -221,6 +221,18 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.SingularConfigurationError,
         ("Jacobian of link 'tip'", "condition number", "select other coordinates"),
     ),
+    "torque without a value": (
+        lambda: ARM.simulate([0.1, 0.2, 0.3], duration=0.1, torque=lambda t, q, v: [0, np.nan, 0], integrator="rk4"),
+        rc.SimulationError,
+        ("cannot start", "the torque of joint 'joint2' at t = 0 s is nan"),
+    ),
+    "step that is too long": (
+        lambda: ARM.simulate(
+            [0.1, 0.2, 0.3], duration=100.0, torque=lambda t, q, v: -99 * v, integrator="rk4", step=0.5
+        ),
+        rc.SimulationError,
+        ("no longer finite after t = ", "joint '", "Try a shorter step=, or integrator='dop853'"),
+    ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,
         rc.NoSweepError,

@@ -10,6 +10,7 @@ import pytest
 import recursa as rc
 
 ROOT = Path(__file__).parents[2]
+COMPILED = ("lqr.md", "simulation.md")  # thousands of evaluations
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -32,9 +33,6 @@ def free_tree() -> str:
     builder = rc.Builder("go2")
     builder.link("base", mass=5.0, inertia=(0.1, 0.2, 0.25)).joint("weld", "fixed", parent="world", child="base")
     return builder.build().to_urdf().replace('"world"', '"trunk"')
-
-
-COMPILED = ("lqr.md",)  # pages that simulate
 
 
 def as_run(page: Path) -> object:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from recursa.kernels.dispatch import Filler, KernelStore, evaluate
+from recursa.kernels import native
+from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
@@ -175,3 +176,21 @@ class Facade:
             if native is not None:
                 known[entry] = native
         return result
+
+    def _trusting_entry(
+        self,
+        plan: Plan,
+        sizes: Mapping[str, int],
+        gather: Callable[[Values], Iterator[Scalar] | Any],
+        shape: tuple[int, ...],
+        store: KernelStore | None = None,
+    ) -> Callable[..., Any] | None:
+        """A native function of single-state arrays that leaves the length of quaternions to its caller.
+
+        It answers NotImplemented where the result is not finite. None where nothing is compiled.
+        """
+        if not (Switch.on and native.available()) or self.model.nbodies == 0:
+            return None
+        kernels = self._kernels if store is None else store
+        kernel = kernels.kernel(plan, (None, shape), sizes, gather)
+        return None if kernel is None else kernel.entry(shape, ())

@@ -65,6 +65,14 @@ class JointKind:
         """The dv with ``integrate(q0, dv) = q1``."""
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
+        return tuple(v)
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...] | None:
+        """``[x, y]`` of two speeds, the Lie bracket that belongs to ``integrate``; None where it is always zero."""
+        return None
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         """Coordinates within the limits, or anywhere sensible."""
         low, high = sorted(limits or (-math.inf, math.inf))
@@ -160,6 +168,12 @@ class Spherical(JointKind):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(_relative(Quaternion(*q0), Quaternion(*q1)).log())
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return _quaternion_rates(q, v)
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(Vec3(*x).cross(Vec3(*y)))
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return _random_quaternion(rng)
 
@@ -204,6 +218,14 @@ class Planar(JointKind):
         a, b = 1.0 - w * w * half_cotangent(w * w), 0.5 * w  # inverse of the matrix of integrate
         return w, a * dx + b * dy, a * dy - b * dx
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        w, vx, vy = v
+        c, s = cos(q[2]), sin(q[2])
+        return c * vx - s * vy, s * vx + c * vy, w
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return 0.0, y[0] * x[2] - x[0] * y[2], x[0] * y[1] - y[0] * x[1]
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
 
@@ -242,6 +264,13 @@ class Free(JointKind):
         start = self.transform(_NO_HINGE, q0)
         return log_of(turn, start.inverse_point(Vec3(*q1[0:3]))).components()
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
+        return (*(rotation @ Vec3(*v[3:6])), *_quaternion_rates(q[3:7], v[0:3]))
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return Motion.of(x).cross_motion(Motion.of(y)).components()
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
 
@@ -254,6 +283,12 @@ def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:
     if math.isfinite(low) == math.isfinite(high):
         return -spread, spread
     return (low, low + 2.0 * spread) if math.isfinite(low) else (high - 2.0 * spread, high)
+
+
+def _quaternion_rates(q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Half the product of the quaternion, made unit, with the angular velocity in moving axes."""
+    half = Vec3(*w) * 0.5
+    return tuple(Quaternion(*q).normalized() @ Quaternion(half.x, half.y, half.z, 0.0))
 
 
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:
