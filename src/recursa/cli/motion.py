@@ -44,7 +44,7 @@ def run_inverse(
     beyond = violations(robot, t, q, v, tau)
     rows = summary(robot, t, v, tau)
     if as_json:
-        click.echo(show.json_text(_data(robot, t, method, losses, rows, beyond, files)))
+        show.print_json(_data(robot, t, method, losses, rows, beyond, files))
         return
     shown = show.console()
     span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
