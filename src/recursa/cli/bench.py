@@ -21,7 +21,7 @@ Call = Callable[[int], Any]
 
 def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[str, Any]:
     """Times in seconds: a call with one state, and a state within a batch, ours beside peers' single calls."""
-    q, v, x = sample(robot, batch)
+    q, v, x = sample(robot, max(batch, STATES))
     calls: dict[str, tuple[Any, ...]] = {
         "inverse_dynamics": (q, v, x),
         "mass_matrix": (q,),
@@ -32,6 +32,7 @@ def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[st
     for name in QUANTITIES:
         method, arguments = getattr(robot, name), calls[name]
         rows = [tuple(argument[k] for argument in arguments) for k in range(STATES)]
+        arguments = tuple(argument[:batch] for argument in arguments)
         method(*arguments)
         method(*rows[0])
         timing = {

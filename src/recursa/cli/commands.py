@@ -46,7 +46,7 @@ def _robot_options(command: _Function) -> _Function:
             default="free",
             show_default=True,
             help="Joints that mimic others: free ones, or tied to them.",
-        ),  # fmt: skip
+        ),
         JSON,
     ):
         command = option(command)
@@ -429,8 +429,8 @@ def compare(robot: str, peer: str, floating: bool, mimic: str, as_json: bool, **
       recursa compare puma560 --with mujoco
       recursa compare go2.urdf --floating --with mujoco --through model --json
 
-    Poses, Jacobians, centre of mass, mass matrix, gravity, bias, inverse and forward dynamics, energies, at random states
-    and in one convention. A reason is tested: what differs in the peer's model is put right, and the difference
+    Poses, Jacobians, centre of mass, mass matrix, gravity, bias, inverse and forward dynamics, energies, at random
+    states and in one convention. A reason is tested: what differs in the peer's model is put right, and the difference
     vanishes. Exit code 0: all agree, 1: some differ, 2: bad input, or the peer is not installed.
     """
     from recursa.cli.compare import run_compare

@@ -51,7 +51,7 @@ class Verbs(click.Group):
 # ---- words -----------------------------------------------------------------------------------------------------------
 
 
-class RobotWord(click.ParamType):
+class RobotWord(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on
     """A URDF file or the name of a bundled robot."""
 
     name = "robot"
@@ -62,7 +62,7 @@ class RobotWord(click.ParamType):
         return names + [CompletionItem(path) for path in _paths(incomplete, (".urdf", ".xml"))]
 
 
-class Word(click.ParamType):
+class Word(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on
     """Text for which a shell has proposals; whether it is known is decided where it is used."""
 
     name = "text"

@@ -23,7 +23,7 @@ from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 
 _SIMPLE = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball"}
-_STAND_IN = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
+_STAND_IN: dict[str, Any] = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
 
 
 def quiet() -> None:
@@ -52,7 +52,7 @@ def to_mjcf(robot: Robot) -> str:
         place = matrix_of(joint.placement)
         if joint.parent != WORLD:
             place = matrix_of(robot.model.joints[joint.parent].after) @ place
-        where = {"pos": _text(place[:3, 3]), "quat": _text(_quaternion(place[:3, :3]))}
+        where: dict[str, Any] = {"pos": _text(place[:3, 3]), "quat": _text(_quaternion(place[:3, :3]))}
         bodies[k] = Xml.SubElement(bodies[joint.parent], "body", name=f"{k}", **where)
         Xml.SubElement(bodies[k], "inertial", **_STAND_IN)
         _add_joints(bodies[k], k, joint)
@@ -63,13 +63,13 @@ def _add_joints(body: Xml.Element, number: int, joint: Joint) -> None:
     kind, name = joint.kind.name, f"{number}"
     if kind in _SIMPLE:
         ball = kind == "spherical"
-        axis = {} if ball else {"axis": _text(joint.hinge.axis)}
+        axis: dict[str, Any] = {} if ball else {"axis": _text(joint.hinge.axis)}
         Xml.SubElement(body, "joint", name=name, type=_SIMPLE[kind], **axis)
     elif kind == "free" and joint.parent == WORLD:
         Xml.SubElement(body, "freejoint", name=name)
     elif kind == "free":
-        for k, axis in enumerate(np.eye(3)):
-            Xml.SubElement(body, "joint", name=f"{name}{'abc'[k]}" if k else name, type="slide", axis=_text(axis))
+        for k, along in enumerate(np.eye(3)):
+            Xml.SubElement(body, "joint", name=f"{name}{'abc'[k]}" if k else name, type="slide", axis=_text(along))
         Xml.SubElement(body, "joint", type="ball")
     elif kind == "planar":
         ex, ey, _ = joint.hinge.plane.columns()
@@ -112,8 +112,8 @@ def _w_first(quaternion: Array) -> Array:
 def read_urdf(urdf: str, floating: str | None) -> tuple[Any, str]:
     """MuJoCo's model of a URDF text and a remark on how it came to be.
 
-    ``floating`` is the link that gets a free joint. Every link stays a body. Meshes are left out, as their files need not be there. Where MuJoCo refuses an inertia, it
-    is let alter it ("balanceinertia").
+    ``floating`` is the link that gets a free joint. Every link stays a body. Meshes are left out, as their files need
+    not be there. Where MuJoCo refuses an inertia, it is let alter it ("balanceinertia").
     """
     root = Xml.fromstring(urdf)
     for link in root.iter("link"):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recursa.errors import ModelError
 from recursa.loading import trusted
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -46,6 +47,9 @@ class Peer(ABC):
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         model = robot.model
+        for joint, inertia in zip(model.joints, model.inertias, strict=True):
+            if not np.isfinite(np.array(inertia.components(), dtype=float)).all():
+                raise ModelError(f"link '{joint.child}' has inertial data that are not finite: see recursa doctor")
         tied = any(joint.tie is not None for joint in model.joints)
         self.free = (
             trusted(model.description, gravity=model.gravity, floating=model.floating, mimic="free") if tied else robot

@@ -51,7 +51,7 @@ class InPinocchio(Peer):
         back = np.argsort(order)
         x = interop.configuration(self.free, model, q)
         v, a, tau = v[order], a[order], tau[order]
-        mass = pin.crba(model, data, x)
+        mass = np.reshape(pin.crba(model, data, x), (model.nv, model.nv))
         mass = np.triu(mass) + np.triu(mass, 1).T
         found: dict[str, Any] = {
             "inverse_dynamics": pin.rnea(model, data, x, v, a)[back],
@@ -68,7 +68,9 @@ class InPinocchio(Peer):
         pin.updateFramePlacements(model, data)
         found["poses"] = np.stack([data.oMf[number].homogeneous for number in self._links])
         mixed = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        jacobians = [pin.getFrameJacobian(model, data, number, mixed) for number in self._links]
+        jacobians = [  # flat where there is one column
+            np.reshape(pin.getFrameJacobian(model, data, number, mixed), (6, model.nv)) for number in self._links
+        ]
         found["jacobians"] = interop.swap_halves(np.stack(jacobians), axis=1)[:, :, back]
         return found
 
@@ -105,8 +107,8 @@ class InPinocchio(Peer):
             found.append(
                 Suspect(
                     "rotor energy",
-                    "Pinocchio's kinetic energy leaves out the rotors of joints with an axis of general direction; "
-                    "ours is v M v / 2",
+                    "Pinocchio's kinetic energy leaves out the rotors of some kinds of joint, such as revolute ones "
+                    "with an axis of general direction; ours is v M v / 2",
                     "take half of v @ crba(model, data, q) @ v",
                 )
             )
@@ -124,7 +126,7 @@ class InPinocchio(Peer):
         for k in repaired_bodies(self.free, self._numbers, names):
             inertia, (number, place) = self.free.model.inertias[k], self._body(k)
             com = np.array(inertia.com()) if inertia.mass else np.zeros(3)
-            moments = np.array(inertia.moment_about_com().rows())
+            moments = np.array(inertia.moment_about_com().rows(), dtype=float)
             other.model.inertias[number] = place.act(self._pin.Inertia(inertia.mass, com, moments))
         return other
 
