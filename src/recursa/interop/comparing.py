@@ -89,10 +89,10 @@ def compare(robot: Robot, peer: Peer, *, states: int = 5, seed: int = 0, toleran
     """Compare every term at random states.
 
     >>> import recursa as rc
-    >>> from recursa.interop.pinocchio_peer import InPinocchio
-    >>> arm = rc.robots.puma560()
-    >>> [reason.name for reason in compare(arm, InPinocchio(arm)).reasons]      # doctest: +SKIP
-    ['rotor energy']
+    >>> from recursa.interop.mujoco import InMujoco
+    >>> arm = rc.robots.stanford()
+    >>> compare(arm, InMujoco(arm), states=1).agrees
+    True
     """
     if not robot.nv:
         raise RecursaError(f"robot '{robot.name}' has no joints that move: there is nothing to compare")

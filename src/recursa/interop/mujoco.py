@@ -33,6 +33,17 @@ def quiet() -> None:
     mujoco.set_mju_user_warning(lambda text: None)
 
 
+def full_mass(model: Any, data: Any, out: Array) -> Array:
+    """MuJoCo's own mass matrix as a full one; the order of the arguments changed with version 4."""
+    import mujoco
+
+    if hasattr(data, "qM"):
+        mujoco.mj_fullM(model, out, data.qM)
+    else:
+        mujoco.mj_fullM(model, data, out)
+    return out
+
+
 # ---- our model as MJCF -----------------------------------------------------------------------------------------------
 
 
@@ -297,13 +308,7 @@ class InMujoco(Peer):
         return matrix, drift
 
     def _mass(self) -> Array:
-        """MuJoCo's own mass matrix; the arguments changed with version 4."""
-        full = np.zeros((self.model.nv, self.model.nv))
-        if hasattr(self.data, "qM"):
-            self._mujoco.mj_fullM(self.model, full, self.data.qM)
-        else:
-            self._mujoco.mj_fullM(self.model, self.data, full)
-        return full
+        return full_mass(self.model, self.data, np.zeros((self.model.nv, self.model.nv)))
 
     # ---- answers -----------------------------------------------------------------------------------------------------
 
