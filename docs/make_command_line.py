@@ -1,7 +1,8 @@
 """Run the commands of command-line.md and put what they print below them: ``python docs/make_command_line.py``.
 
 A block that begins with ``$ recursa`` is run. In ``console`` blocks the output is exact and a test,
-tests/unit/test_docs_shell.py, compares it; in ``text`` blocks it differs from machine to machine. ``| head -12`` keeps the first lines.
+tests/unit/test_docs_shell.py, compares it; in ``text`` blocks it differs from machine to machine. ``| head -12``
+keeps the first lines.
 """
 
 from __future__ import annotations

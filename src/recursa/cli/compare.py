@@ -27,7 +27,7 @@ def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]
     through = through or ("urdf" if file is not None else "model")
     urdf = None
     if through == "urdf":
-        urdf = robot.to_urdf() if file is None else file.read_text("utf-8-sig")
+        urdf = robot.to_urdf() if file is None else file.read_text("utf-8-sig", errors="replace")
     read = f"read '{file}' itself" if file is not None else "read the URDF that robot.to_urdf() writes"
     how = read if urdf is not None else "was handed our model"
     if name == "pin":
