@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
-from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt
+from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt, where
 from recursa.spatial.transform import Transform, log_of
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
@@ -65,6 +65,24 @@ class JointKind:
         """The dv with ``integrate(q0, dv) = q1``."""
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The coordinates of the inverse displacement, ``transform(opposite(q)) = transform(q)^-1``."""
+        return tuple(-x for x in q)
+
+    # ---- the other way: from a pose and a motion that the joint allows, or nearly ----------------------------------
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        """The coordinates whose :meth:`transform` comes nearest to a pose; angles in (-pi, pi]."""
+        raise NotImplementedError
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        """The pose that the joint allows nearest to a pose: ``transform(coordinates(pose))``, without angles."""
+        return self.transform(hinge, self.coordinates(hinge, pose))
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        """The speeds whose :meth:`motion` comes nearest to a motion."""
+        raise NotImplementedError
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         """Coordinates within the limits, or anywhere sensible."""
         low, high = sorted(limits or (-math.inf, math.inf))
@@ -94,6 +112,16 @@ class Revolute(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         return Motion(hinge.axis * v[0], ZERO)
 
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return (atan2(s, c),)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return Transform(Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation)), ZERO)
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.angular),)
+
 
 class Prismatic(JointKind):
     """Translation along the axis; q in metres."""
@@ -111,6 +139,12 @@ class Prismatic(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         return Motion(ZERO, hinge.axis * v[0])
 
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(pose.translation),)
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.linear),)
+
 
 class Helical(JointKind):
     """A screw: rotation by q and translation by ``pitch * q`` (metres per radian)."""
@@ -126,6 +160,24 @@ class Helical(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         turn = hinge.axis * v[0]
         return Motion(turn, turn * hinge.pitch)
+
+    # The advance tells the turns apart, which the angle does not; without a pitch the angle is all there is.
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        idle = hinge.pitch * hinge.pitch < _NO_PITCH
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return (where(idle, atan2(s, c), hinge.axis.dot(pose.translation) / where(idle, 1.0, hinge.pitch)),)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        idle = hinge.pitch * hinge.pitch < _NO_PITCH
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        advance = hinge.axis.dot(pose.translation)
+        angle = advance / where(idle, 1.0, hinge.pitch)
+        turn = Rotation.from_axis_cos_sin(hinge.axis, where(idle, c, cos(angle)), where(idle, s, sin(angle)))
+        return Transform(turn, hinge.axis * where(idle, 0.0, advance))
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.angular),)
 
 
 _UNIT = (X_AXIS, Y_AXIS, Z_AXIS)
@@ -159,6 +211,18 @@ class Spherical(JointKind):
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(_relative(Quaternion(*q0), Quaternion(*q1)).log())
+
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(Quaternion(*q).conjugate())
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return tuple(pose.rotation.quaternion())
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return Transform(pose.rotation, ZERO)
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return tuple(motion.angular)
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return _random_quaternion(rng)
@@ -204,6 +268,24 @@ class Planar(JointKind):
         a, b = 1.0 - w * w * half_cotangent(w * w), 0.5 * w  # inverse of the matrix of integrate
         return w, a * dx + b * dy, a * dy - b * dx
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        x, y, theta = q
+        c, s = cos(theta), sin(theta)
+        return -(c * x + s * y), s * x - c * y, -theta
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        ex, ey, _ = hinge.plane.columns()
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return ex.dot(pose.translation), ey.dot(pose.translation), atan2(s, c)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
+        return Transform(turn, pose.translation - hinge.axis * hinge.axis.dot(pose.translation))
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        ex, ey, _ = hinge.plane.columns()
+        return hinge.axis.dot(motion.angular), ex.dot(motion.linear), ey.dot(motion.linear)
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
 
@@ -242,11 +324,34 @@ class Free(JointKind):
         start = self.transform(_NO_HINGE, q0)
         return log_of(turn, start.inverse_point(Vec3(*q1[0:3]))).components()
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        back = self.transform(_NO_HINGE, q).inverse
+        return (*back.translation, *Quaternion(*q[3:7]).conjugate())
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return (*pose.translation, *pose.rotation.quaternion())
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return pose
+
+    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return motion.components()
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
 
 
 _NO_HINGE = Hinge(ZERO)
+_NO_PITCH = 1e-18  # (m/rad)^2; below, the advance of a screw says nothing about its angle
+
+
+def _turn_about(axis: Vec3, rotation: Rotation) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of the turn about an axis nearest to a rotation: ``tr(R) - a.R a`` and ``a.(R - R^T)`` scaled."""
+    r = rotation
+    c = r.xx + r.yy + r.zz - axis.dot(r @ axis)
+    s = axis.dot(Vec3(r.zy - r.yz, r.xz - r.zx, r.yx - r.xy))
+    scale = 1.0 / sqrt(c * c + s * s)
+    return c * scale, s * scale
 
 
 def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:
