@@ -33,7 +33,7 @@ LAYERS = (
     ("doctor",),
     ("robot",),
     ("trajectories",),
-    ("loading", "cartesian", "denoc"),
+    ("loading", "cartesian", "denoc", "free"),
     ("robots",),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),

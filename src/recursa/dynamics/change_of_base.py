@@ -1,9 +1,9 @@
 """States and velocity coordinates of a free flyer with another base link: Jain & Rodriguez, appendix A.
 
-With base k the speeds are ``beta_k = T_kn beta_n`` (41): the new base's velocity, ``phi*(n,k) V(n) + X_k Hc* beta`` (row
-of the Jacobian), and the joint speeds as they are. Joints with several freedoms that lie between the two bases have
-speeds in the axes of the other link then: their blocks of T are ``-Ad(J)``, the motion of one side seen from the other.
-Then ``Mass_k = T_nk* Mass T_nk`` (44), ``tau_k = T_nk* tau`` with ``T_nk = inv(T_kn)``, and accelerations are
+With base k the speeds are ``beta_k = T_kn beta_n`` (41): the new base's velocity ``phi*(n,k) V(n) + X_k Hc* beta``,
+which is its Jacobian, and the joint speeds as they are. Joints with several freedoms that lie between the two bases
+have speeds in the axes of the other link then: their blocks of T are ``-Ad(J)``, the motion of one side seen from the
+other. Then ``Mass_k = T_nk* Mass T_nk`` (44), ``tau_k = T_nk* tau`` with ``T_nk = inv(T_kn)``, and accelerations are
 ``a_k = T_kn a + dT_kn/dt v``.
 """
 
@@ -159,4 +159,6 @@ def _state_plan(link: int, path: tuple[int, ...], several: tuple[int, ...]) -> P
 def _with_blocks(plan: Plan, step: Step, several: tuple[int, ...]) -> Plan:
     if not several:
         return plan
-    return replace(plan, buffers=(*plan.buffers, Buffer("block", ())), sweeps=(*plan.sweeps, base_to_tip(step, only=several)))
+    return replace(
+        plan, buffers=(*plan.buffers, Buffer("block", ())), sweeps=(*plan.sweeps, base_to_tip(step, only=several))
+    )

@@ -19,9 +19,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
 
     __slots__ = ()
 
-    def rebase_state(
-        self, q: ArrayLike, v: ArrayLike, link: str, *, threads: int | None = None
-    ) -> tuple[Array, Array]:
+    def rebase_state(self, q: ArrayLike, v: ArrayLike, link: str, *, threads: int | None = None) -> tuple[Array, Array]:
         """The same state (q', v') in the coordinates of ``robot.with_base(link)``.
 
         The free joint's part is the pose and velocity of the link; joints of one freedom keep their values, in the new
@@ -39,15 +37,11 @@ class ChangeOfBaseMethods(KinematicsMethods):
         True
         """
         change = self._change_of_base(link)
-        both = self._evaluate(
-            change.state, {"q": q, "v": v}, change.state_entries, (self.nq + self.nv,), None, threads
-        )
+        both = self._evaluate(change.state, {"q": q, "v": v}, change.state_entries, (self.nq + self.nv,), None, threads)
         new_q, new_v = np.split(both, [self.nq], axis=-1)
         return np.ascontiguousarray(new_q), np.ascontiguousarray(new_v)
 
-    def base_transform(
-        self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
+    def base_transform(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
         """T (..., nv, nv) with ``v' = T v``: the speeds of ``robot.with_base(link)`` from this robot's.
 
         T_kn of Jain & Rodriguez (41)-(43). Then ``mass' = T^-T mass T^-1`` (44) and ``tau' = T^-T tau``; the inverse of
@@ -84,7 +78,14 @@ class ChangeOfBaseMethods(KinematicsMethods):
         return self._evaluate(change.rate, {"q": q, "v": v}, entries, (self.nv, self.nv), out, threads)
 
     def rebase_acceleration(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """Accelerations a' (..., nv) of ``robot.with_base(link)``: ``a' = T a + dT/dt v``.
 
@@ -97,7 +98,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
         acceleration = as_array(self.model, "a", a, coordinates=False)
         speed = as_array(self.model, "v", v, coordinates=False)
         T, rate = self.base_transform(q, link, threads=threads), self.base_transform_derivative(q, v, link)
-        return into(out, np.vecdot(T, acceleration[..., None, :]) + np.vecdot(rate, speed[..., None, :]))
+        return into(out, (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0])
 
     def rebase_forces(
         self, q: ArrayLike, tau: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None

@@ -1,9 +1,9 @@
 """A free flyer's description with another base link: the same tree, seen from there.
 
-Links keep their frames. The joints between the old base and the new one are turned round: their parent and child change
-places, and ``placement J(q) after`` becomes ``after^-1 J(q)^-1 placement^-1``. With one freedom, ``J(q)^-1`` is the same
-motion about or along the opposite axis, so q, v, torque and limits keep their values and signs: it is the "same sign
-flip of the hinge maps" that Lemma A.2 of Jain & Rodriguez needs. Speeds of several freedoms are in the child's axes by
+Links keep their frames. The joints between the old base and the new one are turned round: parent and child change
+places, and ``placement J(q) after`` becomes ``after^-1 J(q)^-1 placement^-1``. With one freedom, ``J(q)^-1`` is the
+same motion about or along the opposite axis, so q, v, torque and limits keep their values and signs: the sign flip of
+the hinge maps that Lemma A.2 of Jain & Rodriguez needs. Speeds of several freedoms are in the child's axes by
 convention, and the child is now the other link: such a joint gets the coordinates of the inverse motion.
 """
 
@@ -88,7 +88,9 @@ def _require_symmetric(record: JointRecord) -> None:
         )
         uneven = len(set(turning)) > 1 or (what == "friction" and len(turning) > 1 and any(turning))
         if any(sliding) or uneven:
-            raise _not_movable(record, what, values, "seen from the joint's other side it would change with its position")
+            raise _not_movable(
+                record, what, values, "seen from the joint's other side it would change with its position"
+            )
 
 
 def _require_movable(record: JointRecord) -> None:
