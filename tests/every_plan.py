@@ -26,6 +26,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frame": ("body", "mixed", "world"),
     "only": ((1, 10), (6,)),
     "kind": ("spatial", "classical"),
+    "branching": (False, True),
 }
 
 

@@ -60,24 +60,24 @@ def course() -> rc.Trajectory:
     return rc.Trajectory.cycloid(START, END, T=DURATION)
 
 
-def one_arm(robot: rc.Robot, samples: int = SAMPLES) -> FreeMotion:
+def one_arm(robot: rc.Robot) -> FreeMotion:
     """The left arm moves, the right one holds still."""
     left = course()
 
     def rates(t: float, q: Array) -> Array:
         return np.concatenate([left.sample(t)[1], np.zeros(6)])
 
-    return rc.free.move_joints(robot, start_pose(robot), rates, np.linspace(0.0, DURATION, samples))
+    return rc.free.move_joints(robot, start_pose(robot), rates, np.linspace(0.0, DURATION, SAMPLES))
 
 
-def both_arms(robot: rc.Robot, samples: int = SAMPLES) -> FreeMotion:
+def both_arms(robot: rc.Robot) -> FreeMotion:
     """The same wish, but both arms move so that the bus does not turn: the nearest reactionless rates."""
     left = course()
 
     def rates(t: float, q: Array) -> Array:
         return rc.free.reaction_null_rates(robot, q, np.concatenate([left.sample(t)[1], np.zeros(6)]))
 
-    return rc.free.move_joints(robot, start_pose(robot), rates, np.linspace(0.0, DURATION, samples))
+    return rc.free.move_joints(robot, start_pose(robot), rates, np.linspace(0.0, DURATION, SAMPLES))
 
 
 def driven(robot: rc.Robot, motion: FreeMotion) -> LinkRun:

@@ -161,20 +161,26 @@ class Helical(JointKind):
         turn = hinge.axis * v[0]
         return Motion(turn, turn * hinge.pitch)
 
-    # The advance tells the turns apart, which the angle does not; without a pitch the angle is all there is.
+    # The rotation tells the angle, the advance how many turns: the two differ by d, small where the joint is closed.
 
     def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
-        idle = hinge.pitch * hinge.pitch < _NO_PITCH
+        idle, turns, sine, cosine = self._beyond(hinge, pose)
         c, s = _turn_about(hinge.axis, pose.rotation)
-        return (where(idle, atan2(s, c), hinge.axis.dot(pose.translation) / where(idle, 1.0, hinge.pitch)),)
+        return (where(idle, atan2(s, c), turns - atan2(sine, cosine)),)
 
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        idle, _, sine, _ = self._beyond(hinge, pose)
+        turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
+        advance = hinge.axis.dot(pose.translation) - hinge.pitch * sine  # p d, but for its third power
+        return Transform(turn, hinge.axis * where(idle, 0.0, advance))
+
+    def _beyond(self, hinge: Hinge, pose: Transform) -> tuple[Any, Scalar, Scalar, Scalar]:
+        """Whether there is no pitch; the angle by the advance; sine and cosine of what it is beyond the rotation's."""
         idle = hinge.pitch * hinge.pitch < _NO_PITCH
         c, s = _turn_about(hinge.axis, pose.rotation)
-        advance = hinge.axis.dot(pose.translation)
-        angle = advance / where(idle, 1.0, hinge.pitch)
-        turn = Rotation.from_axis_cos_sin(hinge.axis, where(idle, c, cos(angle)), where(idle, s, sin(angle)))
-        return Transform(turn, hinge.axis * where(idle, 0.0, advance))
+        turns = hinge.axis.dot(pose.translation) / where(idle, 1.0, hinge.pitch)
+        ct, st = cos(turns), sin(turns)
+        return idle, turns, st * c - ct * s, ct * c + st * s
 
     def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(motion.angular),)
