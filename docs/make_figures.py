@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recursa as rc
+from recursa.cli import space_demo
 from recursa.plotting import plot_motion
 
 
@@ -41,7 +42,15 @@ def motion(path: Path) -> None:
     plot_motion(arm, t, q, v, arm.inverse_dynamics(q, v, a), panels=("angles", "torques", "energy", "power"), path=path)
 
 
+def space(path: Path) -> None:
+    """The space robot: one arm moves and the bus turns; both arms move and it does not."""
+    robot = rc.robots.space_robot()
+    motions = {"one arm": space_demo.one_arm(robot), "both arms": space_demo.both_arms(robot)}
+    space_demo.draw_space_motions(robot, motions, space_demo.driven(robot, motions["one arm"]), path)
+
+
 if __name__ == "__main__":
     images = Path(__file__).parent / "images"
     operators(images / "operators.png")
     motion(images / "motion.png")
+    space(images / "space.png")
