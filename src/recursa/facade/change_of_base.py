@@ -97,7 +97,8 @@ class ChangeOfBaseMethods(KinematicsMethods):
         """
         acceleration = as_array(self.model, "a", a, coordinates=False)
         speed = as_array(self.model, "v", v, coordinates=False)
-        T, rate = self.base_transform(q, link, threads=threads), self.base_transform_derivative(q, v, link)
+        T = self.base_transform(q, link, threads=threads)
+        rate = self.base_transform_derivative(q, v, link, threads=threads)
         return into(out, (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0])
 
     def rebase_forces(

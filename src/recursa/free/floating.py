@@ -29,6 +29,7 @@ def inverse_dynamics(
     base_wrench: ArrayLike | None = None,
     wrenches: Any = None,
     losses: bool = False,
+    threads: int | None = None,
 ) -> FreeInverseDynamics:
     """Joint torques for joint accelerations (..., nv - 6) while nothing, or a given wrench, drives the base.
 
@@ -45,18 +46,18 @@ def inverse_dynamics(
     """
     free_flyer(robot, "inverse_dynamics")
     wanted = joint_part(robot, "joint_accelerations", joint_accelerations)
-    options = {"wrenches": wrenches, "losses": losses}
+    options: dict[str, Any] = {"wrenches": wrenches, "losses": losses, "threads": threads}
     held = np.concatenate([np.zeros((*wanted.shape[:-1], BASE)), wanted], axis=-1)
     moments = robot.inverse_dynamics(q, v, held, **options)
     push = np.zeros(BASE) if base_wrench is None else six("base_wrench", base_wrench, "(moment, force) in base axes")
-    mass = robot.mass_matrix(q)[..., :BASE, :BASE]
+    mass = robot.mass_matrix(q, threads=threads)[..., :BASE, :BASE]
     base = solved(robot, mass, (push - moments[..., :BASE])[..., None])[..., 0]
     wanted = np.broadcast_to(wanted, (*base.shape[:-1], wanted.shape[-1]))
     moving = robot.inverse_dynamics(q, v, np.concatenate([base, wanted], axis=-1), **options)
     return FreeInverseDynamics(np.ascontiguousarray(moving[..., BASE:]), base)
 
 
-def generalized_inertia(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
+def generalized_inertia(robot: Robot, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
     """The mass matrix (..., nv - 6, nv - 6) that the joints feel when the base is free to move.
 
     ``M* = M_mm - M_mb inv(M_bb) M_bm``: what is left of the mass matrix when the base's speeds are eliminated. With
@@ -71,7 +72,7 @@ def generalized_inertia(robot: Robot, q: ArrayLike, *, out: Array | None = None)
     True
     """
     free_flyer(robot, "generalized_inertia")
-    mass = robot.mass_matrix(q)
+    mass = robot.mass_matrix(q, threads=threads)
     coupling = mass[..., :BASE, BASE:]
     response = solved(robot, mass[..., :BASE, :BASE], coupling)
     return into(out, mass[..., BASE:, BASE:] - np.swapaxes(coupling, -1, -2) @ response)

@@ -89,14 +89,20 @@ def base_response(robot: Robot, q: ArrayLike, *, out: Array | None = None, threa
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(1)
     >>> rc.free.base_response(robot, robot.neutral())[2].round(4)          # it turns back, about z
-    array([-0.1196])
+    array([-0.0609])
     """
     maps = momentum_maps(robot, q, threads=threads)
     return into(out, -solved(robot, maps.base, maps.joints))
 
 
 def base_velocity(
-    robot: Robot, q: ArrayLike, rates: ArrayLike, momentum: ArrayLike | None = None, *, out: Array | None = None
+    robot: Robot,
+    q: ArrayLike,
+    rates: ArrayLike,
+    momentum: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    threads: int | None = None,
 ) -> Array:
     """Velocity of the base (..., 6) that goes with joint rates (..., nv - 6) at a given momentum, zero by default.
 
@@ -109,7 +115,7 @@ def base_velocity(
     >>> bool(np.allclose(robot.momentum(q, v), 0.0))
     True
     """
-    maps = momentum_maps(robot, q)
+    maps = momentum_maps(robot, q, threads=threads)
     missing = -times(maps.joints, joint_part(robot, "rates", rates))
     if momentum is not None:
         missing = missing + six("momentum", momentum, _MOMENTUM)
@@ -117,7 +123,13 @@ def base_velocity(
 
 
 def generalized_jacobian(
-    robot: Robot, q: ArrayLike, link: str, *, frame: Frame = "body", out: Array | None = None
+    robot: Robot,
+    q: ArrayLike,
+    link: str,
+    *,
+    frame: Frame = "body",
+    out: Array | None = None,
+    threads: int | None = None,
 ) -> Array:
     """Velocity of a link per joint rate while momentum is zero, (..., 6, nv - 6), in a frame of :meth:`Robot.jacobian`.
 
@@ -132,8 +144,9 @@ def generalized_jacobian(
     >>> bool(np.allclose(J @ rates, robot.velocities(q, v)[-1]))
     True
     """
-    whole = robot.jacobian(q, link, frame=frame)
-    return into(out, whole[..., BASE:] + whole[..., :BASE] @ base_response(robot, q))
+    response = base_response(robot, q, threads=threads)
+    whole = robot.jacobian(q, link, frame=frame, threads=threads)
+    return into(out, whole[..., BASE:] + whole[..., :BASE] @ response)
 
 
 def link_velocity(
@@ -145,6 +158,7 @@ def link_velocity(
     *,
     frame: Frame = "body",
     out: Array | None = None,
+    threads: int | None = None,
 ) -> Array:
     """Velocity (..., 6) of a link from joint rates and conserved momentum: ``J* rates + J_b inv(A_b) h``.
 
@@ -155,13 +169,19 @@ def link_velocity(
     >>> bool(np.allclose(found, robot.velocities(q, v)[-1]))
     True
     """
-    whole = robot.jacobian(q, link, frame=frame)
-    moved = times(whole[..., :BASE], base_velocity(robot, q, rates, momentum))
+    base = base_velocity(robot, q, rates, momentum, threads=threads)
+    whole = robot.jacobian(q, link, frame=frame, threads=threads)
+    moved = times(whole[..., :BASE], base)
     return into(out, moved + times(whole[..., BASE:], joint_part(robot, "rates", rates)))
 
 
 def reaction_null_projector(
-    robot: Robot, q: ArrayLike, *, of: Undisturbed = "attitude", out: Array | None = None
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    of: Undisturbed = "attitude",
+    out: Array | None = None,
+    threads: int | None = None,
 ) -> Array:
     """The projector (..., nv - 6, nv - 6) onto joint rates that do not disturb the base while momentum is zero.
 
@@ -178,12 +198,18 @@ def reaction_null_projector(
     """
     if of not in _ROWS:
         raise unknown_name("part of the base's motion", of, _ROWS)
-    felt = base_response(robot, q)[..., _ROWS[of], :]
+    felt = base_response(robot, q, threads=threads)[..., _ROWS[of], :]
     return into(out, np.eye(robot.nv - BASE) - np.linalg.pinv(felt, rcond=_RANK) @ felt)
 
 
 def reaction_null_rates(
-    robot: Robot, q: ArrayLike, rates: ArrayLike, *, of: Undisturbed = "attitude", out: Array | None = None
+    robot: Robot,
+    q: ArrayLike,
+    rates: ArrayLike,
+    *,
+    of: Undisturbed = "attitude",
+    out: Array | None = None,
+    threads: int | None = None,
 ) -> Array:
     """The joint rates (..., nv - 6) nearest to ``rates`` that do not disturb the base: ``N rates``.
 
@@ -195,4 +221,4 @@ def reaction_null_rates(
     True
     """
     wished = joint_part(robot, "rates", rates)
-    return into(out, times(reaction_null_projector(robot, q, of=of), wished))
+    return into(out, times(reaction_null_projector(robot, q, of=of, threads=threads), wished))
