@@ -36,7 +36,13 @@ def eliminate(
 ) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
     """P, the eliminations of the joint's freedoms in order, and ``phi P+ phi*``, which the parent feels."""
     own = children + ArticulatedInertia.from_rigid(inertia)
-    done, rest = [], own
+    done, rest = freed(joint, own)
+    return own, done, step.articulated(rest)
+
+
+def freed(joint: Joint, inertia: ArticulatedInertia) -> tuple[tuple[Elimination, ...], ArticulatedInertia]:
+    """The eliminations of a joint's freedoms in order, and ``P+ = P - P H* inv(D) H P``: the inertia across it."""
+    done, rest = [], inertia
     for column, rotor in zip(joint.columns(), joint.armature, strict=True):
         u = rest @ column
         inverse_d = reciprocal(column.dot(u) + rotor)  # D = H P H* + A
@@ -44,7 +50,7 @@ def eliminate(
         rest = rest.minus_dyad(u, u * inverse_d)  # P+ = P - U inv(D) U*
         if isinstance(rotor, float) and rotor == 0.0:  # then H P+ = 0, exactly and not only to rounding
             rest = rest.without_z(turning=column == _TURN_Z, sliding=column == _SLIDE_Z)
-    return own, tuple(done), step.articulated(rest)
+    return tuple(done), rest
 
 
 _TURN_Z, _SLIDE_Z = Motion(Z_AXIS, ZERO), Motion(ZERO, Z_AXIS)
