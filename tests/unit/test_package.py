@@ -32,7 +32,7 @@ LAYERS = (
     ("facade",),
     ("doctor",),
     ("robot",),
-    ("operation_counts", "loading", "cartesian", "denoc"),
+    ("operation_counts", "loading", "cartesian", "denoc", "operational"),
     ("robots",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )
@@ -102,7 +102,7 @@ def test_import_changes_no_global_setting() -> None:
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
-        "StateSpace", "cartesian", "denoc", "SingularConfigurationError",
+        "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

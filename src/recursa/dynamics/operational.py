@@ -1,7 +1,7 @@
 """Operational space: how links yield to forces, and what inertia they show, with all joints free to move.
 
-Jain & Rodriguez, section 4: ``Omega = phi* H* inv(mass) H phi = psi* H* inv(D) H psi`` (31). Its diagonal blocks are the
-compliances Upsilon(k), by the recursion (34) in ``compliance.py``. The others, also across branches, are
+Jain & Rodriguez, section 4: ``Omega = phi* H* inv(mass) H phi = psi* H* inv(D) H psi`` (31). Its diagonal blocks are
+the compliances Upsilon(k), by the recursion (34) in ``compliance.py``. The others, also across branches, are
 ``Omega(i, j) = psi*(c, i) Upsilon(c) psi(c, j)`` with c the nearest body that carries both. Of a link that flies freely
 the inertia ``Lambda(k) = P(k) + S(k)`` (37) needs no inverse.
 """
@@ -124,8 +124,8 @@ def all_around(
 ) -> ArticulatedInertia:
     """What a body shows with all but the part of the robot beyond the next body of the path: ``M + S + others``.
 
-    ``S+ = phi^-1 X phi^-*`` of what the parent shows without this body, and ``S`` behind the hinge (16). Which way round
-    the hinge is taken matters to forces, not to inertias. At the end of the path nothing is left out: P + S.
+    ``S+ = phi^-1 X phi^-*`` of what the parent shows without this body, and ``S`` behind the hinge (16). Which way
+    round the hinge is taken matters to forces, not to inertias. At the end of the path nothing is left out: P + S.
     """
     rest = base_rotors(joint) if above is None else freed(joint, step.inverse.articulated(above))[1]
     return rest + ArticulatedInertia.from_rigid(inertia) + outboard
@@ -245,9 +245,9 @@ def _wrenches(link: int, rows: Sequence[int], frame: str) -> Step:
     def in_world(offset: Transform, pose: Transform) -> tuple[Reach, ...]:
         return (Reach(link, tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
 
-    fn = {"body": in_body, "mixed": in_mixed, "world": in_world}[frame]
+    by_frame: dict[str, Callable[..., tuple[Reach, ...]]] = {"body": in_body, "mixed": in_mixed, "world": in_world}
     reads = ("offset",) if frame == "body" else ("offset", "L")
-    return Step(fn, reads, ("ends@body",), "unit wrenches of the link, on its body")
+    return Step(by_frame[frame], reads, ("ends@body",), "unit wrenches of the link, on its body")
 
 
 def blocks_plan(model: Model, rows: Mapping[int, Sequence[int]], frame: str) -> Plan:
@@ -298,6 +298,8 @@ def unit_length(model: Model) -> float:
 
     With lengths in this unit, turning and moving can be compared, whatever unit the model is in.
     """
-    offsets = [joint.placement.translation for joint in model.joints] + [link.offset.translation for link in model.links]
+    offsets = [joint.placement.translation for joint in model.joints] + [
+        link.offset.translation for link in model.links
+    ]
     sizes = [size for size in (float(Vec3(*offset).norm()) for offset in offsets) if size > 0.0]
     return sum(sizes) / len(sizes) if sizes else 1.0

@@ -17,11 +17,13 @@ from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
 from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse
 from recursa.kernels.dispatch import KernelStore
+from recursa.kernels.kernel import FEW_BODIES
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
+MANY_LINKS = 32  # whose compliances, 36 numbers each, take seconds to compile in straight-line code
 Coordinates = str | Sequence[int]
 NAMED_ROWS: dict[str, tuple[int, ...]] = {
     "twist": (0, 1, 2, 3, 4, 5),
@@ -57,14 +59,14 @@ class OperationalMethods(FactorizationMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The operational compliance Υ of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): the acceleration that
-        a wrench on the link causes there, ``J inv(mass) J*``.
+        """The operational compliance Υ of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
+        the acceleration that a wrench on the link causes there.
 
         Jain & Rodriguez (34), base to tip, on trees with any joints and bases:
         ``Upsilon(k) = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one
         link only the path to it is gone outward. Its rank is that of the Jacobian: six for a free flyer, less for the
-        first links of an arm, 0 (and Υ zero) for links of the world. ``frame`` as for :meth:`jacobian`. With tied joints
-        it is made from Jacobians and the mass matrix. A joint that has nothing to move is a
+        first links of an arm, 0 (and Υ zero) for links of the world. ``frame`` as for :meth:`jacobian`. With tied
+        joints it is made from Jacobians and the mass matrix. A joint that has nothing to move is a
         :class:`SingularHingeError`.
 
         >>> import recursa as rc
@@ -97,7 +99,8 @@ class OperationalMethods(FactorizationMethods):
                 yield from operational.compliance_entries(blocks[k])
 
         entry = ("operational_compliance", *(() if link is None else (link,)), frame)
-        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, entry=entry, store=self._at_links(frame))
+        store = self._at_links(frame, len(numbers))
+        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, entry=entry, store=store)
         self._require_finite(result, {"q": q})
         return result
 
@@ -140,9 +143,9 @@ class OperationalMethods(FactorizationMethods):
         """The Delassus matrix of several links, (..., 6m, 6m): ``J inv(mass) J*`` with their Jacobians stacked.
 
         It takes wrenches on all of them to the accelerations of all of them. O(n) and, for m links, O(m^2): see
-        :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are the
-        rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of rows, for
-        all links or by name. For points that are not link origins use :meth:`with_frame`.
+        :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are
+        the rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of
+        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.tree(6, seed=1)
@@ -189,7 +192,7 @@ class OperationalMethods(FactorizationMethods):
         number = self.model.link_index(link)
         if self._tied or operational.flying_path(self.model, number) is None:
             compliance = self.operational_compliance(q, link, frame=frame, threads=threads)
-            return self._inverted(compliance, np.array([self._scale[k] for k in range(6)]), tolerance, out)
+            return self._inertia_of(compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance, out)
         plan = self._plan(
             "operational_inertia", partial(operational.inertia_plan, frame, number, self.model), number, frame
         )
@@ -215,7 +218,7 @@ class OperationalMethods(FactorizationMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The joint inertia of several links, the inverse of :meth:`delassus`, or its pseudo-inverse, with its ``rank``.
+        """The inertia of several links together: the (pseudo-)inverse of :meth:`delassus`, with its ``rank``.
 
         Arguments as there; rank and ``tolerance`` as in :meth:`operational_inertia`.
 
@@ -226,21 +229,27 @@ class OperationalMethods(FactorizationMethods):
         """
         numbers, rows = self._selected_links(links, coordinates)
         matrix = self._blocks(q, numbers, numbers, rows, frame, None, threads)
-        scale = np.array([self._scale[row] for number in numbers for row in rows[number]])
-        return self._inverted(matrix, scale, tolerance, out)
+        return self._inertia_of(matrix, numbers, rows, tolerance, out)
 
     # ---- what they share -------------------------------------------------------------------------------------------
 
-    @property
-    def _scale(self) -> tuple[float, ...]:
-        """Per row of (omega, v), what makes it a number without unit of length."""
-        return (1.0,) * 3 + (1.0 / operational.unit_length(self.model),) * 3
+    def _inertia_of(
+        self,
+        compliance: Array,
+        links: tuple[int, ...],
+        rows: Mapping[int, tuple[int, ...]],
+        tolerance: float | None,
+        out: Array | None,
+    ) -> Array:
+        """The (pseudo-)inverse of a compliance, its rank judged with lengths in the robot's own unit."""
+        length = operational.unit_length(self.model)
+        scale = np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
+        return _ranked(*pseudo_inverse(compliance, scale, tolerance), out)
 
-    def _inverted(self, matrix: Array, scale: Array, tolerance: float | None, out: Array | None) -> Array:
-        return _ranked(*pseudo_inverse(matrix, scale, tolerance), out)
-
-    def _at_links(self, frame: str) -> KernelStore:
-        """Kernels may move the frames of bodies, but not the world's if results are in its axes."""
+    def _at_links(self, frame: str, count: int = 1) -> KernelStore:
+        """Kernels may move the frames of bodies, not the world's if results are in its axes; many links are loops."""
+        if count > (MANY_LINKS if frame == "body" else FEW_BODIES) and self.model.nbodies > FEW_BODIES:
+            return self._link_loops["body" if frame == "body" else "world"]
         return self._joint_space if frame == "body" else self._kernels
 
     def _selected_links(

@@ -82,7 +82,7 @@ def pseudo_inverse(matrices: Array, scale: Array, tolerance: float | None = None
     if not (isinstance(limit, float | int) and 0.0 <= limit < 1.0):
         raise StateError(f"tolerance is a fraction of the largest eigenvalue, from 0 to less than 1, not {tolerance!r}")
     size = matrices.shape[-1]
-    finite = np.isfinite(matrices).all(axis=(-2, -1))
+    finite = np.asarray(np.isfinite(matrices).all(axis=(-2, -1)))
     sound = np.where(finite[..., None, None], matrices, 0.0).astype(np.float64)
     values, vectors = np.linalg.eigh(sound * scale[:, None] * scale)
     kept = values > limit * values[..., -1:] if size else values > 0.0
