@@ -35,6 +35,8 @@ OPTIONS = {  # beside these, methods have none that entries know
     "inverse_dynamics": {"method": ("newton-euler",), "losses": (False, True), "wrenches": (None,)},
     "forward_dynamics": {"method": (None, "articulated"), "losses": (False, True), "links": (False,)},
     "mass_matrix": {"method": ("composite",), "parameters": (None,)},
+    "operational_compliance": {"link": (None, "tip"), "frame": ("body",)},
+    "operational_compliance_between": {"link": ("tip",), "other": ("link1",), "frame": ("world",)},
 }
 ROBOTS = {
     "straight": lambda: with_losses(rc.robots.planar(2)),
@@ -106,7 +108,8 @@ def spellings(name, arrays, options):
 def test_every_method_of_states_has_a_native_way():
     batched = [n for n in dir(rc.Robot) if callable(getattr(rc.Robot, n)) and n[0] != "_" and "out" in parameters(n)]
     several = {"linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"}  # arrays, made of one
-    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several}
+    inverted = {"operational_inertia", "delassus", "delassus_inverse"}  # with a rank; lists of links
+    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
     assert {"_inverse_derivatives", "_forward_derivatives", "_state_space"} <= set(METHODS)
     assert set(OPTIONS) <= set(METHODS)

@@ -104,6 +104,7 @@ class OperationalMethods(FactorizationMethods):
         self._require_finite(result, {"q": q})
         return result
 
+    @single_state_fast
     def operational_compliance_between(
         self,
         q: ArrayLike,
@@ -128,7 +129,8 @@ class OperationalMethods(FactorizationMethods):
         """
         rows = dict.fromkeys((self.model.link_index(link), self.model.link_index(other)), NAMED_ROWS["twist"])
         ends = self.model.link_index(link), self.model.link_index(other)
-        return self._blocks(q, ends[:1], ends[1:], rows, frame, out, threads)
+        entry = ("operational_compliance_between", link, other, frame)
+        return self._blocks(q, ends[:1], ends[1:], rows, frame, out, threads, entry)
 
     def delassus(
         self,
@@ -175,7 +177,7 @@ class OperationalMethods(FactorizationMethods):
           way. ``rank`` (a number, or an array for a batch) says which it is. It counts the eigenvalues of Υ, with
           lengths in units of the robot's mean link length, that are more than ``tolerance`` times the largest: turning
           and moving have no common unit, and an arm drawn in millimetres has no other rank. By default 1e-12, what
-          rounding makes of a zero; a wrist is then singular nearer than about 1e-6 rad. Where rank is 6, Λ is accurate
+          rounding makes of a zero; a wrist is then singular nearer than a few 1e-6 rad. Where rank is 6, Λ is accurate
           to about 1e-16 over the ratio of the eigenvalues.
 
         Into an ``out`` that is a plain array the rank cannot be written; hand in a former result to keep it.
@@ -277,6 +279,7 @@ class OperationalMethods(FactorizationMethods):
         frame: str,
         out: Array | None,
         threads: int | None,
+        entry: tuple[str, ...] | None = None,
     ) -> Array:
         """Blocks of Omega: links ``left`` against links ``right``."""
         frame_function(frame)
@@ -294,7 +297,7 @@ class OperationalMethods(FactorizationMethods):
             return operational.block_matrix(values, left, right, rows)
 
         store = self._at_links(frame)
-        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, key=(left, right), store=store)
+        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, (left, right), entry=entry, store=store)
         self._require_finite(result, {"q": q})
         return result
 
