@@ -120,9 +120,12 @@ def model(
     """
     names = [links] if isinstance(links, str) else list(links)
     numbers, rows = robot._selected_links(names, coordinates)
+    state = as_array(robot.model, "q", q, coordinates=True)
     speeds = as_array(robot.model, "v", v, coordinates=False)
 
     def stacked(matrices: list[Array]) -> Array:
+        if not matrices:
+            return np.zeros((*np.broadcast_shapes(state.shape[:-1], speeds.shape[:-1]), 0, robot.nv))
         return np.concatenate([x[..., list(rows[k]), :] for k, x in zip(numbers, matrices, strict=True)], axis=-2)
 
     jacobian = stacked([robot.jacobian(q, name, frame=frame) for name in names])

@@ -121,6 +121,18 @@ def test_blocks_between_links_match_jacobians_and_mass_matrix(name):
         close(between / scale, dense(robot, q, first, last, frame) / scale, 1e-11, frame)
 
 
+def test_long_chain_matches_jacobian_and_mass_matrix():
+    robot = ZOO["chain200"]()
+    q, _ = robot.random_state(1)
+    compliances = robot.operational_compliance(q)
+    inverse = np.linalg.inv(robot.mass_matrix(q))
+    for link in ("link1", "link50", "link120", "link200"):
+        jacobian = robot.jacobian(q, link)
+        expected = jacobian @ inverse @ jacobian.T
+        scale = np.abs(expected).max()
+        close(compliances[robot.model.link_index(link)] / scale, expected / scale, 1e-10, link)
+
+
 def test_blocks_across_branches_match_the_operators():
     """Omega(i, j) of links whose nearest common body is neither of theirs, and of bodies on one path."""
     robot = rc.robots.tree(9, branching=2, seed=3)
@@ -375,11 +387,28 @@ def test_wrong_arguments_are_named():
         robot.delassus(q, ["tip"], coordinates="positions")
     with pytest.raises(rc.UnknownNameError, match="link 'link1' in links, but coordinates are given for it"):
         robot.delassus(q, ["tip"], coordinates={"link1": "twist"})
+    with pytest.raises(rc.UnknownNameError, match="no link '5'"):
+        robot.delassus(q, 5)
+    with pytest.raises(rc.StateError, match='a name such as "position", not 3'):
+        robot.delassus(q, ["tip"], coordinates={"tip": 3})
     with pytest.raises(rc.StateError, match=r"different rows 0\.\.5"):
         robot.delassus(q, ["tip"], coordinates=(1, 6))
     for tolerance in (-1.0, 1.0, float("nan"), "small"):
         with pytest.raises(rc.StateError, match="tolerance is a fraction"):
             robot.operational_inertia(q, "tip", tolerance=tolerance)
+
+
+def test_no_links_and_no_rows_are_empty_matrices():
+    robot = rc.robots.planar(2)
+    q = np.zeros((3, 2))
+    for options in ({}, {"coordinates": ()}):
+        links = ["tip"] if options else []
+        assert robot.delassus(q, links, **options).shape == (3, 0, 0)
+        assert robot.delassus_inverse(q, links, **options).rank.tolist() == [0, 0, 0]
+        task = rc.operational.model(robot, links, q, q, **options)
+        close(task.projector, [np.eye(2)] * 3)
+    rock = rc.Builder("rock").frame("corner", parent="world", xyz=(1, 2, 3)).build()
+    assert not rock.operational_compliance([]).any() and rock.operational_inertia([], "corner").rank == 0
 
 
 def test_joint_with_nothing_to_move_is_named():

@@ -22,7 +22,7 @@ from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.operational import OperationalMethods
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
@@ -70,6 +70,7 @@ QUANTITIES: dict[str, str] = {
     "accelerations": "per link (angular, linear) in rad/s^2 and m/s^2, without gravity, {frame}",
     "jacobian": "times v: (angular, linear) in rad/s and m/s; columns as in v, {frame}",
     "jacobian_derivative": "times v: (angular, linear) in rad/s^2 and m/s^2; columns as in v, {frame}",
+    "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
     "integrate": "coordinates; places as in q",
 }
 """The methods that can be exported, with the units of what they return."""
@@ -181,7 +182,7 @@ class ExportMethods(DerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class _ScalarRobot(DynamicsMethods):
+class _ScalarRobot(OperationalMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -209,7 +210,7 @@ class _ScalarRobot(DynamicsMethods):
     def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
-    def _solved(self, mass: Array, moments: Array) -> Array:
+    def _solved_columns(self, mass: Array, columns: Array) -> Array:
         raise UntraceableError(
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )
@@ -244,7 +245,7 @@ class Question:
         """Checked: the quantity exists, its options too, and none is missing."""
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
-        parameters = inspect.signature(getattr(DynamicsMethods, quantity)).parameters
+        parameters = inspect.signature(getattr(OperationalMethods, quantity)).parameters
         known = {name: item for name, item in parameters.items() if name not in _NOT_OPTIONS}
         given = {name: value for name, value in options.items() if value is not None}
         required = {name for name, item in known.items() if item.default is item.empty}
@@ -270,7 +271,7 @@ class Question:
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
-        parameters = inspect.signature(getattr(DynamicsMethods, self.quantity)).parameters
+        parameters = inspect.signature(getattr(OperationalMethods, self.quantity)).parameters
         usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
         return {name: value for name, value in (usual | self.options).items() if value is not None}
 
@@ -362,7 +363,7 @@ def _about(question: Question, function: CFunction, title: str) -> Iterator[str]
 
 def _meaning(quantity: str) -> list[str]:
     """The first paragraph of the method's documentation, for one state."""
-    paragraph = inspect.getdoc(getattr(DynamicsMethods, quantity)) or quantity
+    paragraph = inspect.getdoc(getattr(OperationalMethods, quantity)) or quantity
     paragraph = paragraph.split("\n\n")[0].split("; with ``links``")[0]
     text = paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "")
     return text.splitlines()

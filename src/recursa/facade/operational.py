@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,8 @@ NAMED_ROWS: dict[str, tuple[int, ...]] = {
 
 def selected_rows(coordinates: Coordinates) -> tuple[int, ...]:
     """The rows of (omega, v) that are meant: "twist", "orientation", "position", or their numbers."""
+    if not isinstance(coordinates, Sequence | np.ndarray):
+        raise StateError(f'coordinates are rows 0..5 of (omega, v) or a name such as "position", not {coordinates!r}')
     if isinstance(coordinates, str):
         if coordinates not in NAMED_ROWS:
             raise unknown_name("set of coordinates", coordinates, NAMED_ROWS)
@@ -59,15 +61,14 @@ class OperationalMethods(FactorizationMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The operational compliance Υ of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
+        """The operational compliance of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
         the acceleration that a wrench on the link causes there.
 
         Jain & Rodriguez (34), base to tip, on trees with any joints and bases:
         ``Upsilon(k) = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one
-        link only the path to it is gone outward. Its rank is that of the Jacobian: six for a free flyer, less for the
-        first links of an arm, 0 (and Υ zero) for links of the world. ``frame`` as for :meth:`jacobian`. With tied
-        joints it is made from Jacobians and the mass matrix. A joint that has nothing to move is a
-        :class:`SingularHingeError`.
+        link only the path to it is gone outward. Its rank is the Jacobian's: six for a free flyer, less for the first
+        links of an arm; for links of the world it is zero. ``frame`` as for :meth:`jacobian`. With tied joints it is
+        made from Jacobians and the mass matrix. A joint that has nothing to move is a :class:`SingularHingeError`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
@@ -169,7 +170,7 @@ class OperationalMethods(FactorizationMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The operational inertia Λ of a link (..., 6, 6): the wrench that gives it an acceleration, with its ``rank``.
+        """The operational inertia of a link (..., 6, 6): the wrench that gives it an acceleration, with its ``rank``.
 
         - Of a link that flies freely (a free joint carries it), ``Lambda(k) = P(k) + S(k)``, Jain & Rodriguez (37):
           inertias from both sides of the link, nothing inverted. The rank is 6.
@@ -259,7 +260,7 @@ class OperationalMethods(FactorizationMethods):
         self, links: Sequence[str], coordinates: Coordinates | Mapping[str, Coordinates]
     ) -> tuple[tuple[int, ...], dict[int, tuple[int, ...]]]:
         """Numbers of links, and which rows of each."""
-        names = [links] if isinstance(links, str) else list(links)
+        names = [links] if isinstance(links, str) or not isinstance(links, Iterable) else list(links)
         numbers = tuple(self.model.link_index(name) for name in names)
         if not isinstance(coordinates, Mapping):
             return numbers, dict.fromkeys(numbers, selected_rows(coordinates))
@@ -283,6 +284,8 @@ class OperationalMethods(FactorizationMethods):
     ) -> Array:
         """Blocks of Omega: links ``left`` against links ``right``."""
         frame_function(frame)
+        if not rows:
+            return into(out, np.zeros((*as_array(self.model, "q", q, coordinates=True).shape[:-1], 0, 0)))
         if self._tied:
             stacked = [
                 np.concatenate([self._body_rows(q, k, frame)[..., list(rows[k]), :] for k in side], axis=-2)
