@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
+from recursa import operational as operational
 from recursa import robots as robots
 from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding

@@ -123,9 +123,14 @@ def inward_addressed(
 
 def from_world(joint: Joint, torque: Sequence[Scalar], rising: Motion) -> Message:
     """What a free base feels from the world: its torque, and its rotors, ``-f = A (alpha - phi* alpha(world)) - T``."""
-    w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
-    rotors = ArticulatedInertia(w, Mat3.zero(), v)
+    rotors = base_rotors(joint)
     return Message(rotors, -(rotors @ rising) - Force.of(torque))
+
+
+def base_rotors(joint: Joint) -> ArticulatedInertia:
+    """The armature A of a free joint as an inertia at its link."""
+    w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
+    return ArticulatedInertia(w, Mat3.zero(), v)
 
 
 def across(

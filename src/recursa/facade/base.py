@@ -74,7 +74,8 @@ class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
     __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans",
+        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_link_loops",
+        "_model", "_plans",
     )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
@@ -83,6 +84,10 @@ class Facade:
         self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
         self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
         self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
+        self._link_loops = {  # for much about every link: straight-line code with so many results compiles slowly
+            "body": KernelStore(model, frame_pass=True, regroup="inertia", form="loop"),
+            "world": KernelStore(model, form="loop"),
+        }
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
@@ -100,6 +105,7 @@ class Facade:
             self._joint_space,
             self._euler_space,
             self._center_space,
+            *self._link_loops.values(),
             *((self._axes,) if self._axes else ()),
         )
 
