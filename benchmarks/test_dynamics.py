@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def peer(library: str, name: str) -> dict[str, Callable[[int], Any]]:
 
 def own(name: str, quantity: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     robot, (q, v, x) = subject(name)
-    return getattr(robot, quantity), (q,) if quantity == "mass_matrix" else (q, v, x)
+    return getattr(robot, quantity), (q,) if quantity.startswith("mass_matrix") else (q, v, x)
 
 
 @brief
@@ -94,3 +95,28 @@ def test_batch(benchmark, name, quantity, library):
     method, rows = own(name, quantity)
     out = np.empty_like(method(*rows))
     benchmark(partial(method, *rows, out=out, threads=2 if "2" in library else 1))
+
+
+MATRICES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "mass_matrix_inverse")
+
+
+@pytest.mark.parametrize("quantity", MATRICES)
+def test_matrices_in_a_batch(quantity, capsys):
+    """Times Pinocchio's call, in turns and in processor time, so that both meet the same noise; printed are medians."""
+    robot, _ = subject("panda_like")
+    call = peer("pinocchio", "panda_like")[quantity]
+    method, rows = own("panda_like", quantity)
+    out = np.empty((BATCH, *(() if quantity.startswith("mass") else (3,)), robot.nv, robot.nv))
+    pairs = []
+    for _ in range(31):
+        start = thread_time()
+        method(*rows, out=out)
+        middle = thread_time()
+        for _ in range(5):
+            for k in range(STATES):
+                call(k)
+        pairs.append(((middle - start) / BATCH, (thread_time() - middle) / (5 * STATES)))
+    ours, theirs = (1e9 * np.median(times) for times in zip(*pairs[1:], strict=True))  # the first one compiles
+    ratio = np.median([there / here for here, there in pairs[1:]])
+    with capsys.disabled():
+        print(f"\n{quantity}: {ours:.0f} ns a state, Pinocchio {theirs:.0f} ns a call, {ratio:.1f} times")

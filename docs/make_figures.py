@@ -1,5 +1,7 @@
 """The pictures of the pages: ``python docs/make_figures.py`` writes them into docs/images."""
 
+import contextlib
+import re
 from pathlib import Path
 
 import matplotlib
@@ -49,8 +51,42 @@ def space(path: Path) -> None:
     space_demo.draw_space_motions(robot, motions, space_demo.driven(robot, motions["one arm"]), path)
 
 
+def of_page(page: Path, folder: Path) -> None:
+    """What the code of a page itself draws."""
+    names: dict[str, object] = {}
+    with contextlib.chdir(folder):
+        for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+            exec(code, names)
+
+
+def simulation(path: Path) -> None:
+    """Two rubbing joints that stick and slip, and where their energy goes."""
+    builder = rc.Builder("rubbing")
+    for k, parent in enumerate(("world", "upper")):
+        link = ("upper", "lower")[k]
+        builder.link(link, mass=1.0, com=(0.3, 0.02, 0.0), inertia=(0.01, 0.02, 0.03))
+        builder.joint(
+            ("shoulder", "elbow")[k], "revolute", parent=parent, child=link, axis=(0, 1, 0), xyz=(0.5 * k, 0, 0),
+            friction=1.0, damping=0.02,
+        )  # fmt: skip
+    run = builder.build().simulate([0.0, 0.4], [0.0, 3.0], duration=4.0, samples=801)
+    figure, (speeds, energies) = plt.subplots(1, 2, figsize=(8.8, 3.0), dpi=100, layout="constrained")
+    speeds.plot(run.t, run.v, label=["shoulder", "elbow"])
+    speeds.set(xlabel="t [s]", ylabel="speed [rad/s]")
+    for name, values in {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "lost": run.lost}.items():
+        energies.plot(run.t, values, label=name)
+    energies.plot(run.t, run.energy + run.lost, "k--", linewidth=1, label="sum")
+    energies.set(xlabel="t [s]", ylabel="energy [J]")
+    for axis in (speeds, energies):
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    figure.savefig(path, metadata={"Software": ""})
+
+
 if __name__ == "__main__":
-    images = Path(__file__).parent / "images"
-    operators(images / "operators.png")
-    motion(images / "motion.png")
-    space(images / "space.png")
+    here = Path(__file__).resolve().parent
+    operators(here / "images" / "operators.png")
+    motion(here / "images" / "motion.png")
+    simulation(here / "images" / "simulation.png")
+    space(here / "images" / "space.png")
+    of_page(here / "lqr.md", here / "images")

@@ -12,6 +12,7 @@ from typing import Any
 
 import recursa as rc
 from recursa import dynamics
+from recursa.dynamics import diagonal
 from recursa.sweeps import Plan
 from zoo import mixed_tree
 
@@ -27,6 +28,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "only": ((1, 10), (6,)),
     "kind": ("spatial", "classical"),
     "branching": (False, True),
+    "rows": ({5: (0, 1, 2, 3, 4, 5), 12: (3, 4, 5)},),
 }
 
 
@@ -40,14 +42,20 @@ def robot() -> rc.Robot:
 def every_plan() -> dict[str, Plan]:
     """Plans of ``recursa.dynamics`` by name."""
     found: dict[str, Plan] = {}
-    for info in pkgutil.iter_modules(dynamics.__path__):
-        module = importlib.import_module(f"recursa.dynamics.{info.name}")
+    for place in _modules():
+        module = importlib.import_module(f"recursa.dynamics.{place}")
         for name, item in vars(module).items():
             if isinstance(item, Plan):
-                found[f"{info.name}.{name}"] = item
+                found[f"{place}.{name}"] = item
             elif _makes_plans(item, module.__name__):
-                found.update((f"{info.name}.{name}({text})", plan) for text, plan in _made(item))
+                found.update((f"{place}.{name}({text})", plan) for text, plan in _made(item))
     return found
+
+
+def _modules() -> Iterator[str]:
+    """Those of ``recursa.dynamics`` and of ``diagonal/``; ``book/`` needs frames on joint axes."""
+    yield from (info.name for info in pkgutil.iter_modules(dynamics.__path__))
+    yield from (f"diagonal.{info.name}" for info in pkgutil.iter_modules(diagonal.__path__))
 
 
 def _makes_plans(item: object, module: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import recursa as rc
+from recursa.kernels.graph import LEAVES, Graph, Traced
 from recursa.loading import trusted
 from recursa.model.description import DRIVEN
 from recursa.spatial import (
@@ -285,3 +286,20 @@ def tied_gripper() -> rc.Robot:
     )  # fmt: skip
     b.frame("lens", parent="camera", xyz=(0.01, 0.02, 0.03), rpy=(0.4, -0.5, 0.6))
     return b.build(mimic="tie")
+
+
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def graph_values(graph: Graph, outputs: Sequence[Any], inputs: dict[str, Sequence[float]]) -> np.ndarray:
+    """Values of traced outputs for inputs by name, node by node."""
+    does: dict[str, Callable[..., Any]] = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sin": np.sin,
+        "cos": np.cos, "sqrt": np.sqrt, "lt": np.less, "select": np.where, "const": float,
+        "input": lambda name, place: inputs[name][place],
+    }  # fmt: skip
+    found: dict[int, Any] = {}
+    for number in graph.reachable([x.number for x in outputs if isinstance(x, Traced)]):
+        op, operands = graph.nodes[number]
+        found[number] = does[op](*(operands if op in LEAVES else (found[k] for k in operands)))
+    return np.array([found[x.number] if isinstance(x, Traced) else x for x in outputs], dtype=float)

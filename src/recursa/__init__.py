@@ -15,31 +15,40 @@ from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
+from recursa import operational as operational
 from recursa import robots as robots
 from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.dynamics.diagonal.curvature import Flatness as Flatness
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ShapeError as ShapeError
+from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
 from recursa.errors import TableError as TableError
+from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
+from recursa.facade.diagonal import Diagonal as Diagonal
 from recursa.facade.factorization import Factorization as Factorization
+from recursa.facade.second_derivatives import HessianDirection as HessianDirection
+from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.robot import Robot as Robot
+from recursa.rollout import rollout as rollout
 
 if TYPE_CHECKING:
     from recursa import free as free
@@ -50,6 +59,9 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.simulation.events import Event as Event
+    from recursa.simulation.forces import Stops as Stops
+    from recursa.simulation.run import Run as Run
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
 __version__ = "0.1.0"
@@ -63,6 +75,9 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
+    "Event": "recursa.simulation.events",
+    "Run": "recursa.simulation.run",
+    "Stops": "recursa.simulation.forces",
 }
 
 

@@ -71,6 +71,32 @@ class SingularConfigurationError(RecursaError, ArithmeticError):
         return str(self.args[0])
 
 
+class DivergenceError(RecursaError, ArithmeticError):
+    """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out."""
+
+    def __init__(self, message: str, row: int, step: int) -> None:
+        super().__init__(message, row, step)
+        self.row, self.step = row, step
+
+
+class SimulationError(RecursaError, ArithmeticError):
+    """A simulation cannot go on: the state is no longer finite, or no step is small enough.
+
+    ``t`` is the time it got to, ``run`` what there is of the run until then.
+    """
+
+    def __init__(self, message: str, t: float = float("nan"), run: object = None) -> None:
+        super().__init__(message, t, run)
+        self.t, self.run = t, run
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class TooLargeError(RecursaError, MemoryError):
+    """A result that would not fit into memory; the message gives its size."""
+
+
 class NoSweepError(RecursaError):
     """What no sweep over the bodies computes: an operator expression (:func:`recursa.dense` may), or a quantity by a
     method that does not cover the robot or the arguments; the message names one that does.

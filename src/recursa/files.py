@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from recursa.errors import RecursaError
+from recursa.errors import RecursaError, did_you_mean
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
@@ -38,3 +38,14 @@ def named_file(path: str | os.PathLike[str]) -> Path:
     if not found.name or found.is_dir():
         raise RecursaError(f"cannot write '{path}': it is a folder, not a file")
     return found
+
+
+def known_suffix(path: Path, suffixes: tuple[str, ...]) -> Path:
+    """The path, if its ending says a format that can be written."""
+    if path.suffix.lower() not in suffixes:
+        ending = f"'{path.suffix}'" if path.suffix else "no ending"
+        raise RecursaError(
+            f"cannot tell the format of '{path}' from {ending}: let it end in {' or '.join(suffixes)}. "
+            f"{did_you_mean(path.suffix.lower(), suffixes) if path.suffix else ''}".rstrip()
+        )
+    return path

@@ -5,6 +5,7 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -20,6 +21,9 @@ from recursa.model.variations import with_frame, with_free_base, with_payload
 
 if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
+    from recursa.simulation.forces import Controller, DesiredMotion, Stops
+    from recursa.simulation.options import Integrator
+    from recursa.simulation.run import Run
 
 
 class Robot(ExportMethods, ChangeOfBaseMethods):
@@ -121,6 +125,72 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Robot, (self.model,))
+
+    # ---- motion ----------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self,
+        q0: ArrayLike,
+        v0: ArrayLike | None = None,
+        *,
+        duration: float,
+        torque: Callable[..., Any] | Controller | DesiredMotion | ArrayLike | None = None,
+        integrator: Integrator = "dop853",
+        rtol: float = 1e-10,
+        atol: float = 1e-12,
+        step: float | None = None,
+        samples: int | ArrayLike | None = None,
+        save_every: int = 1,
+        events: Any = None,
+        wrenches: Any = None,
+        stops: bool | Stops | None = None,
+        losses: bool = True,
+        dense: bool = False,
+        progress: bool = True,
+    ) -> Run:
+        """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
+
+        - ``torque``: None; a function of (t, q, v); a controller, with a method ``torque(t, q, v)``; a trajectory,
+          whose inverse dynamics are fed forward; or constant numbers.
+        - ``integrator``: adaptive, to ``rtol`` and ``atol``: "dop853", "rk45", "radau" (stiff); with a fixed ``step``
+          (1 ms by default): "rk4" (order 4), "implicit-midpoint" (2, keeps energy for long), "semi-implicit" (1,
+          robust with friction). For adaptive ones ``step`` is the longest allowed.
+        - ``samples``: a number of evenly spaced samples, or their times; by default every step is one, or every
+          ``save_every``-th. The last is at ``duration``, unless times are given or something stops the run.
+        - ``events``: functions of (t, q, v), or :class:`recursa.Event`, also by name; recorded where they cross zero.
+        - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
+        - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
+        - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
+        - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
+        - ``progress``: a bar, if standard error is a terminal and the run takes long.
+
+        Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
+        raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
+
+        >>> import numpy as np
+        >>> import recursa as rc
+        >>> arm = rc.robots.stanford()
+        >>> run = arm.simulate([0, np.pi / 2, 0, 0, 0, 0], duration=0.5)     # free fall
+        >>> run.q[-1].round(6)
+        array([-0.040635,  0.566777,  0.348018, -0.024059,  1.004156,  0.012917])
+        >>> run.energy_drift < 1e-9
+        True
+        """
+        from recursa.simulation import driver, equations, forces, options  # SciPy takes long to import
+        from recursa.simulation.events import events_of
+
+        chosen = options.options_of(
+            self.model, duration, integrator, rtol, atol, step, samples, save_every, dense, losses, progress
+        )
+        q, v = options.start_of(self.model, q0, v0)
+        acting = equations.Equations(
+            self,
+            forces.torque_function(self, torque),
+            forces.wrench_function(self, wrenches),
+            forces.stop_forces(self, stops, q),
+            chosen.losses,
+        )
+        return driver.Simulation(acting, q, v, chosen, events_of(events)).run()
 
     # ---- variations ------------------------------------------------------------------------------------------------
 

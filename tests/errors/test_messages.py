@@ -201,10 +201,37 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.SingularHingeError,
         ("joint 'bend'", "hinge inertia D is 0 (needs > 0)", "Give link 'elbow' a mass and inertia"),
     ),
+    "step too long": (
+        lambda: rc.rollout(ARM, np.zeros((2, 3)), np.array([[0.0] * 3, [1e160] * 3]), None, 0.1, 5),
+        rc.DivergenceError,
+        ("row 1", "step 0 of 5", "step of 0.1 s is too long", 'on_divergence="nan"'),
+    ),
+    "motion of nothing": (
+        lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),
+        rc.SingularHingeError,
+        ("joint 'bend'", "hinge inertia D is 0 (needs > 0)"),
+    ),
+    "results larger than the memory": (
+        lambda: rc.rollout(ARM, np.zeros((1000, 3)), np.zeros(3), None, 0.1, 10**12),
+        rc.TooLargeError,
+        ("1000 rows of 1000000000000 saved states", "GiB", "save_every=", "out="),
+    ),
     "stretched arm": (
         lambda: rc.cartesian.model(ARM, "tip", [0.3, 0.0, 0.0], [0.0, 0.0, 0.0], coordinates=(2, 3, 4)),
         rc.SingularConfigurationError,
         ("Jacobian of link 'tip'", "condition number", "select other coordinates"),
+    ),
+    "torque without a value": (
+        lambda: ARM.simulate([0.1, 0.2, 0.3], duration=0.1, torque=lambda t, q, v: [0, np.nan, 0], integrator="rk4"),
+        rc.SimulationError,
+        ("cannot start", "the torque of joint 'joint2' at t = 0 s is nan"),
+    ),
+    "step that is too long": (
+        lambda: ARM.simulate(
+            [0.1, 0.2, 0.3], duration=100.0, torque=lambda t, q, v: -99 * v, integrator="rk4", step=0.5
+        ),
+        rc.SimulationError,
+        ("no longer finite after t = ", "joint '", "Try a shorter step=, or integrator='dop853'"),
     ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,

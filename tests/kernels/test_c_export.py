@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")
 LINK_QUANTITIES = ("pose", "jacobian", "jacobian_derivative")
 INPUTS = {
     "q": lambda robot, rng: robot.random_state(rng)[0],
-    **{name: lambda robot, rng: rng.normal(size=robot.nv) for name in ("v", "a", "tau", "dv")},
+    **{name: lambda robot, rng: rng.normal(size=robot.nv) for name in ("v", "a", "tau", "dv", "nu", "eps", "contract")},
     "wrenches": lambda robot, rng: rng.normal(size=(robot.nlinks, 6)),
     "base_acceleration": lambda robot, rng: rng.normal(size=6),
     "parameters": lambda robot, rng: (
@@ -75,13 +76,15 @@ def agrees(robot: rc.Robot, folder: Path, quantity: str, **options: Any) -> CExp
     rng = np.random.default_rng(3)
     for _ in range(3):
         arrays = {name: INPUTS[name](robot, rng) for name in names}
-        expected = np.asarray(getattr(robot, quantity)(**arrays, **plain)).ravel()
+        expected = np.asarray(attrgetter(quantity)(robot)(**arrays, **plain)).ravel()
         found = call(native, list(arrays.values()), expected.size)
         assert np.abs(found - expected).max() <= 1e-12 * max(np.abs(expected).max(), 1e-300), quantity
     return export
 
 
-def options_for(robot: rc.Robot, quantity: str) -> dict[str, str]:
+def options_for(robot: rc.Robot, quantity: str) -> dict[str, Any]:
+    if quantity == "inverse_dynamics_second_derivatives":
+        return {"contract": True}
     return {"link": robot.link_names[-1]} if quantity in LINK_QUANTITIES else {}
 
 
@@ -119,6 +122,13 @@ def test_every_quantity_agrees(make: Any, quantity: str, tmp_path: Path) -> None
 )
 def test_options_and_joint_kinds_agree(name: str, quantity: str, options: dict[str, Any], tmp_path: Path) -> None:
     agrees(zoo.ZOO[name](), tmp_path, quantity, **options)
+
+
+def test_tensors_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(rc.RecursaError, match="contract=True"):
+        rc.robots.planar(2).export_c("inverse_dynamics_second_derivatives", tmp_path / "all.c")
+    with pytest.raises(rc.UnknownNameError, match="direction"):
+        rc.robots.planar(2).export_c("inverse_dynamics_second_derivatives", tmp_path / "all.c", direction=True)
 
 
 @needs_compiler

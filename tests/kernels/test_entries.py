@@ -35,6 +35,8 @@ OPTIONS = {  # beside these, methods have none that entries know
     "inverse_dynamics": {"method": ("newton-euler",), "losses": (False, True), "wrenches": (None,)},
     "forward_dynamics": {"method": (None, "articulated"), "losses": (False, True), "links": (False,)},
     "mass_matrix": {"method": ("composite",), "parameters": (None,)},
+    "operational_compliance": {"link": (None, "tip"), "frame": ("body",)},
+    "operational_compliance_between": {"link": ("tip",), "other": ("link1",), "frame": ("world",)},
 }
 ROBOTS = {
     "straight": lambda: with_losses(rc.robots.planar(2)),
@@ -74,7 +76,7 @@ def parameters(name):
 def inputs(robot, name, seed=0):
     """Arrays by name, for those arguments that are."""
     (q, v), (q1, a) = robot.random_state(seed), robot.random_state(seed + 100)
-    known = {"q": q, "q0": q, "q1": q1, "v": v, "dv": v, "a": a, "tau": a}
+    known = {"q": q, "q0": q, "q1": q1, "v": v, "dv": v, "a": a, "tau": a, "contract": a}
     return {one: known[one] for one, p in parameters(name).items() if p.default is p.empty and one in known}
 
 
@@ -105,10 +107,14 @@ def spellings(name, arrays, options):
 
 def test_every_method_of_states_has_a_native_way():
     batched = [n for n in dir(rc.Robot) if callable(getattr(rc.Robot, n)) and n[0] != "_" and "out" in parameters(n)]
-    several = {"linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"}  # arrays, made of one
-    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several}
+    several = {  # arrays, made of one
+        "linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+        "inverse_dynamics_second_derivatives",
+    }  # fmt: skip
+    inverted = {"operational_inertia", "delassus", "delassus_inverse"}  # with a rank; lists of links
+    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
-    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space"} <= set(METHODS)
+    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted"} <= set(METHODS)
     assert set(OPTIONS) <= set(METHODS)
 
 

@@ -296,7 +296,7 @@ def test_coordinates_and_speeds_match_poses_and_motions(kind):
         again = only.kind.transform(only.hinge, only.kind.coordinates(only.hinge, pose))
         close(np.ravel(again.rows()), flat)
         close(np.ravel(only.kind.nearest(only.hinge, pose).rows()), flat)
-        close(only.kind.rates(only.hinge, only.kind.motion(only.hinge, v)), v)
+        close(only.kind.speeds(only.hinge, only.kind.motion(only.hinge, v)), v)
         there_and_back = pose @ only.kind.transform(only.hinge, only.kind.opposite(q))
         close(np.ravel(there_and_back.rows()), np.eye(4).ravel())
 

@@ -12,11 +12,12 @@ from numeric import states, tied_gripper
 from recursa.dynamics import four_algorithms
 from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.denoc.elimination import forward_plan as denoc_plan
+from recursa.dynamics.diagonal import motion as diagonal
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
 
-SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc")
+SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc", "diagonal")
 METHODS = (*SWEEPS, "composite")
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "floating_tree"},  # its base has no mass
@@ -224,6 +225,7 @@ PLANS = {
     "three-sweep": (four_algorithms.three_sweep_plan, "out in out"),
     "three-sweep-bias": (four_algorithms.three_sweep_bias_plan, "out in out"),
     "denoc": (denoc_plan, "out in out"),
+    "diagonal": (diagonal.forward_plan, "in out in out"),
 }
 
 
@@ -283,11 +285,19 @@ def test_a_joint_with_nothing_to_move_is_named(method):
 # ---- compiled --------------------------------------------------------------------------------------------------------
 
 
+FORMS = {"panda_like": "straight", "floating_tree_with_rotors": "loop", "one_of_each": "loop", "chain200": "loop"}
+LONG = {("one_of_each", "diagonal"), *(("chain200", method) for method in SWEEPS)}
+
+
 @pytest.mark.compiled
-@every_sweep
-@pytest.mark.parametrize(("name", "form"), [("panda_like", "straight"), ("floating_tree_with_rotors", "loop"),
-                                            ("one_of_each", "loop"),
-                                            pytest.param("chain200", "loop", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "form", "method"),
+    [
+        pytest.param(name, form, method, marks=[pytest.mark.slow] if (name, method) in LONG else [])
+        for name, form in FORMS.items()
+        for method in SWEEPS
+    ],
+)
 def test_kernels_match_the_interpreter(name, form, method, monkeypatch):
     monkeypatch.setattr(Switch, "form", form if name != "chain200" else None)  # where loops come by themselves
     robot = ROBOTS[name]()

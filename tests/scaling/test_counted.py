@@ -8,6 +8,7 @@ import pytest
 
 import recursa as rc
 from recursa.dynamics import articulated, inverse
+from recursa.dynamics.diagonal import motion
 from recursa.spatial.counting import Counter, Counts
 from recursa.sweeps.engine import run
 from recursa.sweeps.plan import Plan
@@ -17,6 +18,7 @@ PLANS: dict[str, tuple[Plan, str]] = {
     "bias_forces": (inverse.bias_plan(), "q v"),
     "gravity_forces": (inverse.gravity_plan(), "q"),
     "forward_dynamics": (articulated.forward_plan(), "q v tau"),
+    "diagonal.rates": (motion.equations_plan(), "q joint:nu tau"),
 }
 LINEAR = list(PLANS)
 FIELDS = ("mul", "add", "div", "sqrt", "trig")
@@ -96,3 +98,25 @@ def test_mass_matrix_of_many_short_arms_costs_a_linear_number_of_operations():
     """Joints of different arms do not act on each other: those entries are constants."""
     one, four = (rc.count(arms(*[3] * k), "mass_matrix") for k in (1, 4))
     assert four == one + one + one + one
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [
+        (rc.robots.panda_like, 1.46),
+        (rc.robots.puma560, 1.52),
+        (rc.robots.stanford, 1.28),
+        (lambda: rc.robots.chain(6, seed=3), 1.48),
+        (lambda: rc.robots.chain(12), 1.50),
+        (lambda: rc.robots.chain(9, seed=2, joints="mixed"), 1.50),
+        (lambda: rc.robots.free_flyer(6), 1.48),
+    ],
+    ids=["panda_like", "puma560", "stanford", "six", "twelve", "mixed", "free_flyer"],
+)
+def test_diagonal_equations_cost_little_more_than_articulated_ones(make, most):
+    """Multiplications and additions of (v, nu_dot) to those of the accelerations; a further congruence per joint."""
+    robot = make()
+    plain, diagonal = rc.count(robot, "forward_dynamics"), rc.count(robot, "diagonal.rates")
+    assert (diagonal.mul + diagonal.add) <= most * (plain.mul + plain.add)
+    assert diagonal.div == plain.div
+    assert diagonal.sqrt == diagonal.div, "one root a freedom"

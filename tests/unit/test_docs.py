@@ -10,6 +10,7 @@ import pytest
 import recursa as rc
 
 ROOT = Path(__file__).parents[2]
+COMPILED = ("lqr.md", "simulation.md")  # thousands of evaluations
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -34,7 +35,12 @@ def free_tree() -> str:
     return builder.build().to_urdf().replace('"world"', '"trunk"')
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def as_run(page: Path) -> object:
+    marks = [pytest.mark.compiled] if page.name in COMPILED else []
+    return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", [as_run(page) for page in PAGES])
 def test_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm.urdf").write_text(rc.robots.panda_like().to_urdf())

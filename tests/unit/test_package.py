@@ -31,9 +31,10 @@ LAYERS = (
     ("operators",),
     ("facade",),
     ("doctor",),
+    ("simulation",),
     ("robot",),
     ("trajectories",),
-    ("loading", "cartesian", "denoc", "free"),
+    ("loading", "cartesian", "denoc", "free", "rollout", "operational"),
     ("robots",),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
@@ -104,8 +105,10 @@ def test_import_changes_no_global_setting() -> None:
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
         "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
-        "StateSpace", "cartesian", "denoc", "SingularConfigurationError", "count", "tables", "Table",
-        "Trajectory", "TableError", "LimitError",
+        "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError", "count", "tables", "Table",
+        "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
+        "SecondDerivatives", "HessianDirection",
+        "SimulationError", "Run", "Event", "Stops",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
@@ -119,7 +122,7 @@ def test_public_name_exists(name: str) -> None:
         "random_state", "integrate", "difference", "with_gravity", "with_payload", "with_frame", "doctor", "to_urdf",
         "kinetic_energy", "potential_energy", "momentum", "center_of_mass", "poses", "pose", "velocities",
         "accelerations", "jacobian", "jacobian_derivative", "linearize", "state_space", "inverse_dynamics_derivatives",
-        "forward_dynamics_derivatives",
+        "forward_dynamics_derivatives", "inverse_dynamics_second_derivatives", "diagonal", "simulate",
     ],
 )  # fmt: skip
 def test_public_name_of_a_robot_exists_and_is_explained(name: str) -> None:

@@ -51,6 +51,11 @@ COSTS: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[int, int]]] = 
     "momentum": (lambda i, m: i @ m, ("rigid", "motion"), (24, 18)),
     "shift of an inertia": (lambda i, r: i.shifted(r), ("rigid", "vec3"), (12, 18)),
     "articulated inertia times motion": (lambda p, m: p @ m, ("articulated", "motion"), (36, 30)),
+    "articulated inertia less a pair of dyads": (
+        lambda p, f, g: p.minus_pair(f, g),
+        ("articulated", "force", "force"),
+        (42, 36),
+    ),
     "quaternion product": (lambda p, q: p @ q, ("quaternion", "quaternion"), (16, 12)),
 }
 

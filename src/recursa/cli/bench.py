@@ -120,6 +120,9 @@ def pinocchio_calls(robot: rc.Robot, q: Any, v: Any, x: Any) -> dict[str, Call] 
         "inverse_dynamics": lambda k: pin.rnea(model, data, pq[k], pv[k], px[k]),
         "mass_matrix": lambda k: pin.crba(model, data, pq[k]),
         "forward_dynamics": lambda k: pin.aba(model, data, pq[k], pv[k], px[k]),
+        "mass_matrix_inverse": lambda k: pin.computeMinverse(model, data, pq[k]),
+        "inverse_dynamics_derivatives": lambda k: pin.computeRNEADerivatives(model, data, pq[k], pv[k], px[k]),
+        "forward_dynamics_derivatives": lambda k: pin.computeABADerivatives(model, data, pq[k], pv[k], px[k]),
     }
 
 

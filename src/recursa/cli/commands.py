@@ -255,6 +255,55 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
             click.echo(f"recursa counts --table {key:<11} {spec.title}")
 
 
+@recursa.command()
+@click.argument("robot")
+@click.option("--state", required=True, metavar="S.json", help="The state as JSON; - is standard input.")
+@click.option(
+    "--method", type=click.Choice(["spatial", "balafoutis-patel"]), default="spatial", show_default=True,
+    help="How stiffness, damping and mass are computed.",
+)  # fmt: skip
+@click.option("--state-space", is_flag=True, help="A and B, the poles, and whether torques reach every state.")
+@click.option("--cartesian", "link", metavar="LINK", help="The same by the motion of a link.")
+@click.option("--coordinates", help="With --cartesian: twist (default), position, or some of rx,ry,rz,x,y,z.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the matrices, .json or .npz.")
+@_robot_options
+def linearize(
+    robot: str, state: str, method: Any, out: Path | None, floating: bool, mimic: str, as_json: bool, **options: Any
+) -> None:
+    """Stiffness, damping and mass near a state: d tau = P dq + V dv + D da.
+
+    \b
+    Examples:
+      recursa linearize puma560 --state S.json
+      recursa linearize arm.urdf --state S.json --state-space -o model.npz
+      recursa linearize puma560 --state S.json --cartesian link6 --json
+      echo '{"q": [0.3, 0.8], "tau": {"joint1": 2}}' | recursa linearize arm.urdf --state -
+
+    \b
+    The state: {"q": [0.1, ...], "v": [...], "a": [...]} or with "tau" in place of "a"; each a list, or an object
+    by joint name, {"joint1": 0.3}, in which the other joints are at neutral (q) or zero. q is required;
+    v and a are zero where they are missing. Exit code 0, or 2 with one line for bad input.
+    """
+    from recursa.cli import linearize as linear
+    from recursa.cli.state_file import read_state
+    from recursa.files import known_suffix
+
+    if options["coordinates"] and not options["link"]:
+        raise click.UsageError("--coordinates are those of a link: add --cartesian LINK")
+    if out is not None:
+        known_suffix(out, linear.SUFFIXES)
+    chosen = open_robot(robot, floating=floating, mimic=mimic)
+    models = linear.make_models(chosen, read_state(chosen, state), method, **options)
+    if out is not None:
+        linear.save(models, out)
+    if as_json:
+        click.echo(show.json_text(models.as_data()))
+        return
+    linear.show_models(models)
+    if out is not None:
+        click.echo(f"wrote {out}")
+
+
 @recursa.group()
 def cache() -> None:
     """The compiled kernels that are kept on disk.

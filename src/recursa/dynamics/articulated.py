@@ -36,15 +36,26 @@ def eliminate(
 ) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
     """P, the eliminations of the joint's freedoms in order, and ``phi P+ phi*``, which the parent feels."""
     own = children + ArticulatedInertia.from_rigid(inertia)
+    done, rest = reduced(joint, own)
+    return own, done, step.articulated(rest)
+
+
+def reduced(joint: Joint, own: ArticulatedInertia) -> tuple[tuple[Elimination, ...], ArticulatedInertia]:
+    """The eliminations of the joint's freedoms in order, and ``P+``, what is left of P behind the free hinge."""
     done, rest = [], own
     for column, rotor in zip(joint.columns(), joint.armature, strict=True):
         u = rest @ column
         inverse_d = reciprocal(column.dot(u) + rotor)  # D = H P H* + A
         done.append(Elimination(column, u, inverse_d))
-        rest = rest.minus_dyad(u, u * inverse_d)  # P+ = P - U inv(D) U*
-        if isinstance(rotor, float) and rotor == 0.0:  # then H P+ = 0, exactly and not only to rounding
-            rest = rest.without_z(turning=column == _TURN_Z, sliding=column == _SLIDE_Z)
-    return own, tuple(done), step.articulated(rest)
+        rest = without_hinge(rest.minus_dyad(u, u * inverse_d), column, rotor)  # P+ = P - U inv(D) U*
+    return tuple(done), rest
+
+
+def without_hinge(rest: ArticulatedInertia, column: Motion, rotor: Scalar) -> ArticulatedInertia:
+    """The same behind a hinge: without rotor ``H P+ = 0``, exactly and not only to rounding."""
+    if isinstance(rotor, float) and rotor == 0.0:
+        return rest.without_z(turning=column == _TURN_Z, sliding=column == _SLIDE_Z)
+    return rest
 
 
 _TURN_Z, _SLIDE_Z = Motion(Z_AXIS, ZERO), Motion(ZERO, Z_AXIS)
@@ -56,11 +67,21 @@ def filtered(done: tuple[Elimination, ...], torque: Sequence[Scalar], z: Force) 
     Freedom by freedom, so that nu is what it is in the coordinates in which D is diagonal; :func:`smoothed` takes it
     as such.
     """
-    nu = []
+    _, nu, z = innovated(done, torque, z)
+    return nu, z
+
+
+def innovated(
+    done: tuple[Elimination, ...], torque: Sequence[Scalar], z: Force
+) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...], Force]:
+    """As :func:`filtered`, with eps in front of nu."""
+    eps: list[Scalar] = []
+    nu: list[Scalar] = []
     for (column, u, inverse_d), t in zip(done, torque, strict=True):
-        nu.append((t - column.dot(z)) * inverse_d)
+        eps.append(t - column.dot(z))
+        nu.append(eps[-1] * inverse_d)
         z = z + u * nu[-1]
-    return tuple(nu), z
+    return tuple(eps), tuple(nu), z
 
 
 def smoothed(done: tuple[Elimination, ...], nu: Sequence[Scalar], up: Motion) -> tuple[tuple[Scalar, ...], Motion]:

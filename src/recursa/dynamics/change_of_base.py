@@ -104,7 +104,7 @@ class ChangeOfBase:
 
 def _seen_back(joint: Joint, q: Sequence[Scalar], motion: Motion) -> tuple[Scalar, ...]:
     """Speeds of the inverse of a joint's motion: the parent's side relative to the child's, in the parent's axes."""
-    return joint.kind.rates(joint.hinge, -joint.kind.transform(joint.hinge, q).motion(motion))
+    return joint.kind.speeds(joint.hinge, -joint.kind.transform(joint.hinge, q).motion(motion))
 
 
 def turned_block(joint: Joint, q: Sequence[Scalar]) -> Block:

@@ -38,6 +38,26 @@ def step_between(joint: Joint, q: Sequence[Scalar], q1: Sequence[Scalar]) -> tup
     return joint.kind.difference(q, q1) if joint.independent else ()
 
 
+def coordinate_rates(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """dq/dt at speed v; nothing for a tied joint."""
+    return joint.kind.rates(q, v) if joint.independent else ()
+
+
+def chart_rates(joint: Joint, x: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """dx/dt at speed v, for coordinates x about some q: ``q exp(x)``; what x itself needs to order |x|^3.
+
+    The inverse of the exponential's differential in moving axes is ``ad_x / (1 - exp(-ad_x)) = 1 + ad_x/2 +
+    ad_x^2/12 - ad_x^4/720 ...``: Bernoulli numbers, the odd ones zero (Hairer, Lubich & Wanner, III.4 and IV.8).
+    """
+    if not joint.independent:
+        return ()
+    once = joint.kind.bracket(x, v)
+    twice = None if once is None else joint.kind.bracket(x, once)
+    if once is None or twice is None:
+        return tuple(v)
+    return tuple(u + 0.5 * a + b * (1.0 / 12.0) for u, a, b in zip(v, once, twice, strict=True))
+
+
 INTEGRATE = Plan(
     "integrate",
     (Buffer("next", ()),),
@@ -47,6 +67,16 @@ DIFFERENCE = Plan(
     "difference",
     (Buffer("step", ()),),
     (base_to_tip(Step(step_between, ("joint", "q", "q1"), ("step",), "log(q0^-1 q1)")),),
+)
+COORDINATE_RATES = Plan(
+    "coordinate_rates",
+    (Buffer("qdot", ()),),
+    (base_to_tip(Step(coordinate_rates, ("joint", "q", "v"), ("qdot",), "dq/dt")),),
+)
+CHART_RATES = Plan(
+    "chart_rates",
+    (Buffer("xdot", ()),),
+    (base_to_tip(Step(chart_rates, ("joint", "joint:x", "v"), ("xdot",), "dx/dt = v + [x, v]/2 + [x, [x, v]]/12")),),
 )
 
 
@@ -59,4 +89,16 @@ def next_entries(values: Values) -> Iterator[Scalar]:
 def step_entries(values: Values) -> Iterator[Scalar]:
     """The speeds of all joints, flat."""
     for part in values["step"]:
+        yield from part
+
+
+def rate_entries(values: Values) -> Iterator[Scalar]:
+    """dq/dt of all joints, flat."""
+    for part in values["qdot"]:
+        yield from part
+
+
+def chart_entries(values: Values) -> Iterator[Scalar]:
+    """dx/dt of all joints, flat."""
+    for part in values["xdot"]:
         yield from part

@@ -19,32 +19,22 @@ with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from recursa.dynamics.articulated import (
-    ACCELERATIONS,
-    ARTICULATED_BUFFERS,
-    BIAS_ACCELERATION,
-    BIAS_FORCE,
-    ELIMINATE,
-    INNOVATIONS,
-    MASS_MATRIX_INVERSE,
-)
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.parts import Cut
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, run, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 # ---- everything outward of a joint -----------------------------------------------------------------------------------
 
@@ -194,7 +184,7 @@ DERIVATIVE_ROWS = Step(
     "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
 )
 
-_MATRICES = (
+MATRICES = (
     Buffer("R", RigidInertia.zero()),
     Buffer("S", ()),
     Buffer("Rdot", RigidInertia.zero()),
@@ -207,7 +197,7 @@ _MATRICES = (
 
 INVERSE_DERIVATIVES = Plan(
     "inverse_dynamics_derivatives",
-    (*FORCE_BUFFERS, *_MATRICES),
+    (*FORCE_BUFFERS, *MATRICES),
     (
         base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE),
         tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
@@ -217,170 +207,31 @@ INVERSE_DERIVATIVES = Plan(
 
 def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """d tau/d q, d tau/d v and d tau/d a, (3, nv, nv) row by row."""
-    return chain.from_iterable(_matrix(model, values, name) for name in _BY)
+    return chain.from_iterable(named_matrix(model, values, name) for name in _BY)
 
 
 # ---- the same in parts, for robots whose code would be too long in one piece -----------------------------------------
 
+_BY = ("by_q", "by_v", "by_a")
+INVERSE_CUT = Cut(
+    INVERSE_DERIVATIVES,
+    _BY,
+    symmetric=("by_a",),
+    own=("S",),
+    bodies=12,
+    most=4,
+    longest=(38_000, 30_000),
+    per_body=800,
+    per_step=160,
+    per_pair=60,
+)
+
 
 def derivatives_part(model: Model, only: tuple[int, ...]) -> Plan:
     """The entries that pair some joints with themselves and the joints inward of them."""
-    rows = replace(DERIVATIVE_ROWS, fn=partial(derivative_rows, only=frozenset(only)))
-    outward, inward = INVERSE_DERIVATIVES.sweeps
-    bodies = tuple(sorted(_needed(model, only)))
-    sweeps = (replace(outward, only=bodies), replace(inward, steps=(*inward.steps[:-1], rows), only=bodies))
-    return replace(INVERSE_DERIVATIVES, name=f"{INVERSE_DERIVATIVES.name} of {len(only)} joints", sweeps=sweeps)
+    return INVERSE_CUT.part(model, only)
 
 
-def _needed(model: Model, only: Iterable[int]) -> set[int]:
-    """The bodies that have to do with some joints: inward, and outward."""
-    chosen = set(only)
-    inward = {body for number in chosen for body in model.support(number)}
-    return inward | {body for body in range(model.nbodies) if chosen & set(model.support(body))}
-
-
-def parts(model: Model, longest: int) -> tuple[tuple[int, ...], ...]:
-    """Joints in groups whose code is, by estimate, no longer than so many nodes of a graph; none if that cannot be."""
-    found: list[tuple[int, ...]] = []
-    group: tuple[int, ...] = ()
-    for number in range(model.nbodies):
-        if _length(model, (*group, number)) <= longest:
-            group = (*group, number)
-            continue
-        if not group or _length(model, (number,)) > longest:
-            return ()
-        found.append(group)
-        group = (number,)
-    return (*found, group)
-
-
-NODES_PER_BODY, NODES_PER_STEP, NODES_PER_PAIR = 800, 160, 60  # measured: motion and composites; a carry; a product
-
-
-def _length(model: Model, group: tuple[int, ...]) -> int:
-    """About how many nodes the graph of a part has."""
-    total = NODES_PER_BODY * len(_needed(model, group))
-    for number in group:
-        inward = [model.joints[body].kind.nv for body in model.support(number)]
-        total += model.joints[number].kind.nv * sum(NODES_PER_STEP + NODES_PER_PAIR * nv for nv in inward)
-    return total
-
-
-def part_entries(values: Values) -> Iterator[Scalar]:
-    """The entries of a part, in the order of :func:`part_places`."""
-    return (value for name in _BY for entries in values.lists.get(name, []) for _, value in entries)
-
-
-def part_places(model: Model, plan: Plan) -> list[set[int]]:
-    """For each entry of a part its places in (3, nv, nv), flat: one, or two in the symmetric mass matrix."""
-    nv = model.nv
-    q = [x for joint in model.joints for x in joint.kind.neutral()]
-    values = run(plan, model, {"q": q, "v": [0.0] * nv, "a": [0.0] * nv})
-    places = []
-    for matrix, name in enumerate(_BY):
-        for (left, right), _ in (entry for entries in values.lists.get(name, []) for entry in entries):
-            row, column = (model.joints[joint].v_start + freedom for joint, freedom in (left, right))
-            both = {(row, column), (column, row)} if name == "by_a" else {(row, column)}
-            places.append({(matrix * nv + i) * nv + j for i, j in both})
-    return places
-
-
-_BY = ("by_q", "by_v", "by_a")
-
-
-def _matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:
+def named_matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:
+    """The matrix of the entries in a buffer, row by row."""
     return joint_matrix(model, values.lists.get(name, []), symmetric=name in ("by_a", "rows"))
-
-
-# ---- forward dynamics: d a = inv(mass) (d tau - d tau/d q dq - d tau/d v dv), at the accelerations that tau causes ---
-
-_UNIT = renamed(MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
-_UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
-
-FORWARD_DERIVATIVES = Plan(
-    "forward_dynamics_derivatives",
-    (
-        *ARTICULATED_BUFFERS,
-        *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
-        *_MATRICES,
-        Buffer("force", Force.zero()),
-    ),
-    (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, INNOVATIONS, _UNIT_INNOVATIONS),
-        base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
-        tip_to_base(
-            COMPOSITE,
-            COMPOSITE_RATE,
-            COMPOSITE_MOMENTUM,
-            replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
-            replace(DERIVATIVE_ROWS, reads=("joint", "number", "S", "R", "Rdot", "h", "force", "F", "X")),
-        ),
-    ),
-)
-
-
-def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """d a/d q, d a/d v and d a/d tau, (3, nv, nv) row by row."""
-    nv = model.nv
-    inverse, by_q, by_v = (list(_matrix(model, values, name)) for name in ("rows", "by_q", "by_v"))
-    for by in (by_q, by_v):
-        for row in range(nv):
-            for column in range(nv):
-                yield -_sum(inverse[row * nv + k] * by[k * nv + column] for k in range(nv))
-    yield from inverse
-
-
-def _sum(terms: Iterator[Scalar]) -> Scalar:
-    total = next(terms)
-    for term in terms:
-        total = total + term
-    return total
-
-
-# ---- state space: d/dt dq = dv - ad_v dq, since the coordinates of joints with several freedoms move along -----------
-
-
-def moving_coordinates(joint: Joint, number: int, v: Sequence[Scalar]) -> Entries:
-    """``-ad_v`` of a joint, ``-crm(H* v)`` along its own freedoms; nothing for a single one.
-
-    The columns of joints with several freedoms are orthonormal, angular and linear parts each.
-    """
-    if joint.kind.nv == 1:
-        return ()
-    columns, own = joint.columns(), joint.motion(v)
-    rates = [column.cross_motion(own) for column in columns]
-    return tuple(
-        (((number, k), (number, j)), column.angular.dot(rate.angular) + column.linear.dot(rate.linear))
-        for k, column in enumerate(columns)
-        for j, rate in enumerate(rates)
-    )
-
-
-_MOVING = Step(moving_coordinates, ("joint", "number", "v"), ("ad",), "-ad_v")
-MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_tip(_MOVING),))
-STATE_SPACE = replace(
-    FORWARD_DERIVATIVES,
-    name="state_space",
-    buffers=(*FORWARD_DERIVATIVES.buffers, Buffer("ad", ())),
-    sweeps=(base_to_tip(*FORWARD_DERIVATIVES.sweeps[0].steps, _MOVING), *FORWARD_DERIVATIVES.sweeps[1:]),
-)
-
-
-def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """``-ad_v`` of all joints, (nv, nv) row by row."""
-    return _matrix(model, values, "ad")
-
-
-def state_space_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """A, then B, row by row."""
-    nv = model.nv
-    moving, lower = list(moving_entries(model, values)), list(forward_derivative_entries(model, values))
-    for row in range(nv):
-        yield from moving[row * nv : row * nv + nv]
-        yield from (1.0 if column == row else 0.0 for column in range(nv))
-    for start in range(0, nv * nv, nv):
-        yield from lower[start : start + nv]
-        yield from lower[nv * nv + start : nv * nv + start + nv]
-    yield from (0.0,) * (nv * nv)
-    yield from lower[2 * nv * nv :]

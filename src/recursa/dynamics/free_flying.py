@@ -123,11 +123,17 @@ def inward_addressed(
 
 def from_world(joint: Joint, torque: Sequence[Scalar], rising: Motion) -> Message:
     """What a free base feels from the world: its torque, and its rotors, ``-f = A (alpha - phi* alpha(world)) - T``."""
-    w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
-    rotors, push = ArticulatedInertia(w, Mat3.zero(), v), Force.of(torque)
+    rotors, push = base_rotors(joint), Force.of(torque)
     if joint.after is not None:
-        rotors, push = joint.after.inverse.articulated(rotors), joint.after.inverse_force(push)
+        push = joint.after.inverse_force(push)
     return Message(rotors, -(rotors @ rising) - push)
+
+
+def base_rotors(joint: Joint) -> ArticulatedInertia:
+    """The armature A of a free joint as an inertia at its link."""
+    w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
+    rotors = ArticulatedInertia(w, Mat3.zero(), v)
+    return rotors if joint.after is None else joint.after.inverse.articulated(rotors)
 
 
 def across(

@@ -65,7 +65,7 @@ def at_hinge(joint: Joint, motion: Motion) -> Motion:
 
 def measured_rates(joint: Joint, across: Motion) -> tuple[Scalar, ...]:
     """The joint speeds nearest to a motion across a hinge."""
-    return joint.kind.rates(joint.hinge, at_hinge(joint, across))
+    return joint.kind.speeds(joint.hinge, at_hinge(joint, across))
 
 
 def hinge_pose(joint: Joint, step: Transform) -> Transform:

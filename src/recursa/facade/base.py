@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from recursa.kernels.dispatch import Columns, KernelStore, evaluate
+from recursa.kernels import native
+from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
@@ -74,7 +75,8 @@ class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
     __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans",
+        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_link_loops",
+        "_model", "_plans",
     )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
@@ -83,6 +85,10 @@ class Facade:
         self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
         self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
         self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
+        self._link_loops = {  # for much about every link: straight-line code with so many results compiles slowly
+            "body": KernelStore(model, frame_pass=True, regroup="inertia", form="loop"),
+            "world": KernelStore(model, form="loop"),
+        }
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
@@ -100,6 +106,7 @@ class Facade:
             self._joint_space,
             self._euler_space,
             self._center_space,
+            *self._link_loops.values(),
             *((self._axes,) if self._axes else ()),
         )
 
@@ -149,9 +156,13 @@ class Facade:
         entry: tuple[str, ...] | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
-        columns: Columns | None = None,
+        columns: Filler | None = None,
+        entries: dict[Hashable, Callable[..., Any]] | None = None,
     ) -> Array:
-        """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states."""
+        """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.
+
+        ``entries`` is where that is kept, if not with the robot's own methods.
+        """
         kernels = self._kernels if store is None else store
         result = evaluate(
             kernels,
@@ -166,8 +177,27 @@ class Facade:
             labels=labels,
             columns=columns,
         )
-        if entry is not None and result.ndim == len(shape) and entry not in self._entries:
+        known = self._entries if entries is None else entries
+        if entry is not None and result.ndim == len(shape) and entry not in known:
             native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape)
             if native is not None:
-                self._entries[entry] = native
+                known[entry] = native
         return result
+
+    def _trusting_entry(
+        self,
+        plan: Plan,
+        sizes: Mapping[str, int],
+        gather: Callable[[Values], Iterator[Scalar] | Any],
+        shape: tuple[int, ...],
+        store: KernelStore | None = None,
+    ) -> Callable[..., Any] | None:
+        """A native function of single-state arrays that leaves the length of quaternions to its caller.
+
+        It answers NotImplemented where the result is not finite. None where nothing is compiled.
+        """
+        if not (Switch.on and native.available()) or self.model.nbodies == 0:
+            return None
+        kernels = self._kernels if store is None else store
+        kernel = kernels.kernel(plan, (None, shape), sizes, gather)
+        return None if kernel is None else kernel.entry(shape, ())

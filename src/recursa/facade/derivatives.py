@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, linearized, link_derivatives, tangent
+from recursa.dynamics import derivatives, forward_derivatives, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
-from recursa.facade.joint_space import into
-from recursa.facade.parameters import ParameterMethods
+from recursa.facade.parts import PartMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
-from recursa.kernels.kernel import MANY_BODIES
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
@@ -26,8 +23,6 @@ from recursa.sweeps.plan import Plan
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]
 FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
-PART_NODES = (38_000, 30_000)  # the length of their code, by estimate; what turns out too long is tried shorter
-MAX_PARTS = 4  # kernels for derivatives of inverse dynamics; each takes seconds to compile, once
 
 
 class Linearization(NamedTuple):
@@ -52,18 +47,10 @@ class StateSpace(NamedTuple):
     B: Array
 
 
-class _Parts(NamedTuple):
-    """Plans whose entries make up the matrices: how many each has, and for every place in (3, nv, nv) its entry."""
-
-    plans: tuple[tuple[Plan, int], ...]
-    source: Array
-
-
-class DerivativeMethods(ParameterMethods):
+class DerivativeMethods(PartMethods):
     """How torques change with the motion, and motions with the torques."""
 
-    __slots__ = ("_in_parts",)
-    _in_parts: _Parts | None
+    __slots__ = ()
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
@@ -204,7 +191,9 @@ class DerivativeMethods(ParameterMethods):
         """
         known = ("_state_space",) in self._entries
         if not known and not self._fits(
-            derivatives.STATE_SPACE, derivatives.state_space_entries, (6 * self.nv * self.nv,)
+            forward_derivatives.STATE_SPACE_BY_FACTORS,
+            forward_derivatives.state_space_entries,
+            (6 * self.nv * self.nv,),
         ):
             return self._state_space_apart(q, v, tau, threads)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
@@ -220,72 +209,19 @@ class DerivativeMethods(ParameterMethods):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv)."""
-        if self.model.nbodies > FUSED_BODIES and Switch.on and all(_is_plain(x) for x in (q, v, a)):
-            parts = self._derivative_parts()
-            if parts is not None:
-                return into(out, self._derivatives_by_parts(parts, {"q": q, "v": v, "a": a}, threads))
+        arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
         return self._evaluate(
             derivatives.INVERSE_DERIVATIVES,
-            {"q": q, "v": v, "a": a},
+            arguments,
             lambda values: derivatives.derivative_entries(self.model, values),
             (3, self.nv, self.nv),
             out,
             threads,
             entry=("_inverse_derivatives",),
             store=self._joint_space,
-            columns=Columns(
-                tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv
-            ),
+            columns=self._parts(derivatives.INVERSE_CUT, arguments)
+            or Columns(tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv),
         )
-
-    def _derivative_parts(self) -> _Parts | None:
-        """The matrices in a few kernels, where one would be too long; None where one will do, or even a few do not."""
-        try:
-            return self._in_parts
-        except AttributeError:
-            self._in_parts = self._make_parts()
-            return self._in_parts
-
-    def _make_parts(self) -> _Parts | None:
-        model, store, nv = self.model, self._joint_space, self.nv
-        if self._tied or model.nbodies > MANY_BODIES or not native.available():
-            return None
-        sizes = {"q": self.nq, "v": nv, "a": nv}
-        whole = store.kernel(
-            derivatives.INVERSE_DERIVATIVES,
-            (None, (3, nv, nv)),
-            sizes,
-            lambda values: derivatives.derivative_entries(model, values),
-        )
-        if whole is not None:
-            return None
-        for longest in PART_NODES:
-            groups = derivatives.parts(model, longest)
-            if not 0 < len(groups) <= MAX_PARTS:
-                return None
-            plans = [derivatives.derivatives_part(model, group) for group in groups]
-            places = [derivatives.part_places(model, plan) for plan in plans]
-            counts = [len(own) for own in places]
-            kernels = (
-                store.kernel(plan, (None, (count,)), sizes, derivatives.part_entries)
-                for plan, count in zip(plans, counts, strict=True)
-            )
-            if all(kernel is not None for kernel in kernels):
-                source = np.full(3 * nv * nv, sum(counts))
-                for number, targets in enumerate(chain.from_iterable(places)):
-                    source[list(targets)] = number
-                return _Parts(tuple(zip(plans, counts, strict=True)), source)
-        return None
-
-    def _derivatives_by_parts(self, parts: _Parts, arguments: dict[str, Any], threads: int | None) -> Array:
-        """What the parts compute, put into its places; the rest is zero."""
-        found = [
-            self._evaluate(plan, arguments, derivatives.part_entries, (count,), None, threads, store=self._joint_space)
-            for plan, count in parts.plans
-        ]
-        batch = found[0].shape[:-1]
-        entries = np.concatenate([*found, np.zeros((*batch, 1), found[0].dtype)], axis=-1)
-        return np.take(entries, parts.source, axis=-1, mode="clip").reshape(*batch, 3, self.nv, self.nv)
 
     @single_state_fast
     def _forward_derivatives(
@@ -293,21 +229,26 @@ class DerivativeMethods(ParameterMethods):
     ) -> Array:
         """d a by q, v and tau, (..., 3, nv, nv)."""
         if not self._fits(
-            derivatives.FORWARD_DERIVATIVES, derivatives.forward_derivative_entries, (3, self.nv, self.nv)
+            forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
+            forward_derivatives.forward_derivative_entries,
+            (3, self.nv, self.nv),
         ):
             return self._forward_derivatives_apart(q, v, tau, out, threads)
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
-            derivatives.FORWARD_DERIVATIVES,
+            forward_derivatives.FORWARD_DERIVATIVES,
             arguments,
-            lambda values: derivatives.forward_derivative_entries(self.model, values),
+            lambda values: forward_derivatives.forward_derivative_entries(self.model, values),
             (3, self.nv, self.nv),
             out,
             threads,
             entry=("_forward_derivatives",),
             store=self._joint_space,
+            compiled_plan=forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
         )
-        self._require_finite(result, arguments)
+        plan = forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS
+        pivots = self._pivots(result[..., 2, :, :], plan, (3, self.nv, self.nv), tuple(arguments))
+        self._require_finite(result, arguments, pivots)
         return result
 
     @single_state_fast
@@ -317,16 +258,20 @@ class DerivativeMethods(ParameterMethods):
         """A and B, one after the other, (..., 6 nv^2)."""
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
         result = self._evaluate(
-            derivatives.STATE_SPACE,
+            forward_derivatives.STATE_SPACE,
             arguments,
-            lambda values: derivatives.state_space_entries(self.model, values),
+            lambda values: forward_derivatives.state_space_entries(self.model, values),
             (6 * self.nv * self.nv,),
             out,
             threads,
             entry=("_state_space",),
             store=self._joint_space,
+            compiled_plan=forward_derivatives.STATE_SPACE_BY_FACTORS,
         )
-        self._require_finite(result, arguments)
+        inverse = result[..., 5 * self.nv * self.nv :].reshape(*result.shape[:-1], self.nv, self.nv)
+        plan = forward_derivatives.STATE_SPACE_BY_FACTORS
+        pivots = self._pivots(inverse, plan, (6 * self.nv * self.nv,), tuple(arguments))
+        self._require_finite(result, arguments, pivots)
         return result
 
     def _state_space_apart(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int | None) -> StateSpace:
@@ -334,9 +279,9 @@ class DerivativeMethods(ParameterMethods):
         nv, batch = self.nv, by_q.shape[:-2]
         A, B = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype), np.zeros((*batch, 2 * nv, nv), by_q.dtype)
         A[..., :nv, :nv] = self._evaluate(
-            derivatives.MOVING_COORDINATES,
+            forward_derivatives.MOVING_COORDINATES,
             {"v": v},
-            lambda values: derivatives.moving_entries(self.model, values),
+            lambda values: forward_derivatives.moving_entries(self.model, values),
             (nv, nv),
             None,
             threads,
@@ -402,11 +347,6 @@ class DerivativeMethods(ParameterMethods):
         result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
         np.negative(inverse, out=result[..., 2, :, :])
         return result
-
-
-def _is_plain(x: ArrayLike) -> bool:
-    """Whether it is an array of real numbers already."""
-    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

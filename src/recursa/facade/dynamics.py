@@ -22,6 +22,7 @@ from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_link
 from recursa.dynamics.book.on_axes import require_axes
 from recursa.dynamics.denoc import elimination
 from recursa.dynamics.denoc.inverse import inverse_plan as denoc_inverse_plan
+from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.kinematics import motion_entries
 from recursa.errors import NoSweepError, SingularHingeError
 from recursa.facade.base import single_state_fast
@@ -36,7 +37,7 @@ InverseMethod = Literal[
 ]  # fmt: skip
 ForwardMethod = Literal[
     "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-    "base-invariant",
+    "diagonal", "base-invariant",
 ]  # fmt: skip
 
 _FORWARD: dict[str, Callable[..., Plan]] = {
@@ -47,8 +48,9 @@ _FORWARD: dict[str, Callable[..., Plan]] = {
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
     "denoc": elimination.forward_plan,
     "base-invariant": free_flying.base_invariant_plan,
+    "diagonal": diagonal.forward_plan,
 }
-_LOSING = ("articulated", "base-invariant")  # those that take losses off on their way
+_LOSING = ("articulated", "diagonal", "base-invariant")  # those that take losses off on their way
 _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the links' accelerations
 
 
@@ -202,6 +204,7 @@ class DynamicsMethods(MatrixMethods):
         - ``"denoc"``: Saha's three steps (34)-(37) after bias torques, ``I = U D U*``, twists at mass centres.
         - ``"base-invariant"``: free flyers; two messages a hinge, then every link by itself, Jain & Rodriguez,
           Algorithm 3.3 (16)-(26); no link is special.
+        - ``"diagonal"``: by way of total joint rates, Jain & Rodriguez, Algorithm 8.1; see :attr:`diagonal`.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
 
         - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
@@ -304,8 +307,12 @@ class DynamicsMethods(MatrixMethods):
 
     def _solved(self, mass: Array, moments: Array) -> Array:
         """``inv(M) (tau - C)``."""
+        return self._solved_columns(mass, moments[..., None])[..., 0]
+
+    def _solved_columns(self, mass: Array, columns: Array) -> Array:
+        """``inv(M) X``."""
         try:
-            return np.linalg.solve(mass, moments[..., None])[..., 0]
+            return np.linalg.solve(mass, columns)
         except np.linalg.LinAlgError:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"

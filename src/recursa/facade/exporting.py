@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 
 from recursa.dynamics.configuration import neutral, random_state
 from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.parts import Cut
 from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.diagonal import Diagonal
+from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
 from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
@@ -36,7 +38,7 @@ _MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be
 _TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
-_NOT_OPTIONS = ("self", "out", "threads", "links")
+_NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
 
 _FORCES = "N m for rotations, N for translations; places as in v"
 _MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
@@ -56,6 +58,8 @@ QUANTITIES: dict[str, str] = {
     "mass_matrix": _MASSES,
     "mass_matrix_inverse": "the inverse of the mass matrix's units; rows and columns as in v",
     "coriolis_matrix": "times v: N m for rotations, N for translations; rows and columns as in v",
+    "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+    "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     "regressor": "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
     "momentum_matrix": "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
     "center_of_mass_jacobian": "times v: m/s, world axes; columns as in v",
@@ -69,7 +73,14 @@ QUANTITIES: dict[str, str] = {
     "accelerations": "per link (angular, linear) in rad/s^2 and m/s^2, without gravity, {frame}",
     "jacobian": "times v: (angular, linear) in rad/s and m/s; columns as in v, {frame}",
     "jacobian_derivative": "times v: (angular, linear) in rad/s^2 and m/s^2; columns as in v, {frame}",
+    "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
     "integrate": "coordinates; places as in q",
+    "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
+    "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
+    "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
+    "diagonal.joint_moments": _FORCES,
+    "diagonal.coriolis": "sqrt(J)/s; places as in v",
+    "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
 """The methods that can be exported, with the units of what they return."""
 
@@ -109,6 +120,8 @@ _INPUTS: dict[str, _Input] = {
     "v": _Input(lambda model: (model.nv,), "speeds, joint by joint as below", _speeds),
     "a": _Input(lambda model: (model.nv,), "accelerations: componentwise rates of v, places as in v", _speeds),
     "tau": _Input(lambda model: (model.nv,), f"joint forces: {_FORCES}", _speeds),
+    "nu": _Input(lambda model: (model.nv,), "total joint rates in sqrt(J), places as in v", _speeds),
+    "eps": _Input(lambda model: (model.nv,), "working moments in sqrt(J)/s, places as in v", _speeds),
     "dv": _Input(lambda model: (model.nv,), "a motion: speeds for unit time, places as in v", _speeds),
     "wrenches": _Input(
         lambda model: (len(model.links), 6),
@@ -120,6 +133,7 @@ _INPUTS: dict[str, _Input] = {
         "(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
         lambda _, rng: rng.normal(size=6),
     ),
+    "contract": _Input(lambda model: (model.nv,), "weights of the torques, places as in v", _speeds),
     "parameters": _Input(
         lambda model: (10 * model.nbodies,),
         "per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes",
@@ -141,7 +155,7 @@ _KINDS = {
 # ---- the method ------------------------------------------------------------------------------------------------------
 
 
-class ExportMethods(DerivativeMethods):
+class ExportMethods(SecondDerivativeMethods):
     """Code that runs without Python."""
 
     __slots__ = ()
@@ -180,7 +194,7 @@ class ExportMethods(DerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class ScalarRobot(DynamicsMethods):
+class ScalarRobot(SecondDerivativeMethods):
     """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
 
     __slots__ = ()
@@ -205,19 +219,34 @@ class ScalarRobot(DynamicsMethods):
         result[:] = entries
         return result.reshape(shape)
 
-    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
+    def _pivots(self, inverse: Array, *_: Any) -> Array:
+        return inverse
+
+    def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
-    def _solved(self, mass: Array, moments: Array) -> Array:
+    def _solved_columns(self, mass: Array, columns: Array) -> Array:
         raise UntraceableError(
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )
+
+    def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
+        """All in one piece."""
+
+    def _second_of_each(self, *_: Any) -> Array:
+        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
 
     def mass_matrix_inverse(self, q: Any, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix, unless joints are tied."""
         if self._tied:
             raise UntraceableError("joints are tied, so it inverts the mass matrix. Export mass_matrix and invert that")
         return super().mass_matrix_inverse(q, out=out, threads=threads)
+
+
+def _method(quantity: str) -> Callable[..., Any]:
+    """The method that a quantity is."""
+    group, _, name = quantity.rpartition(".")
+    return getattr(Diagonal if group else SecondDerivativeMethods, name)  # type: ignore[no-any-return]
 
 
 class _BoundedGraph(Graph):
@@ -243,7 +272,7 @@ class Question:
         """Checked: the quantity exists, its options too, and none is missing."""
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
-        parameters = inspect.signature(getattr(DynamicsMethods, quantity)).parameters
+        parameters = inspect.signature(_method(quantity)).parameters
         known = {name: item for name, item in parameters.items() if name not in _NOT_OPTIONS}
         given = {name: value for name, value in options.items() if value is not None}
         required = {name for name, item in known.items() if item.default is item.empty}
@@ -269,7 +298,7 @@ class Question:
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
-        parameters = inspect.signature(getattr(DynamicsMethods, self.quantity)).parameters
+        parameters = inspect.signature(_method(self.quantity)).parameters
         usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
         return {name: value for name, value in (usual | self.options).items() if value is not None}
 
@@ -291,13 +320,16 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                return getattr(ScalarRobot(self.model), self.quantity)(**arrays, **self.options)
+                answer = attrgetter(self.quantity)(ScalarRobot(self.model))(**arrays, **self.options)
+                return np.stack(answer) if isinstance(answer, tuple) else answer
         except UntraceableError as error:
             raise self._refusal(self._idle_joint() or str(error)) from None
 
     def _idle_joint(self) -> str:
         """A joint that moves nothing and so keeps accelerations from being finite, if that is what is asked for."""
-        if self.quantity not in ("forward_dynamics", "mass_matrix_inverse"):
+        if self.quantity not in ("forward_dynamics", "mass_matrix_inverse") and not self.quantity.startswith(
+            "diagonal."
+        ):
             return ""
         found = singular_hinges(self.model, neutral(self.model).tolist())
         names = [self.model.joints[number].name for number, *_ in found]
@@ -361,7 +393,7 @@ def _about(question: Question, function: CFunction, title: str) -> Iterator[str]
 
 def _meaning(quantity: str) -> list[str]:
     """The first paragraph of the method's documentation, for one state."""
-    paragraph = inspect.getdoc(getattr(DynamicsMethods, quantity)) or quantity
+    paragraph = inspect.getdoc(_method(quantity)) or quantity
     paragraph = paragraph.split("\n\n")[0].split("; with ``links``")[0]
     text = paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "")
     return text.splitlines()

@@ -114,7 +114,7 @@ class FactorizationMethods(DynamicsMethods):
         batch = flat.shape[:-1]
         return Factorization(
             P=inertias.reshape(*batch, bodies, 6, 6),
-            D=_block_diagonal(hinges, freedoms),
+            D=block_diagonal(hinges, freedoms),
             G=own.reshape(*batch, 6, nv),
             K=carried.reshape(*batch, 6, nv),
             _inverse_pivots=pivots,
@@ -123,7 +123,7 @@ class FactorizationMethods(DynamicsMethods):
         )
 
 
-def _block_diagonal(entries: Array, sizes: list[int]) -> Array:
+def block_diagonal(entries: Array, sizes: list[int]) -> Array:
     """The matrix (..., n, n) from its diagonal blocks, row by row one after the other."""
     n, batch = sum(sizes), entries.shape[:-1]
     joint_of = np.repeat(np.arange(len(sizes)), sizes)

@@ -14,6 +14,7 @@ from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
+from recursa.model.model import WORLD
 from recursa.sweeps.batching import Array, prepare
 from recursa.sweeps.plan import Plan
 
@@ -32,6 +33,11 @@ def into(out: Array | None, result: Array) -> Array:
         raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
     out[...] = result
     return out
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    """Matrices (..., m, n) times vectors (..., n)."""
+    return (matrix @ vector[..., None])[..., 0]
 
 
 class JointSpaceMethods(KinematicsMethods):
@@ -116,6 +122,7 @@ class JointSpaceMethods(KinematicsMethods):
         entry: tuple[str, ...] | None = None,
         columns: Columns | None = None,
         store: KernelStore | None = None,
+        compiled_plan: Plan | None = None,
     ) -> Array:
         return self._evaluate(
             plan,
@@ -127,6 +134,7 @@ class JointSpaceMethods(KinematicsMethods):
             entry=entry,
             store=store or self._store_for(arguments),
             columns=columns,
+            compiled_plan=compiled_plan,
         )
 
     def _columns(self, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
@@ -138,9 +146,22 @@ class JointSpaceMethods(KinematicsMethods):
             self.nv if count is None else count,
         )
 
-    def _require_finite(self, result: Array, arguments: dict[str, Any]) -> None:
-        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero."""
-        if self.nv == 0 or np.isfinite(result).all():
+    def _pivots(self, inverse: Array, plan: Plan, shape: tuple[int, ...], inputs: tuple[str, ...]) -> Array:
+        """Entries of the inverse of the mass matrix that are not finite where a hinge inertia is zero: its diagonal, or
+        of what a kernel made by a plan in factors only the first one of every tree.
+        """
+        diagonal = np.einsum("...ii->...i", inverse)
+        if not self._joint_space.has(plan, (None, shape), inputs, inverse.dtype):
+            return diagonal
+        roots = [joint.v_start for joint in self.model.joints if joint.parent == WORLD]
+        return diagonal[..., roots[0]] if len(roots) == 1 else diagonal[..., roots]
+
+    def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
+        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero.
+
+        ``pivots`` are entries of a large result that tell: see :meth:`_pivots`.
+        """
+        if self.nv == 0 or np.isfinite(result if pivots is None else pivots).all():
             return
         batch = prepare(self.model, arguments, {})
         sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import articulated, coriolis, inertia, mass_properties, regressor
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
+from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.denoc import matrices as denoc
 from recursa.dynamics.factorization import SOLVE
 from recursa.facade.base import single_state_fast
 from recursa.facade.joint_space import JointSpaceMethods, into, known_method
+from recursa.kernels.kernel import FEW_BODIES
 from recursa.sweeps.batching import Array
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
@@ -63,14 +65,25 @@ class MatrixMethods(JointSpaceMethods):
 
     @single_state_fast
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46)."""
+        """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46).
+
+        Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations.
+        """
         if self._tied:
             return into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         columns = self._columns(SOLVE, "qdd", "tau")
         result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE, {"q": q}, True, out, threads, ("mass_matrix_inverse",), columns
+            articulated.MASS_MATRIX_INVERSE,
+            {"q": q},
+            True,
+            out,
+            threads,
+            ("mass_matrix_inverse",),
+            columns,
+            compiled_plan=MASS_MATRIX_INVERSE_BY_FACTORS if self.model.nbodies <= FEW_BODIES else None,
         )
-        self._require_finite(result, {"q": q})
+        pivots = self._pivots(result, MASS_MATRIX_INVERSE_BY_FACTORS, (self.nv, self.nv), ("q",))
+        self._require_finite(result, {"q": q}, pivots)
         return result
 
     @single_state_fast

@@ -6,13 +6,15 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels import native
 from recursa.kernels.kernel import Gather, Kernel
+from recursa.kernels.rollout_emit import Motions, Scheme
+from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.model.regroup import Zeroed, regrouped
@@ -38,7 +40,7 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "_regroup", "model")
+    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "_regroup", "_rollouts", "model")
 
     def __init__(
         self, model: Model, *, frame_pass: bool = False, regroup: Zeroed | None = None, form: str | None = None
@@ -52,6 +54,7 @@ class KernelStore:
         self._frame_pass = frame_pass
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
+        self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
@@ -79,6 +82,30 @@ class KernelStore:
             made = plan, self._make(plan, sizes, gather, single)
             found = self._kernels.setdefault(full, made)
         return found[1]
+
+    def has(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], dtype: np.dtype[Any]) -> bool:
+        """Whether arrays of this type went through a kernel for a plan, rather than being interpreted."""
+        if not Switch.on or dtype not in _COMPILED_TYPES:
+            return False
+        found = self._kernels.get(self._full(plan, key, inputs, dtype == np.float32))
+        return found is not None and found[1] is not None
+
+    def rollout(
+        self, key: Hashable, motions: Callable[[str | None], Motions], scheme: Scheme, single: bool
+    ) -> RolloutKernel | None:
+        """The native loop of an integrator, made if it is new; None if there is none.
+
+        ``motions`` makes the parts in a form of code; ``key`` tells them apart.
+        """
+        form = self._form or Switch.form
+        full = key, scheme, single, form
+        if full not in self._rollouts:
+            try:
+                made: RolloutKernel | None = RolloutKernel(motions(form), scheme, single)
+            except UntraceableError:
+                made = None
+            self._rollouts.setdefault(full, made)
+        return self._rollouts[full]
 
     def _full(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
         return id(plan), key, inputs, single, self._form or Switch.form
@@ -116,6 +143,13 @@ def _say_once() -> None:
 
 
 _said: list[bool] = []
+
+
+class Filler(Protocol):
+    """Another way to fill rows (B, m), where there is no kernel for the whole; False if that cannot be either."""
+
+    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill ``flat`` from the arguments of a batch."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +202,7 @@ def evaluate(
     out: Array | None = None,
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
-    columns: Columns | None = None,
+    columns: Filler | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 

@@ -20,10 +20,14 @@ Output = int | float  # a node, or a constant
 
 @dataclass(frozen=True)
 class Shape:
-    """Lanes and number type of a kernel: ``width`` states at once, float64 or float32."""
+    """Lanes and number type of a kernel: ``width`` states at once, float64 or float32.
+
+    ``turned`` inputs and results are not rows but lie as lanes already: W numbers for every entry, one per state.
+    """
 
     width: int
     single: bool = False
+    turned: bool = False
 
     @property
     def scalar(self) -> str:
@@ -237,7 +241,9 @@ class Emitter(Arithmetic):
         key = (name, index)
         if key not in self.columns:
             width, size = self.shape.width, self.sizes[name]
-            if width == 1 or size < width:
+            if self.shape.turned or width == 1:
+                self.columns[key] = self._load(name, index * width, self.shape.vector)
+            elif size < width:
                 self.columns[key] = self._gathered(name, index)
             else:
                 first = min(index - index % width, size - width)
@@ -253,8 +259,6 @@ class Emitter(Arithmetic):
 
     def _gathered(self, name: str, index: int) -> str:
         size, vector = self.sizes[name], self.shape.vector
-        if self.shape.width == 1:
-            return self._load(name, index, self.shape.scalar)
         gathered = "poison"
         for lane in range(self.shape.width):
             entry = self._load(name, lane * size + index, self.shape.scalar)
@@ -265,7 +269,11 @@ class Emitter(Arithmetic):
         """Write the block's results, W columns at a time."""
         size, width = len(self.outputs), self.shape.width
         names = [self.output(x) for x in self.outputs]
-        if width == 1 or size < width:
+        if self.shape.turned or width == 1:
+            for index, name in enumerate(names):
+                self._store(self.shape.vector, name, index * width)
+            return
+        if size < width:
             for index, name in enumerate(names):
                 self._scatter(name, index, size)
             return
@@ -275,9 +283,6 @@ class Emitter(Arithmetic):
                 self._store(self.shape.vector, row, lane * size + first)
 
     def _scatter(self, name: str, index: int, size: int) -> None:
-        if self.shape.width == 1:
-            self._store(self.shape.scalar, name, index)
-            return
         for lane in range(self.shape.width):
             entry = self.writer.put(f"extractelement {self.shape.vector} {name}, i32 {lane}")
             self._store(self.shape.scalar, entry, lane * size + index)
@@ -288,7 +293,22 @@ class Emitter(Arithmetic):
         self.writer.line(f"  store {kind} {name}, ptr {place}, align {align}")
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function as lines of IR, and the declarations of what it calls."""
+
+    lines: Sequence[str]
+    declarations: frozenset[str]
+
+
 def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape, name: str) -> str:
+    """The module of :func:`straight_function` alone."""
+    return module(shape, [straight_function(graph, outputs, sizes, shape, name)])
+
+
+def straight_function(
+    graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: Shape, name: str
+) -> Function:
     """The IR of ``void name(i64 blocks, ptr inputs..., ptr out)``; inputs in the order of ``sizes``."""
     writer = Writer(shape, "block.start")
     emitter = Emitter(graph, outputs, sizes, writer)
@@ -321,11 +341,16 @@ def emit(graph: Graph, outputs: Sequence[Output], sizes: dict[str, int], shape: 
         "  ret void",
         "}",
     ]
-    return module(writer, lines)
+    return Function(lines, frozenset(writer.intrinsics))
 
 
-def module(writer: Writer, function: Sequence[str]) -> str:
-    """The text of a module with one function and what it calls."""
-    bits = writer.shape.width * (32 if writer.shape.single else 64)
-    attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{max(bits, 128)}" }}'
-    return "\n".join([*sorted(writer.intrinsics), "", *function, "", attributes, ""])
+def module(shape: Shape, functions: Sequence[Function]) -> str:
+    """The text of a module with some functions and what they call."""
+    bits = shape.width * (32 if shape.single else 64)
+    # vectors that do not fit into registers wait on the stack: aligned, so that none lies across two cache lines
+    attributes = (
+        f'attributes #0 = {{ nounwind alignstack={max(bits // 8, 16)} "prefer-vector-width"="{max(bits, 128)}" }}'
+    )
+    declarations = sorted(frozenset().union(*(one.declarations for one in functions)))
+    parts = [line for one in functions for line in (*one.lines, "")]
+    return "\n".join([*declarations, "", *parts, attributes, ""])

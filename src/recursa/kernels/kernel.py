@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels.c_source import CFunction
-from recursa.kernels.emit import Output, Shape, emit
+from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.loop import LoopProgram
 from recursa.kernels.native import Native, simd_shape
@@ -37,7 +37,7 @@ FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is
 LOOP_STEP = 40  # operations' worth of time that a loop spends at a body beside its arithmetic
 LONG_CODE, LONG = 8_000, 1.3  # operations in a straight line that take over a second to compile, and how that is judged
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
-_SERIAL_ROWS = 4096  # fewer states are not worth a second thread
+SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
 
 class Program(Protocol):
@@ -51,6 +51,9 @@ class Program(Protocol):
 
     def ir(self, shape: Shape) -> str:
         """LLVM IR of a function ``kernel`` for so many lanes."""
+
+    def function(self, shape: Shape, name: str) -> Function:
+        """The same as a function of any name, to be put into a module with others."""
 
     def workspace(self, shape: Shape) -> Workspace:
         """What calls hand over beside inputs and result; one per thread."""
@@ -72,7 +75,11 @@ class StraightProgram:
 
     def ir(self, shape: Shape) -> str:
         """LLVM IR for so many lanes."""
-        return emit(self.graph, self.outputs, self.sizes, shape, "kernel")
+        return module(shape, [self.function(shape, "kernel")])
+
+    def function(self, shape: Shape, name: str) -> Function:
+        """The same as a function of any name, to be put into a module with others."""
+        return straight_function(self.graph, self.outputs, self.sizes, shape, name)
 
     def workspace(self, shape: Shape) -> Workspace:
         """It needs nothing."""
@@ -188,13 +195,13 @@ class Kernel:
             return
         width = simd_shape(self.single).width
         blocks = count // width
-        workers = min(threads, max(1, count // _SERIAL_ROWS))
+        workers = min(threads, max(1, count // SERIAL_ROWS))
         if workers <= 1:
             self._blocks(width, inputs, out, 0, blocks)
         else:
             cuts = [blocks * k // workers for k in range(workers + 1)]
             work = partial(self._blocks, width, inputs, out)
-            list(_pool(workers).map(work, cuts[:-1], cuts[1:]))
+            list(worker_pool(workers).map(work, cuts[:-1], cuts[1:]))
         rest = count - blocks * width
         if rest:
             padded = [np.concatenate([x[-rest:], np.repeat(x[-1:], width - rest, axis=0)]) for x in inputs]
@@ -210,13 +217,13 @@ class Kernel:
 
 
 @cache
-def _pool(workers: int) -> ThreadPoolExecutor:
+def worker_pool(workers: int) -> ThreadPoolExecutor:
     """Threads that wait for work; making them anew would cost more than a batch."""
     return ThreadPoolExecutor(workers, thread_name_prefix="recursa")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=worker_pool.cache_clear)  # threads do not survive a fork
 
 
 def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import BODIES, LINKS, classes
-from recursa.kernels.emit import Shape
+from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
@@ -65,7 +65,11 @@ class LoopProgram:
 
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
-        return self._loops(shape).text()
+        return module(shape, [self.function(shape, "kernel")])
+
+    def function(self, shape: Shape, name: str) -> Function:
+        """The same as a function of any name, to be put into a module with others."""
+        return self._loops(shape).function(name)
 
     def workspace(self, shape: Shape) -> tuple[Array, ...]:
         """A scratch for one thread, and the tables and numbers that all share."""
@@ -80,7 +84,7 @@ class _Tables:
 
     def __init__(self, program: LoopProgram, shape: Shape) -> None:
         loops = program._loops(shape)
-        loops.text()  # says which columns and sizes it reads
+        loops.function()  # says which columns and sizes it reads
         self.program = program
         self.loops = loops
         self.shape = shape

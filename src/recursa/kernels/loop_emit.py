@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from recursa.kernels.classes import ADDED, BODIES, Class, Output, Slot, domain_of
-from recursa.kernels.emit import Arithmetic, Shape, module
+from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_layout import Block, Layout, Results
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
@@ -171,9 +171,9 @@ class Loops:
     def input(self, name: str, index: str) -> str:
         """An entry of an input, for every lane."""
         writer = self.writer
-        if writer.shape.width == 1:
-            place = writer.put(f"getelementptr {writer.shape.scalar}, ptr %{name}.here, i64 {index}")
-            return writer.put(f"load {writer.shape.scalar}, ptr {place}, align {writer.number}")
+        if writer.shape.turned or writer.shape.width == 1:
+            place = writer.put(f"getelementptr {writer.shape.vector}, ptr %{name}.here, i64 {index}")
+            return writer.put(f"load {writer.shape.vector}, ptr {place}, align {writer.number}")
         return writer.load(writer.scratch(writer.add(writer.size(f"input.{name}"), index)))
 
     def robot(self, slot: Slot) -> str:
@@ -182,17 +182,17 @@ class Loops:
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
-    def text(self) -> str:
-        """The whole module."""
+    def function(self, name: str = "kernel") -> Function:
+        """All of it."""
         writer = self.writer
         with writer.loop("block", "0", "%blocks") as block:
-            for name in (*self.inputs, "out"):
-                step = writer.put(f"mul i64 {writer.size(f'size.{name}')}, {writer.shape.width}")
+            for one in (*self.inputs, "out"):
+                step = writer.put(f"mul i64 {writer.size(f'size.{one}')}, {writer.shape.width}")
                 offset = writer.put(f"mul i64 {block}, {step}")
-                writer.line(f"  %{name}.here = getelementptr {writer.shape.scalar}, ptr %{name}, i64 {offset}")
-            if writer.shape.width > 1:
-                for name in self.inputs:
-                    turn_input(writer, name)
+                writer.line(f"  %{one}.here = getelementptr {writer.shape.scalar}, ptr %{one}, i64 {offset}")
+            if writer.shape.width > 1 and not writer.shape.turned:
+                for one in self.inputs:
+                    turn_input(writer, one)
             self._clear_sums()
             for sweep in range(len(self.layout.plan.sweeps)):
                 self._sweep(sweep)
@@ -201,15 +201,16 @@ class Loops:
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line
-            for name, index in writer.header.items()
+            for entry, index in writer.header.items()
             for line in (
-                f"  %p.{name} = getelementptr i32, ptr %tables, i64 {index}",
-                f"  %n.{name} = load i32, ptr %p.{name}, align 4",
-                f"  %h.{name} = sext i32 %n.{name} to i64",
+                f"  %p.{entry} = getelementptr i32, ptr %tables, i64 {index}",
+                f"  %n.{entry} = load i32, ptr %p.{entry}, align 4",
+                f"  %h.{entry} = sext i32 %n.{entry} to i64",
             )
         ]
-        begin = f"define void @kernel(i64 %blocks, {pointers}) #0 {{"
-        return module(writer, [begin, "start:", *header, *writer.lines, "  ret void", "}"])
+        begin = f"define void @{name}(i64 %blocks, {pointers}) #0 {{"
+        lines = [begin, "start:", *header, *writer.lines, "  ret void", "}"]
+        return Function(lines, frozenset(writer.intrinsics))
 
     def _clear_sums(self) -> None:
         writer, layout = self.writer, self.layout

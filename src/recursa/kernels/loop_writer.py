@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from recursa.kernels.emit import Shape, Writer, transposed
@@ -69,12 +69,20 @@ class LoopWriter(Writer):
         return self.put(f"getelementptr {self.shape.scalar}, ptr %{name}.here, i64 {offset}")
 
     @contextmanager
-    def loop(self, name: str, start: str, count: str, step: int = 1) -> Iterator[str]:
-        """``for i in range(start, count, step)``, as long as a whole step fits."""
+    def loop(
+        self, name: str, start: str, count: str, step: int = 1, carried: tuple[str, str] | None = None
+    ) -> Iterator[str]:
+        """``for i in range(start, count, step)``, as long as a whole step fits.
+
+        ``carried`` is the type and the first value of ``%name.carried``; the body says by :meth:`carry` how it goes on.
+        """
         before = self.label
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.head")
         self.line(f"  %{name}.i = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.latch ]")
+        if carried is not None:
+            kind, first = carried
+            self.line(f"  %{name}.carried = phi {kind} [ {first}, %{before} ], [ %{name}.after, %{name}.latch ]")
         self.line(f"  %{name}.next = add i64 %{name}.i, {step}")
         self.line(f"  %{name}.more = icmp sle i64 %{name}.next, {count}")
         self.line(f"  br i1 %{name}.more, label %{name}.body, label %{name}.done")
@@ -85,50 +93,80 @@ class LoopWriter(Writer):
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.done")
 
+    def carry(self, name: str, value: str) -> None:
+        """The value that a loop carries into its next round."""
+        self.line(f"  %{name}.after = bitcast {self.shape.vector} {value} to {self.shape.vector}")
+
 
 def turn_input(writer: LoopWriter, name: str) -> None:
-    """Rows of an input to numbers per lane, W entries at a time, then one at a time."""
-    shape = writer.shape
-    size, target = writer.size(f"size.{name}"), writer.size(f"input.{name}")
-    label = f"turn.{name}"
+    """Rows of an input to numbers per lane."""
+    target = writer.size(f"input.{name}")
+    rows_to_lanes(
+        writer,
+        f"turn.{name}",
+        writer.size(f"size.{name}"),
+        lambda lane, j: writer.in_row(name, lane, j),
+        lambda j: writer.scratch(writer.add(target, j)),
+    )
 
+
+def rows_to_lanes(
+    writer: LoopWriter, label: str, size: str, row: Callable[[int, str], str], lanes: Callable[[str], str]
+) -> None:
+    """Entries of the rows of W states to numbers per lane, W entries at a time, then one at a time.
+
+    ``row(lane, j)`` is the place of entry j in the row of a lane, ``lanes(j)`` that of its numbers per lane.
+    """
+    shape = writer.shape
     with writer.loop(label, "0", size, shape.width) as j:
         rows = [
-            writer.put(f"load {shape.vector}, ptr {writer.in_row(name, lane, j)}, align {writer.number}")
-            for lane in range(shape.width)
+            writer.put(f"load {shape.vector}, ptr {row(lane, j)}, align {writer.number}") for lane in range(shape.width)
         ]
         for c, column in enumerate(transposed(writer, rows)):
-            writer.store(column, writer.scratch(writer.add(writer.add(target, j), c)))
+            writer.store(column, lanes(writer.add(j, c)))
     with writer.loop(f"{label}.rest", f"%{label}.i", size) as j:
-        lanes = "poison"
+        gathered = "poison"
         for lane in range(shape.width):
-            one = writer.put(f"load {shape.scalar}, ptr {writer.in_row(name, lane, j)}, align {writer.number}")
-            lanes = writer.put(f"insertelement {shape.vector} {lanes}, {shape.scalar} {one}, i32 {lane}")
-        writer.store(lanes, writer.scratch(writer.add(target, j)))
+            one = writer.put(f"load {shape.scalar}, ptr {row(lane, j)}, align {writer.number}")
+            if shape.width == 1:
+                gathered = one
+                break
+            gathered = writer.put(f"insertelement {shape.vector} {gathered}, {shape.scalar} {one}, i32 {lane}")
+        writer.store(gathered, lanes(j))
 
 
 def turn_results(writer: LoopWriter) -> None:
-    """Numbers per lane to rows of the result, each from where the table says."""
+    """Numbers per lane to rows of the result, each from where the table says; they stay lanes in a turned kernel."""
     shape = writer.shape
     size, entries = writer.size("size.out"), writer.size("entries")
 
-    def entry(j: str, c: int) -> str:
-        index = writer.integer(writer.add(writer.add(entries, j), c))
-        return writer.load(writer.scratch(index))
+    def entry(j: str) -> str:
+        return writer.load(writer.scratch(writer.integer(writer.add(entries, j))))
 
+    if shape.turned:
+        with writer.loop("results", "0", size) as j:
+            place = writer.put(f"getelementptr {shape.vector}, ptr %out.here, i64 {j}")
+            writer.line(f"  store {shape.vector} {entry(j)}, ptr {place}, align {writer.number}")
+        return
+    lanes_to_rows(writer, "results", size, entry, lambda lane, j: writer.in_row("out", lane, j))
+
+
+def lanes_to_rows(
+    writer: LoopWriter, label: str, size: str, lanes: Callable[[str], str], row: Callable[[int, str], str]
+) -> None:
+    """The other way: ``lanes(j)`` is entry j of W states, ``row(lane, j)`` its place in the row of a lane."""
+    shape = writer.shape
     start = "0"
     if shape.width > 1:
-        with writer.loop("results", "0", size, shape.width) as j:
-            columns = [entry(j, c) for c in range(shape.width)]
-            for lane, lanes in enumerate(transposed(writer, columns)):
-                writer.line(
-                    f"  store {shape.vector} {lanes}, ptr {writer.in_row('out', lane, j)}, align {writer.number}"
-                )
-        start = "%results.i"
-    with writer.loop("results.rest", start, size) as j:
-        lanes = entry(j, 0)
+        with writer.loop(label, "0", size, shape.width) as j:
+            columns = [lanes(writer.add(j, c)) for c in range(shape.width)]
+            for lane, numbers in enumerate(transposed(writer, columns)):
+                writer.line(f"  store {shape.vector} {numbers}, ptr {row(lane, j)}, align {writer.number}")
+        start = f"%{label}.i"
+    with writer.loop(f"{label}.rest", start, size) as j:
+        numbers = lanes(j)
         for lane in range(shape.width):
-            one = lanes
+            one = numbers
             if shape.width > 1:
-                one = writer.put(f"extractelement {shape.vector} {lanes}, i32 {lane}")
-            writer.line(f"  store {shape.scalar} {one}, ptr {writer.in_row('out', lane, j)}, align {writer.number}")
+                one = writer.put(f"extractelement {shape.vector} {numbers}, i32 {lane}")
+            writer.line(f"  store {shape.scalar} {one}, ptr {row(lane, j)}, align {writer.number}")

@@ -79,9 +79,17 @@ class JointKind:
         """The pose that the joint allows nearest to a pose: ``transform(coordinates(pose))``, without angles."""
         return self.transform(hinge, self.coordinates(hinge, pose))
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         """The speeds whose :meth:`motion` comes nearest to a motion."""
         raise NotImplementedError
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
+        return tuple(v)
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...] | None:
+        """``[x, y]`` of two speeds, the Lie bracket that belongs to ``integrate``; None where it is always zero."""
+        return None
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         """Coordinates within the limits, or anywhere sensible."""
@@ -119,7 +127,7 @@ class Revolute(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation)), ZERO)
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(motion.angular),)
 
 
@@ -142,7 +150,7 @@ class Prismatic(JointKind):
     def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(pose.translation),)
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(motion.linear),)
 
 
@@ -182,7 +190,7 @@ class Helical(JointKind):
         ct, st = cos(turns), sin(turns)
         return idle, turns, st * c - ct * s, ct * c + st * s
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return (hinge.axis.dot(motion.angular),)
 
 
@@ -227,8 +235,14 @@ class Spherical(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return Transform(pose.rotation, ZERO)
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return tuple(motion.angular)
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return _quaternion_rates(q, v)
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(Vec3(*x).cross(Vec3(*y)))
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return _random_quaternion(rng)
@@ -288,9 +302,17 @@ class Planar(JointKind):
         turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
         return Transform(turn, pose.translation - hinge.axis * hinge.axis.dot(pose.translation))
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         ex, ey, _ = hinge.plane.columns()
         return hinge.axis.dot(motion.angular), ex.dot(motion.linear), ey.dot(motion.linear)
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        w, vx, vy = v
+        c, s = cos(q[2]), sin(q[2])
+        return c * vx - s * vy, s * vx + c * vy, w
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return 0.0, y[0] * x[2] - x[0] * y[2], x[0] * y[1] - y[0] * x[1]
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
@@ -340,8 +362,15 @@ class Free(JointKind):
     def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
         return pose
 
-    def rates(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
         return motion.components()
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
+        return (*(rotation @ Vec3(*v[3:6])), *_quaternion_rates(q[3:7], v[0:3]))
+
+    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return Motion.of(x).cross_motion(Motion.of(y)).components()
 
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 3)), *_random_quaternion(rng))
@@ -365,6 +394,12 @@ def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:
     if math.isfinite(low) == math.isfinite(high):
         return -spread, spread
     return (low, low + 2.0 * spread) if math.isfinite(low) else (high - 2.0 * spread, high)
+
+
+def _quaternion_rates(q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Half the product of the quaternion, made unit, with the angular velocity in moving axes."""
+    half = Vec3(*w) * 0.5
+    return tuple(Quaternion(*q).normalized() @ Quaternion(half.x, half.y, half.z, 0.0))
 
 
 def _relative(q0: Quaternion, q1: Quaternion) -> Quaternion:

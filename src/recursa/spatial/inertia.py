@@ -128,6 +128,9 @@ class ArticulatedInertia(NamedTuple):
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
         return ArticulatedInertia(self.moment + other.moment, self.coupling + other.coupling, self.mass + other.mass)
 
+    def __mul__(self, factor: Scalar) -> ArticulatedInertia:  # type: ignore[override]
+        return ArticulatedInertia(self.moment * factor, self.coupling * factor, self.mass * factor)
+
     def __matmul__(self, motion: Motion) -> Force:
         """``P m``: 36 mul 30 add."""
         w, v = motion
@@ -157,6 +160,28 @@ class ArticulatedInertia(NamedTuple):
             self.coupling - Mat3.dyad(u.moment, weighted.force),
             self.mass - _symmetric_dyad(u.force, weighted.force),
         )
+
+    def minus_pair(self, u: Force, w: Force) -> ArticulatedInertia:
+        """``P - u w^T - w u^T``, 42 mul 36 add."""
+        return ArticulatedInertia(
+            self.moment - SymMat3.dyad_pair(u.moment, w.moment),
+            self.coupling - (Mat3.dyad(u.moment, w.force) + Mat3.dyad(w.moment, u.force)),
+            self.mass - SymMat3.dyad_pair(u.force, w.force),
+        )
+
+    def carried_along(self, motion: Motion) -> ArticulatedInertia:
+        """``S P + P S^T`` with S = crf(V): rate of change of an inertia carried along by V.
+
+        >>> body = RigidInertia.from_com(2.0, Vec3(0.5, 0.0, 0.0), SymMat3.diagonal(0.0, 0.1, 0.1))
+        >>> turning = Motion(Vec3(0.0, 0.0, 1.0), ZERO)
+        >>> ArticulatedInertia.from_rigid(body).carried_along(turning).moment.xy   # Ixx - Iyy, a unit of speed
+        -0.6
+        """
+        w, v = motion
+        turned, mass = Mat3.of(self.moment).cross_columns(w), Mat3.of(self.mass)
+        moment = turned + self.coupling.T.cross_columns(v)  # S = [[~w, ~v], [0, ~w]]
+        coupling = self.coupling.cross_columns(w) + mass.cross_columns(v) + self.coupling.T.cross_columns(w).T
+        return ArticulatedInertia(_plus_transpose(moment), coupling, _plus_transpose(mass.cross_columns(w)))
 
     def without_z(self, *, turning: bool, sliding: bool) -> ArticulatedInertia:
         """The same with the row and column of turning about (sliding along) z set to exact zeros."""
@@ -197,6 +222,12 @@ class ArticulatedInertia(NamedTuple):
 def _symmetric_dyad(u: Vec3, v: Vec3) -> SymMat3:
     """``u v^T`` for parallel u and v."""
     return SymMat3(u.x * v.x, u.y * v.y, u.z * v.z, u.x * v.y, u.x * v.z, u.y * v.z)
+
+
+def _plus_transpose(a: Mat3) -> SymMat3:
+    """``A + A^T``."""
+    x, y, z = a
+    return SymMat3(x.x + x.x, y.y + y.y, z.z + z.z, x.y + y.x, x.z + z.x, y.z + z.y)
 
 
 def _solve_symmetric(rows: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:

@@ -1,0 +1,105 @@
+"""A state of a robot from a JSON file, for commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import recursa as rc
+from recursa.errors import StateError, unknown_name
+from recursa.sweeps.batching import Array, as_array
+
+KEYS = ("q", "v", "a", "tau")
+
+
+@dataclass(frozen=True)
+class State:
+    """Where to linearise: the torques and the accelerations that go together."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+def read_state(robot: rc.Robot, path: str) -> State:
+    """The state in a JSON file ("-": standard input): q, and what else there is of v and a or tau.
+
+    Each is a list or an object by joint name. v is zero where it is missing, as are joints that an object leaves out
+    (q: neutral). Of a and tau the other follows; where both are missing a is zero.
+    """
+    shown = "standard input" if path == "-" else f"'{path}'"
+    data = _json(path, shown)
+    if not isinstance(data, dict):
+        raise StateError(f'{shown}: a state is an object such as {{"q": [...], "v": [...]}}, not {_kind(data)}')
+    for key in data:
+        if key not in KEYS:
+            raise StateError(f"{shown}: {unknown_name('key', key, KEYS, owner='a state')}")
+    if "q" not in data:
+        raise StateError(f'{shown}: "q" is missing. Write "q": [...], or "q": {{}} for the neutral configuration')
+    if "a" in data and "tau" in data:
+        raise StateError(f'{shown}: "a" and "tau" are both there, but each follows from the other. Leave one out')
+    try:
+        given = {key: _vector(robot, key, value) for key, value in data.items()}
+        q, v = given["q"], given.get("v", np.zeros(robot.nv))
+        if "tau" in given:
+            tau, a = given["tau"], robot.forward_dynamics(q, v, given["tau"])
+        else:
+            a = given.get("a", np.zeros(robot.nv))
+            tau = robot.inverse_dynamics(q, v, a)
+    except StateError as error:
+        raise StateError(f"{shown}: {error}") from None
+    except (rc.ShapeError, rc.UnknownNameError) as error:
+        raise type(error)(f"{shown}: {error}") from None
+    return State(q, v, a, tau)
+
+
+def _json(path: str, shown: str) -> Any:
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise StateError(f'there is no file {shown}. A state is JSON: {{"q": [...], "v": [...]}}') from None
+    except UnicodeDecodeError:
+        raise StateError(f'{shown} is not text, but a state is JSON: {{"q": [...], "v": [...]}}') from None
+    except OSError as error:
+        raise StateError(f"cannot read {shown}: {error.strerror or error}") from None
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise StateError(
+            f"{shown}, line {error.lineno}, column {error.colno}: this is not JSON ({error.msg})"
+        ) from None
+    except RecursionError:
+        raise StateError(f"{shown} nests too deeply to be a state") from None
+    except StateError as error:
+        raise StateError(f"{shown}: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise StateError(f'"{key}" is there twice')
+        found[key] = value
+    return found
+
+
+def _kind(data: Any) -> str:
+    return {list: "a list", str: "text", type(None): "null"}.get(type(data), "a number")
+
+
+def _vector(robot: rc.Robot, name: str, value: Any) -> Array:
+    coordinates = name == "q"
+    array = as_array(robot.model, name, value, coordinates=coordinates)
+    if array.ndim != 1:
+        size = robot.nq if coordinates else robot.nv
+        raise rc.ShapeError(f"{name} has shape {array.shape}, expected ({size},): this command takes one state")
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if len(wrong):
+        raise StateError(f"{name}[{wrong[0]}] is {array[wrong[0]]}; it has to be a finite number")
+    return array

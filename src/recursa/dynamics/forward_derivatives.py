@@ -1,0 +1,180 @@
+"""Derivatives of forward dynamics, and the state space, from those of inverse dynamics.
+
+    d a/d tau = inv(mass),    d a/d x = -inv(mass) d tau/d x    at the accelerations that tau causes
+
+Accelerations and the inverse come from the articulated recursion; in kernels, where there are few bodies, from the
+factors of the mass matrix, whose entries the derivatives contain anyway (``composite_factor.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from recursa.dynamics.articulated import (
+    ACCELERATIONS,
+    ARTICULATED_BUFFERS,
+    BIAS_ACCELERATION,
+    BIAS_FORCE,
+    ELIMINATE,
+    INNOVATIONS,
+    MASS_MATRIX_INVERSE,
+)
+from recursa.dynamics.composite_factor import (
+    ELIMINATED,
+    FACTOR_BUFFERS,
+    FACTOR_MASS,
+    INVERSE_ROWS,
+    MASS_ENTRIES,
+    SUBSTITUTED,
+)
+from recursa.dynamics.derivatives import (
+    CARRIED_FORCE,
+    COLUMN_RATES,
+    COMPOSITE_MOMENTUM,
+    COMPOSITE_RATE,
+    DERIVATIVE_ROWS,
+    MATRICES,
+    named_matrix,
+)
+from recursa.dynamics.gathering import Entries
+from recursa.dynamics.inertia import COMPOSITE
+from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up
+from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.model.model import Joint, Model
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip_to_base
+
+_UNIT = renamed(MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
+_UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
+
+FORWARD_DERIVATIVES = Plan(
+    "forward_dynamics_derivatives",
+    (
+        *ARTICULATED_BUFFERS,
+        *(buffer for buffer in _UNIT.buffers if buffer not in ARTICULATED_BUFFERS),
+        *MATRICES,
+        Buffer("force", Force.zero()),
+    ),
+    (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(ELIMINATE, INNOVATIONS, _UNIT_INNOVATIONS),
+        base_to_tip(ACCELERATIONS, _UNIT_RESPONSES, COLUMN_RATES, replace(MOVING_FORCE, writes=("force",))),
+        tip_to_base(
+            COMPOSITE,
+            COMPOSITE_RATE,
+            COMPOSITE_MOMENTUM,
+            replace(CARRIED_FORCE, reads=("X", "force"), writes=("force@parent",)),
+            replace(DERIVATIVE_ROWS, reads=("joint", "number", "S", "R", "Rdot", "h", "force", "F", "X")),
+        ),
+    ),
+)
+
+FORWARD_DERIVATIVES_BY_FACTORS = Plan(
+    "forward_dynamics_derivatives by factors",
+    (
+        *FORCE_BUFFERS,
+        *MATRICES,
+        *FACTOR_BUFFERS,
+        Buffer("eps", ()),
+        Buffer("eps_below", ()),
+        Buffer("taken", ()),
+        Buffer("qdd", ()),
+        Buffer("drift", Motion.zero(), base_going_up),
+        Buffer("bias", Force.zero()),
+    ),
+    (
+        base_to_tip(
+            RELATIVE,
+            VELOCITY,
+            replace(DRIFT, reads=("joint", "X", "drift@parent", "V", "v"), writes=("drift",)),
+            replace(MOVING_FORCE, reads=("inertia", "drift", "V"), writes=("bias",)),
+        ),
+        tip_to_base(
+            COMPOSITE,
+            MASS_ENTRIES,
+            replace(TORQUE, reads=("joint", "X", "bias"), writes=("T", "bias@parent")),
+            FACTOR_MASS,
+            ELIMINATED,
+        ),
+        base_to_tip(
+            SUBSTITUTED,
+            INVERSE_ROWS,
+            replace(ACCELERATION, reads=("joint", "X", "alpha@parent", "V", "v", "qdd")),
+            COLUMN_RATES,
+            MOVING_FORCE,
+        ),
+        tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
+    ),
+)
+
+
+def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """d a/d q, d a/d v and d a/d tau, (3, nv, nv) row by row."""
+    nv = model.nv
+    inverse, by_q, by_v = (list(named_matrix(model, values, name)) for name in ("rows", "by_q", "by_v"))
+    for by in (by_q, by_v):
+        for row in range(nv):
+            for column in range(nv):
+                yield -_sum(inverse[row * nv + k] * by[k * nv + column] for k in range(nv))
+    yield from inverse
+
+
+def _sum(terms: Iterator[Scalar]) -> Scalar:
+    total = next(terms)
+    for term in terms:
+        total = total + term
+    return total
+
+
+# ---- state space: d/dt dq = dv - ad_v dq, since the coordinates of joints with several freedoms move along -----------
+
+
+def moving_coordinates(joint: Joint, number: int, v: Sequence[Scalar]) -> Entries:
+    """``-ad_v`` of a joint, ``-crm(H* v)`` along its own freedoms; nothing for a single one.
+
+    The columns of joints with several freedoms are orthonormal, angular and linear parts each.
+    """
+    if joint.kind.nv == 1:
+        return ()
+    columns, own = joint.columns(), joint.motion(v)
+    rates = [column.cross_motion(own) for column in columns]
+    return tuple(
+        (((number, k), (number, j)), column.angular.dot(rate.angular) + column.linear.dot(rate.linear))
+        for k, column in enumerate(columns)
+        for j, rate in enumerate(rates)
+    )
+
+
+_MOVING = Step(moving_coordinates, ("joint", "number", "v"), ("ad",), "-ad_v")
+MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_tip(_MOVING),))
+
+
+def _with_moving(plan: Plan, name: str) -> Plan:
+    first, *others = plan.sweeps
+    sweeps = (base_to_tip(*first.steps, _MOVING), *others)
+    return replace(plan, name=name, buffers=(*plan.buffers, Buffer("ad", ())), sweeps=sweeps)
+
+
+STATE_SPACE = _with_moving(FORWARD_DERIVATIVES, "state_space")
+STATE_SPACE_BY_FACTORS = _with_moving(FORWARD_DERIVATIVES_BY_FACTORS, "state_space by factors")
+
+
+def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """``-ad_v`` of all joints, (nv, nv) row by row."""
+    return named_matrix(model, values, "ad")
+
+
+def state_space_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """A, then B, row by row."""
+    nv = model.nv
+    moving, lower = list(moving_entries(model, values)), list(forward_derivative_entries(model, values))
+    for row in range(nv):
+        yield from moving[row * nv : row * nv + nv]
+        yield from (1.0 if column == row else 0.0 for column in range(nv))
+    for start in range(0, nv * nv, nv):
+        yield from lower[start : start + nv]
+        yield from lower[nv * nv + start : nv * nv + start + nv]
+    yield from (0.0,) * (nv * nv)
+    yield from lower[2 * nv * nv :]

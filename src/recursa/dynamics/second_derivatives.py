@@ -1,0 +1,280 @@
+"""Second derivatives of inverse dynamics, contracted with a vector on the torques: the Hessian of ``lambda* tau``.
+
+Let the joints move with the virtual speeds lambda; then body k moves with ``W = phi* H* lambda`` and, by virtual power,
+
+    lambda* tau = sum over k of W.(M alpha + crf(V) M V)  +  lambda* A a
+
+A small motion of joint j is felt by everything outward alike, in axes that go along: with U, A, Y the velocity,
+acceleration and virtual velocity of the parent (phi* V, phi* alpha with gravity, phi* W), s a column of ``H*``,
+
+    by q:   dW = w = crm(Y) s,   dV = s' = crm(U) s,   dalpha = s'' + crm(s') V,   s'' = crm(A) s + crm(U) s'
+    by v:   dW = 0,              dV = s,               dalpha = t + crm(s) V,      t = s' + crm(V) s
+    by a:   dW = 0,              dV = 0,               dalpha = s
+
+With R, h, f inertia, momentum and force of everything outward and ``2 B = dR/dt + icrf(h)`` as in ``derivatives.py``,
+and of the virtual motion p = sum of M W, Z = sum of ``crf(W) M - M crm(W)``, c = sum of ``2 B* W``, the gradient is
+
+    g_q(j) = w.f + s''.p + s'.c,      g_v(j) = t.p + s.c,      g_a(j) = s.p + A lambda
+
+and once more by joint i, inward of j or j itself, each product linear in what i does:
+
+    q(i) q(j):  w(i).(R s'' + 2B s' + crf(s) f) + s''(i).b + s'(i).e     b = R w + crf(s) p
+    q(i) v(j):  w(i).(R t + 2B s) + s'(i).d                              e = 2B* w + crf(s) c + crf(s') p - Z s'
+    v(i) q(j):  t(i).b + s(i).e                    (i other than j)      d = crf(s) p - Z s
+    v(i) v(j):  s(i).d                             (at one joint: -s(i).Z s(j))
+    q(i) a(j):  w(i).R s
+    a(i) q(j):  s(i).b                             (i other than j)
+
+c, d and e have a moment only; pairs on different branches have none at all. The equations are ours; Singh, Russell &
+Wensing (arXiv 2203.01497) derive the tensor itself, in O(n d^2).
+
+q(i) q(j) is the derivative by i of the derivative by j. Within a joint of several freedoms the two do not commute:
+``D(i) D(j) - D(j) D(i)`` is the derivative along ``crm(s(i)) s(j)``. The mean of both orders is the Hessian with
+respect to dq of ``integrate(q, dq)`` at dq = 0, since that moves along one-parameter subgroups; it is what is returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from recursa.dynamics.derivatives import (
+    CARRIED_FORCE,
+    COLUMN_RATES,
+    COMPOSITE_MOMENTUM,
+    COMPOSITE_RATE,
+    Rates,
+)
+from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.inertia import COMPOSITE
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
+from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
+from recursa.dynamics.parts import Cut
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+
+BLOCKS = ("qq", "qv", "vv", "qa")  # in the order of the result; by v and a, and by a twice, there is nothing
+SYMMETRIC = ("qq", "vv")
+COVECTOR = "joint:lambda"
+
+# ---- the virtual motion ----------------------------------------------------------------------------------------------
+
+
+def bias_moment(inertia: RigidInertia, own: Motion, virtual: Motion) -> Vec3:
+    """``2 B* W = crf(V) M W - M crm(V) W - crf(W) M V`` of one body; the force parts cancel."""
+    turning = _moment_of_cross(own, inertia @ virtual) - _moment_of(inertia, own.cross_motion(virtual))
+    return turning - _moment_of_cross(virtual, inertia @ own)
+
+
+def _moment_of(inertia: RigidInertia, motion: Motion) -> Vec3:
+    """Of ``M m`` the moment alone: ``I w + h x v``."""
+    return inertia.moment @ motion.angular + inertia.first.cross(motion.linear)
+
+
+def _moment_of_cross(motion: Motion, force: Force) -> Vec3:
+    """Of ``crf(m) f`` the moment alone: ``w x n + v x f``."""
+    return motion.angular.cross(force.moment) + motion.linear.cross(force.force)
+
+
+def virtual_bias(
+    children: Vec3, inertia: RigidInertia, own: Motion, virtual: Motion, step: Transform
+) -> tuple[Vec3, Vec3]:
+    """c of everything outward, and its share at the parent."""
+    total = children + bias_moment(inertia, own, virtual)
+    return total, carried_moment(step, total)
+
+
+def carried_moment(step: Transform, moment: Vec3) -> Vec3:
+    """A moment without a force, handed to the parent."""
+    return step.force(Force(moment, ZERO)).moment
+
+
+def virtual_rates(joint: Joint, step: Transform, parent: Motion) -> tuple[Motion, ...]:
+    """``w = crm(phi* W(parent)) s`` of every freedom."""
+    up = step.inverse_motion(parent)
+    return tuple(up.cross_motion(column) for column in joint.columns())
+
+
+VIRTUAL = Step(velocity, ("joint", "X", "W_lambda@parent", COVECTOR), ("W_lambda",), "W = phi* W(parent) + H* lambda")
+VIRTUAL_RATES = Step(virtual_rates, ("joint", "X", "W_lambda@parent"), ("w",), "w = crm(phi* W(parent)) s")
+VIRTUAL_MOMENTUM = replace(
+    COMPOSITE_MOMENTUM,
+    reads=("p", "inertia", "W_lambda", "X"),
+    writes=("p", "p@parent"),
+    equation="p = M W + sum of phi p",
+)
+VIRTUAL_RATE = replace(
+    COMPOSITE_RATE,
+    reads=("Z", "inertia", "W_lambda", "X"),
+    writes=("Z", "Z@parent"),
+    equation="Z = own + sum of phi Z phi*",
+)
+VIRTUAL_BIAS = Step(virtual_bias, ("c", "inertia", "V", "W_lambda", "X"), ("c", "c@parent"), "c = 2B* W + sum of phi c")
+
+# ---- the matrices ----------------------------------------------------------------------------------------------------
+
+
+class Reach(NamedTuple):
+    """What one freedom j means for every joint inward."""
+
+    by_q: Force  # R s'' + 2 B s' + crf(s) f
+    by_v: Force  # R t + 2 B s
+    by_a: Force  # R s
+    b: Force  # R w + crf(s) p
+    d: Vec3  # crf(s) p - Z s
+    e: Vec3  # 2 B* w + crf(s) c + crf(s') p - Z s'
+
+    def carried(self, step: Transform) -> Reach:
+        """To the parent."""
+        return Reach(
+            step.force(self.by_q),
+            step.force(self.by_v),
+            step.force(self.by_a),
+            step.force(self.b),
+            carried_moment(step, self.d),
+            carried_moment(step, self.e),
+        )
+
+
+Reaches = tuple[tuple[Entry, Reach], ...]
+Virtual = tuple[Motion, ...]
+
+
+def reach(
+    rates: Rates,
+    w: Motion,
+    total: RigidInertia,
+    rate: RigidInertia,
+    momentum: Force,
+    force: Force,
+    p: Force,
+    z: RigidInertia,
+    c: Vec3,
+) -> Reach:
+    """The forces of one freedom."""
+    s, first, second, twice = rates
+    back = _moment_of(rate, w) - _moment_of_cross(w, momentum)  # 2 B* w
+    return Reach(
+        by_q=total @ second + (rate @ first + first.cross_force(momentum)) + s.cross_force(force),
+        by_v=total @ twice + (rate @ s + s.cross_force(momentum)),
+        by_a=total @ s,
+        b=total @ w + s.cross_force(p),
+        d=_moment_of_cross(s, p) - _moment_of(z, s),
+        e=back + s.angular.cross(c) + _moment_of_cross(first, p) - _moment_of(z, first),
+    )
+
+
+def second_rows(
+    joint: Joint,
+    number: int,
+    rates: tuple[Rates, ...],
+    virtual: Virtual,
+    total: RigidInertia,
+    rate: RigidInertia,
+    momentum: Force,
+    force: Force,
+    p: Force,
+    z: RigidInertia,
+    c: Vec3,
+    below: Reaches,
+    step: Transform,
+    only: frozenset[int] | None = None,
+) -> tuple[Entries, Entries, Entries, Entries, Reaches]:
+    """Entries that pair this joint with itself and the joints outward, by qq, qv, vv and qa; the forces for the parent.
+
+    ``only``: of these joints those with these numbers.
+    """
+    paired = only is None or number in only
+    own = [
+        ((number, j), reach(one, w, total, rate, momentum, force, p, z, c))
+        for j, (one, w) in enumerate(zip(rates, virtual, strict=True) if paired else ())
+    ]
+    qq: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    qv: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    vv: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    qa: list[tuple[tuple[Entry, Entry], Scalar]] = []
+    twice = []  # q(i) q(j) at this joint, in both orders
+    for i, ((s, first, second, t), w) in enumerate(zip(rates, virtual, strict=True)):
+        key = (number, i)
+        for outer, far in (*own, *below):
+            by_qq = w.dot(far.by_q) + second.dot(far.b) + first.angular.dot(far.e)
+            qv.append(((key, outer), w.dot(far.by_v) + first.angular.dot(far.d)))
+            qa.append(((key, outer), w.dot(far.by_a)))
+            if outer[0] == number:
+                twice.append(by_qq)
+                continue
+            qq.append(((key, outer), by_qq))
+            qv.append(((outer, key), t.dot(far.b) + s.angular.dot(far.e)))
+            vv.append(((key, outer), s.angular.dot(far.d)))
+            qa.append(((outer, key), s.dot(far.b)))
+        turned = z @ s
+        vv.extend(((key, (number, j)), -rates[j].column.dot(turned)) for j in range(i + 1 if paired else 0))
+    n = len(own)
+    for i in range(n):
+        qq.append((((number, i), (number, i)), twice[i * n + i]))
+        qq.extend((((number, i), (number, j)), 0.5 * (twice[i * n + j] + twice[j * n + i])) for j in range(i))
+    passed_on = tuple((key, far.carried(step)) for key, far in (*own, *below))
+    return tuple(qq), tuple(qv), tuple(vv), tuple(qa), passed_on
+
+
+SECOND_ROWS = Step(
+    second_rows,
+    ("joint", "number", "S", "w", "R", "Rdot", "h", "f", "p", "Z", "c", "F", "X"),
+    (*BLOCKS, "F@parent"),
+    "w(i).(R s'' + 2B s' + crf(s) f)(j) + s''(i).b(j) + s'(i).e(j), ...",
+)
+
+VIRTUAL_BUFFERS = (Buffer("W_lambda", Motion.zero()), Buffer("p", Force.zero()), Buffer("c", ZERO))
+
+SECOND_DERIVATIVES = Plan(
+    "inverse_dynamics_second_derivatives",
+    (
+        *FORCE_BUFFERS,
+        *VIRTUAL_BUFFERS,
+        Buffer("R", RigidInertia.zero()),
+        Buffer("S", ()),
+        Buffer("w", ()),
+        Buffer("Rdot", RigidInertia.zero()),
+        Buffer("h", Force.zero()),
+        Buffer("Z", RigidInertia.zero()),
+        Buffer("F", ()),
+        *(Buffer(name, ()) for name in BLOCKS),
+    ),
+    (
+        base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE, VIRTUAL, VIRTUAL_RATES),
+        tip_to_base(
+            COMPOSITE,
+            COMPOSITE_RATE,
+            COMPOSITE_MOMENTUM,
+            VIRTUAL_MOMENTUM,
+            VIRTUAL_RATE,
+            VIRTUAL_BIAS,
+            CARRIED_FORCE,
+            SECOND_ROWS,
+        ),
+    ),
+)
+
+
+SECOND_CUT = Cut(
+    SECOND_DERIVATIVES,
+    BLOCKS,
+    symmetric=SYMMETRIC,
+    own=("S", "w"),
+    bodies=8,
+    most=6,
+    longest=(45_000, 36_000, 32_000, 28_000),
+    per_body=900,
+    per_step=200,
+    per_pair=80,
+)
+
+
+def second_part(model: Model, only: tuple[int, ...]) -> Plan:
+    """The entries that pair some joints with themselves and the joints inward of them."""
+    return SECOND_CUT.part(model, only)

@@ -1,0 +1,379 @@
+"""rollout: many robots moved through many time steps at once, by one native loop."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import articulated, configuration, gathering
+from recursa.dynamics.stepping import Scheme, scheme_named
+from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
+from recursa.kernels.kernel import program
+from recursa.kernels.rollout_emit import Motions
+from recursa.kernels.rollout_kernel import Run
+from recursa.model.model import Model
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
+
+Integrator = Literal["rk4", "semi-implicit", "euler"]
+OnDivergence = Literal["raise", "nan"]
+_MOST = 2**62
+
+
+def rollout(
+    robot: Robot,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    torque: ArrayLike | None,
+    step: float,
+    steps: int,
+    integrator: Integrator = "rk4",
+    save_every: int = 1,
+    *,
+    losses: bool = True,
+    parameters: ArrayLike | None = None,
+    on_divergence: OnDivergence = "raise",
+    out: tuple[Array, Array] | None = None,
+    threads: int | None = None,
+) -> tuple[Array, Array]:
+    """Motions of a batch of robots, ``steps`` steps of ``step`` seconds each: q (B, saved, nq) and v (B, saved, nv).
+
+    Saved are the states after ``save_every``, ``2 save_every``, ... steps: ``saved = steps / save_every``, which has to
+    be whole. The last one is the state at ``steps * step`` seconds; the initial state is not among them.
+
+    - ``q0`` (..., nq), ``v0`` (..., nv): where the motions begin. Their batch axes broadcast, those of the results come
+      from them.
+    - ``torque``: None; one for the whole motion, (..., nv); or, with an axis more than that, one per step and held
+      during it, (..., steps, nv). The state (B, nq) takes (B, nv) or (B, steps, nv).
+    - ``integrator``: ``"rk4"``, the classical method of order four, on the manifold in local coordinates (Munthe-Kaas);
+      ``"semi-implicit"``, new speeds first, then positions with them; ``"euler"``. Quaternions keep their length.
+    - ``losses``: damping and Coulomb friction act. Friction is ``sign(v)``, not smoothed: where a joint comes to rest
+      it chatters about zero, at speeds of the order of one step, and orders above one are lost there.
+    - ``parameters``: inertial parameters (..., 10 nbodies), a robot of its own for each row, in the regressor's order.
+    - ``on_divergence``: where a motion leaves the finite numbers, ``"raise"`` a :class:`DivergenceError` that names row
+      and step, or go on with the others and leave ``"nan"`` from that step on.
+    - ``out``: arrays (q, v) for the result; memory-mapped ones if it is larger than the memory.
+    - ``threads``: rows are spread over them; None is one.
+
+    The result of a row depends neither on its place in the batch nor on the number of threads. float32 states, torques
+    and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly, and so is
+    everything where nothing is compiled.
+
+    >>> import numpy as np
+    >>> import recursa as rc
+    >>> arm = rc.robots.planar(1)                           # a rod, let go when level
+    >>> q, v = rc.rollout(arm, [[0.0], [-np.pi / 2]], [[0.0], [0.0]], None, step=1e-3, steps=100, save_every=50)
+    >>> q.shape
+    (2, 2, 1)
+    >>> q[0].round(4)                                       # angles after 50 and 100 steps
+    array([[-0.0613],
+           [-0.2448]])
+    """
+    scheme = scheme_named(integrator)
+    if on_divergence not in ("raise", "nan"):
+        raise unknown_name("way to deal with divergence", on_divergence, ("raise", "nan"))
+    length, count, every = _times(step, steps, save_every)
+    workers = check_threads(threads)
+    start = _start(robot.model, q0, v0, parameters)
+    torques = _Torques.of(robot.model, torque, start, count)
+    dtype = np.result_type(start.dtype, torques.numbers.dtype)
+    sizes = (count // every, robot.nq), (count // every, robot.nv)
+    results = _results(start, dtype, sizes, out)
+    if on_divergence == "raise":
+        _require_finite_start(start)
+    given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
+    tau = np.ascontiguousarray(torques.numbers, dtype)
+    targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
+    run = Run(
+        length, count, every,
+        q=given["q"].copy(), v=given["v"].copy(), parameters=given.get("parameters"),
+        tau=tau, torque_row=torques.row, torque_step=torques.step,
+        saved_q=targets[0], saved_v=targets[1], finite=np.zeros(start.size, np.int64),
+        stop_early=on_divergence == "raise",
+    )  # fmt: skip
+    if run.rows and count:
+        _carry_out(robot, run, scheme, bool(losses), workers)
+        if run.finite.min() < count:
+            if run.stop_early:
+                raise _divergence(robot, run, given, start.shape, bool(losses))
+            _blank(run)
+    for result, target in zip(results, targets, strict=True):
+        if not np.may_share_memory(result, target):
+            result[...] = target.reshape(result.shape)
+    return results
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+
+
+def _times(step: float, steps: int, save_every: int) -> tuple[float, int, int]:
+    try:
+        length = float(step)
+    except (TypeError, ValueError):
+        raise StateError(f"step must be a number of seconds, not {step!r}") from None
+    if not (math.isfinite(length) and length > 0.0):
+        raise StateError(f"step must be a positive number of seconds, not {step!r}")
+    count, every = _whole("steps", steps, 0), _whole("save_every", save_every, 1)
+    if count % every:
+        raise ShapeError(
+            f"steps = {count} is no multiple of save_every = {every}: the last states would be computed and not saved. "
+            f"Take {count - count % every} or {count - count % every + every} steps"
+        )
+    return length, count, every
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ShapeError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if value > _MOST:
+        raise ShapeError(f"{name} = {value} is more than the {_MOST} that can be counted")
+    return int(value)
+
+
+def _start(model: Model, q0: ArrayLike, v0: ArrayLike, parameters: ArrayLike | None) -> Batch:
+    arguments: dict[str, ArrayLike] = {"q": q0, "v": v0} | ({} if parameters is None else {"parameters": parameters})
+    start = prepare(model, arguments, {"q": "q0", "v": "v0"})
+    if start.dtype.kind == "c":
+        raise StateError("states must be real; a motion from complex ones is not offered")
+    return start
+
+
+@dataclass(frozen=True)
+class _Torques:
+    """Torques as numbers in a row, those of row b and step s at ``b row + s step``."""
+
+    numbers: Array
+    row: int
+    step: int
+
+    @staticmethod
+    def of(model: Model, torque: ArrayLike | None, start: Batch, steps: int) -> _Torques:
+        nv, axes = model.nv, len(start.shape)
+        if torque is None:
+            return _Torques(np.zeros(nv, start.dtype), 0, 0)
+        array = as_array(model, "torque", torque, coordinates=False)
+        if array.dtype.kind == "c":
+            raise StateError("torque must be real")
+        varying = array.ndim == axes + 2
+        tail = (steps, nv) if varying else (nv,)
+        batch = array.shape[: -len(tail)]
+        try:
+            fits = array.shape[-len(tail) :] == tail and np.broadcast_shapes(batch, start.shape) == start.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            shape = "".join(f"{n}, " for n in start.shape)
+            raise ShapeError(
+                f"torque has shape {array.shape}, expected ({shape}{nv}), the same in all steps, or "
+                f"({shape}{steps}, {nv}), one for each of the {steps} steps"
+            )
+        step = nv if varying else 0
+        if math.prod(batch) == 1:  # the same for all rows
+            return _Torques(array.reshape(-1), 0, step)
+        return _Torques(np.broadcast_to(array, (*start.shape, *tail)), math.prod(tail), step)
+
+
+def _require_finite_start(start: Batch) -> None:
+    for name, label in (("q", "q0"), ("v", "v0"), ("parameters", "parameters")):
+        rows = start.rows.get(name)
+        wrong = None if rows is None else ~np.isfinite(rows).all(axis=1)
+        if rows is not None and wrong is not None and wrong.any():
+            row = int(np.argmax(wrong))
+            entry = int(np.argmax(~np.isfinite(rows[row])))
+            raise StateError(f"{label}{_in_row(row, start.shape)}: entry {entry} is {rows[row, entry]}")
+
+
+def _in_row(row: int, shape: tuple[int, ...]) -> str:
+    if not shape:
+        return ""
+    place = tuple(int(i) for i in np.unravel_index(row, shape))
+    return f" in row {place[0] if len(place) == 1 else place}"
+
+
+def _results(
+    start: Batch, dtype: np.dtype[Any], sizes: tuple[tuple[int, int], ...], out: tuple[Array, Array] | None
+) -> tuple[Array, Array]:
+    """The arrays that are returned: the caller's, checked, or new ones that fit into memory."""
+    batch = Batch({}, start.shape, dtype)
+    if out is not None:
+        if not isinstance(out, tuple | list) or len(out) != 2:
+            raise ShapeError(f"out must be two arrays, for q and for v, not {type(out).__name__}")
+        q, v = (result_array(batch, size, one) for size, one in zip(sizes, out, strict=True))
+        return q, v
+    needed = sum(start.size * saved * size for saved, size in sizes) * dtype.itemsize
+    refused = TooLargeError(
+        f"{start.size} rows of {sizes[0][0]} saved states are {needed / 2**30:.3g} GiB, more than the memory. Save "
+        "fewer states with save_every=, take fewer rows at a time, or give memory-mapped arrays as out="
+    )
+    if needed > _memory():
+        raise refused
+    try:
+        q, v = (result_array(batch, size, None) for size in sizes)
+    except (MemoryError, ValueError):  # the latter for sizes that no array can have
+        raise refused from None
+    return q, v
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine, as far as that can be told."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array, ...]) -> Array:
+    """The result as (B, saved, n) where kernels can write into it, else something to be copied from."""
+    shape = (rows, *result.shape[-2:])
+    writable = result.flags.c_contiguous and result.dtype == dtype and result.flags.aligned
+    if writable and not any(np.may_share_memory(result, one) for one in inputs):
+        return result.reshape(shape)
+    return np.empty(shape, dtype)
+
+
+# ---- the motion ----------------------------------------------------------------------------------------------------
+
+
+def _carry_out(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
+    """All steps of all rows: by a native loop where there is one, else from Python."""
+    extra = {} if run.parameters is None else {"parameters": run.parameters}
+    store = robot._store_for(extra)
+    dtype = run.q.dtype
+    if not robot._tied and store.compiles(Batch({}, (run.rows,), dtype)):
+        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra))
+        kernel = store.rollout((losses, bool(extra)), make, scheme, dtype == np.float32)
+        if kernel is not None:
+            kernel(run, threads)
+            return
+    with np.errstate(all="ignore"):  # nan and inf pass through, in their row only
+        stepped(robot, run, scheme, losses, threads)
+
+
+def _motions(model: Model, moved_frames: Model, losses: bool, parameters: bool, form: str | None) -> Motions:
+    """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
+    nq, nv = model.nq, model.nv
+    sizes = {"q": nq, "v": nv, "tau": nv} | ({"parameters": 10 * model.nbodies} if parameters else {})
+    acceleration = program(
+        articulated.forward_plan(losses=losses),
+        moved_frames,
+        sizes,
+        lambda values: gathering.joint_vector(model, values.lists.get("qdd", [])),
+        form,
+    )
+    moved = program(configuration.INTEGRATE, model, {"q": nq, "v": nv}, configuration.next_entries, form)
+    local_rate = None
+    if not _flat(model):
+        sizes = {"joint:x": nv, "v": nv}
+        local_rate = program(configuration.CHART_RATES, model, sizes, configuration.chart_entries, form)
+    return Motions(acceleration, moved, local_rate, parameters)
+
+
+def _flat(model: Model) -> bool:
+    """Whether every joint has one freedom, so that coordinates are numbers and their rates the speeds."""
+    return all(joint.kind.nv == 1 for joint in model.joints)
+
+
+def stepped(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
+    """The same from Python, step by step on arrays: for what cannot be compiled, and to check what can."""
+    rows = _Rows(robot, run, losses, threads)
+    q, v = run.q, run.v
+    for step in range(run.steps):
+        rows.take_torque(step)
+        q, v = scheme(rows, q, v)
+        finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+        run.finite += finite & (run.finite == step)
+        if (step + 1) % run.every == 0:
+            run.saved_q[:, step // run.every] = q
+            run.saved_v[:, step // run.every] = v
+        if run.stop_early and not finite.all():
+            break
+    run.q[...], run.v[...] = q, v
+
+
+class _Rows:
+    """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.dynamics.stepping.Mechanics`."""
+
+    def __init__(self, robot: Robot, run: Run, losses: bool, threads: int) -> None:
+        self.robot = robot
+        self.run = run
+        self.losses = losses
+        self.threads = threads
+        self.extra = {} if run.parameters is None else {"parameters": run.parameters}
+        self.flat = _flat(robot.model)
+        self.tau = np.zeros_like(run.v)
+
+    def take_torque(self, step: int) -> None:
+        run = self.run
+        first = run.torque_row * np.arange(run.rows)[:, None] + run.torque_step * step
+        self.tau = run.tau.reshape(-1)[first + np.arange(run.v.shape[1])]
+
+    def acceleration(self, q: Array, v: Array) -> Array:
+        robot = self.robot
+        if robot._tied:
+            tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
+            return robot._composite_forward(q, v, tau, self.extra)
+        plan = articulated.forward_plan(losses=self.losses)
+        return robot._joint_vector(plan, "qdd", {"q": q, "v": v, "tau": self.tau} | self.extra, None, self.threads)
+
+    def moved(self, q: Array, u: Array) -> Array:
+        return self.robot.integrate(q, u, threads=self.threads)
+
+    def local_rate(self, u: Array, v: Array) -> Array:
+        if self.flat:
+            return v
+        arguments: dict[str, ArrayLike] = {"joint:x": u, "v": v}
+        size = (self.robot.nv,)
+        return self.robot._evaluate(
+            configuration.CHART_RATES, arguments, configuration.chart_entries, size, None, self.threads
+        )
+
+    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
+        total = np.zeros_like(self.run.v) if start is None else start
+        for factor, x in terms:
+            total = total + (factor * self.run.step) * x
+        return total
+
+
+# ---- motions that leave the finite numbers ---------------------------------------------------------------------------
+
+
+def _divergence(
+    robot: Robot, run: Run, given: dict[str, Array], shape: tuple[int, ...], losses: bool
+) -> DivergenceError | StateError:
+    """What to say of the row that was lost first; a singular hinge is raised at once."""
+    left = ~(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1))  # others may only be unfinished
+    lost = np.flatnonzero(left & (run.finite < run.steps))
+    row = int(lost[np.argmin(run.finite[lost])])
+    step = int(run.finite[row])
+    first = row * run.torque_row + step * run.torque_step
+    tau = run.tau.reshape(-1)[first : first + robot.nv]
+    where = _in_row(row, shape)
+    if not np.isfinite(tau).all():
+        entry = int(np.argmax(~np.isfinite(tau)))
+        return StateError(f"torque{where}, step {step}: entry {entry} is {tau[entry]}")
+    if step == 0:
+        own = {} if run.parameters is None else {"parameters": run.parameters[row]}
+        robot.forward_dynamics(given["q"][row], given["v"][row], tau, losses=losses, **own)
+    return DivergenceError(
+        f"the motion{where} left the finite numbers in step {step} of {run.steps}, before t = "
+        f"{(step + 1) * run.step:.6g} s.\n"
+        f"  Most likely the step of {run.step:.6g} s is too long for it: damping or a fast swing asks for steps well "
+        "below its time constant.\n"
+        '  Take a shorter step, check torques and inertias, or keep the other rows with on_divergence="nan".',
+        row,
+        step,
+    )
+
+
+def _blank(run: Run) -> None:
+    """Nothing but nan from the step on in which a row was lost."""
+    for row in np.flatnonzero(run.finite < run.steps):
+        first = int(run.finite[row]) // run.every
+        run.saved_q[row, first:] = np.nan
+        run.saved_v[row, first:] = np.nan

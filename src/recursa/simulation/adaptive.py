@@ -1,0 +1,154 @@
+"""Steps of adaptive size: SciPy's DOP853, RK45 and Radau, driven step by step.
+
+The state is (q, v, work) in one vector, with quaternions as four numbers of it: their rates keep their length, up to
+the local error, and after every step they are made unit again. Rates depend on a quaternion's direction alone, so
+those computed for the end of a step stay right. Coordinates about a moving reference would keep quaternions unit
+within a step too, but they change with every step: Radau would lose its Jacobian and its predictor, and tolerances
+relative to q would lose their meaning.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, RK45, Radau
+
+from recursa.simulation.equations import Equations
+from recursa.simulation.steppers import State, Stepper, no_step
+from recursa.sweeps.batching import Array
+
+SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
+_COMMON = ("t", "t_old", "y", "y_old", "f", "h_abs", "status", "nfev", "njev", "nlu")
+_OWN = {
+    "dop853": ("h_previous",),
+    "rk45": ("h_previous",),
+    "radau": (
+        "h_abs_old", "error_norm_old", "J", "jac_factor", "LU_real", "LU_complex", "current_jac", "Z",
+    ),
+}  # fmt: skip
+
+
+class Adaptive(Stepper):
+    """One of SciPy's solvers."""
+
+    probes = 8
+
+    def __init__(
+        self, equations: Equations, integrator: str, end: float, rtol: float, atol: float, max_step: float
+    ) -> None:
+        super().__init__(equations)
+        self.integrator = integrator
+        self._options = {"rtol": rtol, "atol": atol, "max_step": max_step}
+        self._end = end
+        self._solver: Any = None
+        self._mark: dict[str, Any] = {}
+        self._dense: Any = None
+        self._counts = np.zeros(3, dtype=int)  # of solvers that are gone
+
+    def start(self, t: float, state: State) -> None:
+        """A new solver: it chooses its first step itself."""
+        if self._solver is not None:
+            self._counts += self._solver_counts()
+        with np.errstate(all="ignore"):
+            y = self.equations.packed(*state)
+            self._solver = SOLVERS[self.integrator](self.equations, t, y, self._end, **self._options)
+        self._arrived()
+        self.t_old = t
+        self._dense = None
+
+    def advance(self, bound: float) -> None:
+        """One step of the size that the solver thinks fit."""
+        self._mark = self._captured()
+        self._step(bound)
+        self._normalize()
+        self._arrived()
+        self.t_old = self._solver.t_old
+        self._dense = None
+        self.steps += 1
+
+    def at(self, t: float) -> State:
+        """By the solver's own interpolant."""
+        if t == self.t:
+            return self.now
+        return State(*self.equations.unpacked(self.interpolant(t)))
+
+    @property
+    def interpolant(self) -> Any:
+        """The last step as a function of time, for the packed state."""
+        if self._dense is None:
+            self._dense = self._solver.dense_output()
+        return self._dense
+
+    def land(self, t: float) -> None:
+        """The step again, with a shorter bound: as accurate as a whole step, which an interpolant is not."""
+        if t == self.t:
+            return
+        start = self.t_old
+        self._put(self._mark)
+        while self._solver.t < t:
+            self._step(t)
+            self._normalize()
+        self._arrived()
+        self.t_old = start
+        self._dense = None
+
+    def _step(self, bound: float) -> None:
+        solver = self._solver
+        solver.t_bound, solver.status = bound, "running"
+        solver.step()
+        if solver.status == "failed":
+            raise no_step()
+
+    def _normalize(self) -> None:
+        solver = self._solver
+        if self.equations.quaternions:
+            y = solver.y.copy()
+            y[: self.equations.nq] = self.equations.normalized(y[: self.equations.nq])
+            solver.y = y
+
+    def _arrived(self) -> None:
+        self.t = float(self._solver.t)
+        self.now = State(*self.equations.unpacked(self._solver.y))
+
+    def _solver_counts(self) -> Array:
+        return np.array([self._solver.nfev, self._solver.njev, self._solver.nlu])
+
+    def statistics(self) -> dict[str, int]:
+        """Also Jacobians and factorisations, for Radau."""
+        result = super().statistics()
+        if self.integrator == "radau" and self._solver is not None:
+            _, jacobians, factorizations = (int(x) for x in self._counts + self._solver_counts())
+            result |= {"jacobians": jacobians, "factorizations": factorizations}
+        return result
+
+    # ---- keeping the state -------------------------------------------------------------------------------------------
+
+    def _captured(self) -> dict[str, Any]:
+        """References to what a step replaces; none of it is changed in place."""
+        return {name: getattr(self._solver, name) for name in (*_COMMON, *_OWN[self.integrator])}
+
+    def _put(self, captured: dict[str, Any]) -> None:
+        for name, value in captured.items():
+            setattr(self._solver, name, value)
+        if self.integrator == "radau":
+            self._solver.sol = None if self._solver.Z is None else self._solver._compute_dense_output()
+
+    def state(self) -> dict[str, Any]:
+        """Time, state, rates, step size; for Radau its Jacobian and factors too."""
+        kept = copy.deepcopy(self._captured())
+        return {"solver": kept, "t_old": self.t_old, "steps": self.steps, "counts": self._counts.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """As it was, but for the interpolant of the step before."""
+        kept = copy.deepcopy(state["solver"])
+        evaluations = self.equations.evaluations
+        with np.errstate(all="ignore"):
+            options = self._options | {"first_step": min(1e-6, self._end - kept["t"]) or None}
+            self._solver = SOLVERS[self.integrator](self.equations, kept["t"], kept["y"], self._end, **options)
+        self.equations.evaluations = evaluations
+        self._put(kept)
+        self._arrived()
+        self.t_old, self.steps, self._counts = state["t_old"], state["steps"], state["counts"].copy()
+        self._dense = None

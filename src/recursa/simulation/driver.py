@@ -1,0 +1,369 @@
+"""A run under way: steps, changes of friction, events, samples; progress, interruption, and what went wrong."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recursa.errors import SimulationError
+from recursa.simulation import friction
+from recursa.simulation.adaptive import Adaptive
+from recursa.simulation.equations import Equations, freedom_name
+from recursa.simulation.events import Event, Happened, crossing
+from recursa.simulation.fixed import METHODS
+from recursa.simulation.options import Options
+from recursa.simulation.progress import ProgressBar
+from recursa.simulation.run import Run, Status, keeps_momentum
+from recursa.simulation.steppers import State, Stepper
+from recursa.sweeps.batching import Array
+
+_NO_PROGRESS = 1e-14
+_MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
+
+
+class Sample(NamedTuple):
+    """One row of a run."""
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    work: Array
+
+
+class Cut(NamedTuple):
+    """Where a step ends early: a freedom whose friction changes, or None where an event stops the run."""
+
+    t: float
+    freedom: int | None
+
+
+class Simulation:
+    """One run: ``run()`` does it all, ``step()`` goes on by one; ``state()`` and ``restore()`` keep and bring back.
+
+    A run that is restored and goes on is the same to the bit as one that was never interrupted.
+    """
+
+    def __init__(
+        self, equations: Equations, q0: Array, v0: Array, options: Options, events: tuple[Event, ...] = ()
+    ) -> None:
+        self.equations, self.options, self.events = equations, options, events
+        self.end = options.duration
+        self.stepper: Stepper = self._make_stepper()
+        self.samples: list[Sample] = []
+        self.happened: list[Happened] = []
+        self.pieces: list[tuple[float, float, Any]] = []
+        self.stopped_by = ""
+        self.seconds = 0.0
+        self._next_time = 0  # among the times asked for
+        self._stalls = 0
+        self._rubs = equations.rubbed and not self.stepper.resolves_friction
+        self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
+        self._accepted: tuple[float, State] = (0.0, State(equations.normalized(q0), v0.copy(), np.zeros(2)))
+        with np.errstate(all="ignore"):
+            self._begin()
+
+    def _make_stepper(self) -> Stepper:
+        options = self.options
+        if options.fixed:
+            return METHODS[options.integrator](self.equations, options.step or self.end)
+        longest = np.inf if options.step is None else options.step
+        return Adaptive(self.equations, options.integrator, self.end, options.rtol, options.atol, longest)
+
+    def _begin(self) -> None:
+        t, state = self._accepted
+        if self._rubs:
+            friction.settle(self.equations, t, state.q, state.v)
+        if not np.isfinite(self.equations.rates(t, state.q, state.v).a).all():
+            raise SimulationError(f"the simulation cannot start: {self._reason(state)}", t)
+        self.stepper.start(t, state)
+        self._watched = self._values(t, state)
+        if self.options.times is None:
+            self._record(t, state)
+        else:
+            self._sample_until(t)
+
+    # ---- the loop ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Run:
+        """To the end, or as far as it gets; from the keyboard it can be stopped cleanly."""
+        bar = ProgressBar(self.options.progress, self.end)
+        began = time.perf_counter()
+        status: Status = "finished"
+        message = ""
+        try:
+            while not self.finished:
+                self.step()
+                bar.update(self.stepper.t)
+            if self.stopped_by:
+                status, message = "stopped", f"event '{self.stopped_by}' at t = {self._accepted[0]:.9g} s"
+        except KeyboardInterrupt:
+            status, message = "interrupted", f"from the keyboard, after t = {self._accepted[0]:.9g} s"
+        except SimulationError as error:
+            error.run = self.result("failed", str(error))
+            raise
+        finally:
+            bar.close()
+            self.seconds += time.perf_counter() - began
+        return self.result(status, message)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has reached its end, or an event that stops it."""
+        return bool(self.stopped_by) or self.stepper.t >= self.end
+
+    def step(self) -> None:
+        """One step of the integrator, or up to what cuts it short."""
+        stepper = self.stepper
+        with np.errstate(all="ignore"):  # steps that are tried may overflow; what is not finite is looked for
+            try:
+                stepper.advance(self.end)
+                self._require_finite(stepper.now)
+                cut = self._watch()
+                if cut is not None:
+                    self._shorten(cut)
+            except SimulationError as error:
+                if np.isnan(error.t):  # from the stepper, which knows no robot
+                    raise SimulationError(self._collapse(), self._accepted[0]) from None
+                raise
+            if cut is None:
+                self._keep_piece(stepper.t)
+                self._sample_until(stepper.t)
+                if self.options.times is None and (stepper.steps % self.options.save_every == 0 or self.finished):
+                    self._record(stepper.t, stepper.now)
+            self._accepted = stepper.t, stepper.now
+
+    # ---- what happens within a step ----------------------------------------------------------------------------------
+
+    def _values(self, t: float, state: State) -> Array:
+        """Of the events, then per freedom the margin to another mode of friction."""
+        values = [event.value(t, state.q.copy(), state.v.copy()) for event in self.events]
+        if not self._rubs:
+            return np.array(values)
+        return np.concatenate([values, friction.margins(self.equations, t, state.q, state.v)])
+
+    def _watch(self) -> Cut | None:
+        """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
+        if not (self.events or self._rubs):
+            return None
+        stepper = self.stepper
+        times = np.linspace(stepper.t_old, stepper.t, stepper.probes + 1)
+        before = self._watched
+        for start, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
+            after = self._values(end, stepper.at(end))
+            cut = self._crossings(start, end, before, after)
+            if cut is not None:
+                return cut
+            before = after
+        self._watched, self._stalls = before, 0
+        return None
+
+    def _crossings(self, start: float, end: float, before: Array, after: Array) -> Cut | None:
+        """Crossings between two times, in order, up to the first that cuts the step short."""
+        found: list[tuple[float, int]] = []
+        for number, event in enumerate(self.events):
+            if event.crosses(before[number], after[number]):
+                found.append((self._locate(number, start, end, before[number], after[number]), number))
+        for number in range(len(self.events), len(after)):
+            if after[number] < 0.0:
+                found.append((self._locate_change(number, start, end, before[number], after[number]), number))
+        for t, number in sorted(found):
+            if number >= len(self.events):
+                return Cut(t, number - len(self.events))
+            event, state = self.events[number], self.stepper.at(t)
+            self.happened.append(Happened(event.name, t, state.q.copy(), state.v.copy()))
+            if event.stop:
+                self.stopped_by = event.name
+                return Cut(t, None)
+        return None
+
+    def _locate(self, number: int, start: float, end: float, before: float, after: float) -> float:
+        return crossing(lambda t: self._value(number, t), start, end, before, after)
+
+    def _value(self, number: int, t: float) -> float:
+        """One of the values, at a time within the last step."""
+        state = self.stepper.at(t)
+        if number < len(self.events):
+            return self.events[number].value(t, state.q.copy(), state.v.copy())
+        return float(friction.margins(self.equations, t, state.q, state.v)[number - len(self.events)])
+
+    def _locate_change(self, number: int, start: float, end: float, before: float, after: float) -> float:
+        """A freedom that has just been let go starts at zero speed: its margin is zero there, too, and does not count.
+
+        Where it never becomes positive the freedom did not really start, and the change is at the start.
+        """
+        t, length = start, end - start
+        while before <= 0.0 and length > 1e-9 * (end - start):
+            length *= 0.5
+            t = start + length
+            before = self._value(number, t)
+        return start if before <= 0.0 else self._locate(number, t, end, before, after)
+
+    def _shorten(self, cut: Cut) -> None:
+        """End the step at a cut, change the modes of friction there, and go on from there."""
+        stepper, equations = self.stepper, self.equations
+        self._keep_piece(cut.t)
+        self._sample_until(cut.t, inclusive=False)
+        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= _NO_PROGRESS * max(1.0, cut.t) else 0
+        if self._stalls > 2 * _MAX_STALLS:
+            raise SimulationError(
+                f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
+                "  Try integrator='semi-implicit', which needs no such instants.",
+                self._accepted[0],
+            )
+        if cut.t > stepper.t_old:
+            stepper.land(cut.t)
+        state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
+        if cut.freedom is not None:
+            v = state.v.copy()
+            v[equations.locked] = 0.0
+            v[cut.freedom] = 0.0
+            state = state._replace(v=v)
+            friction.settle(equations, cut.t, state.q, v)
+            if self._stalls > _MAX_STALLS:  # rounding alone decides: at rest is as good as moving
+                equations.slip[cut.freedom] = 0.0
+                equations.locked = np.union1d(equations.locked, [cut.freedom]).astype(int)
+            stepper.start(cut.t, state)
+            self._watched = self._values(cut.t, state)
+        self._sample_until(cut.t)
+        new = not self.samples or cut.t > self.samples[-1].t
+        if new and (self.options.times is None or self.stopped_by):
+            self._record(cut.t, state)
+
+    # ---- samples -----------------------------------------------------------------------------------------------------
+
+    def _record(self, t: float, state: State) -> None:
+        counted = self.equations.evaluations
+        if self.equations.rubbed and self.stepper.resolves_friction:
+            friction.settle(self.equations, t, state.q, state.v)  # for the accelerations alone
+        rates = self.equations.rates(t, state.q, state.v)
+        self.equations.evaluations = counted
+        self.samples.append(Sample(t, state.q.copy(), state.v.copy(), rates.a, rates.tau.copy(), state.work.copy()))
+
+    def _sample_until(self, t: float, *, inclusive: bool = True) -> None:
+        """Samples at the times asked for, up to t."""
+        times = self.options.times
+        while times is not None and self._next_time < len(times):
+            wanted = float(times[self._next_time])
+            if wanted > t or (wanted == t and not inclusive):
+                break
+            self._record(wanted, self.stepper.now if wanted >= self.stepper.t else self.stepper.at(wanted))
+            self._next_time += 1
+
+    def _keep_piece(self, t: float) -> None:
+        if self.options.dense and isinstance(self.stepper, Adaptive) and t > self.stepper.t_old:
+            self.pieces.append((self.stepper.t_old, t, self.stepper.interpolant))
+
+    def result(self, status: Status, message: str = "") -> Run:
+        """What there is of the run."""
+        t, state = self._accepted
+        partial = status in ("interrupted", "failed")
+        if partial and (not self.samples or t > self.samples[-1].t):
+            with np.errstate(all="ignore"):
+                self._record(t, state)
+        equations = self.equations
+        rows = list(zip(*self.samples, strict=True)) or [()] * len(Sample._fields)
+        times = np.array(rows[0], dtype=float)
+        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2)
+        q, v, a, tau, work = (
+            np.array(column, dtype=float).reshape(len(times), width)
+            for column, width in zip(rows[1:], widths, strict=True)
+        )
+        kept = keeps_momentum(
+            equations.robot, equations.damping + equations.friction, equations.wrenches is not None, tau
+        )
+        statistics = {**self.stepper.statistics(), "seconds": self.seconds}
+        return Run(
+            equations.robot,
+            times,
+            q,
+            v,
+            a,
+            tau,
+            work[:, 0],
+            work[:, 1],
+            tuple(self.happened),
+            status,
+            message,
+            self.options,
+            statistics,
+            kept,
+            tuple(self.pieces),
+        )
+
+    # ---- keeping and bringing back -----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that the rest of the run depends on, and the samples so far; between two steps."""
+        equations = self.equations
+        return {
+            "stepper": self.stepper.state(),
+            "slip": equations.slip.copy(),
+            "locked": equations.locked.copy(),
+            "evaluations": equations.evaluations,
+            "watched": self._watched.copy(),
+            "stalls": self._stalls,
+            "next_time": self._next_time,
+            "stopped_by": self.stopped_by,
+            "seconds": self.seconds,
+            "samples": list(self.samples),
+            "happened": list(self.happened),
+            "accepted": self._accepted,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there. A run with ``dense=True`` loses the interpolants of what was before."""
+        equations = self.equations
+        equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
+        self.stepper.restore(state["stepper"])
+        equations.evaluations = state["evaluations"]
+        self._watched, self._stalls = state["watched"].copy(), state["stalls"]
+        self._next_time, self.stopped_by, self.seconds = state["next_time"], state["stopped_by"], state["seconds"]
+        self.samples, self.happened = list(state["samples"]), list(state["happened"])
+        self._accepted = state["accepted"]
+        self.pieces = []
+
+    # ---- what went wrong ---------------------------------------------------------------------------------------------
+
+    def _require_finite(self, state: State) -> None:
+        if all(np.isfinite(x).all() for x in state):
+            return
+        raise SimulationError(
+            f"the state is no longer finite after t = {self._accepted[0]:.9g} s: {self._reason(state)}.\n"
+            f"  {self._advice()}",
+            self._accepted[0],
+        )
+
+    def _reason(self, state: State) -> str:
+        """The likely cause in a few words, with a joint's name."""
+        model = self.equations.robot.model
+        if self.equations.trouble:
+            return self.equations.trouble
+        if not np.isfinite(state.v).all():
+            freedom = int(np.argmax(~np.isfinite(state.v)))
+            return f"the speed of {freedom_name(model, freedom)} is {state.v[freedom]}"
+        if not state.v.size:
+            return "the robot has no joints"
+        freedom = int(np.argmax(np.abs(state.v)))
+        return f"{freedom_name(model, freedom)} is the fastest, with a speed of {state.v[freedom]:.3g}"
+
+    def _collapse(self) -> str:
+        t, state = self._accepted
+        what = "the equation of a step has no solution" if self.options.fixed else "no step is small enough"
+        return f"{what} at t = {t:.9g} s: {self._reason(state)}.\n  {self._advice()}"
+
+    def _advice(self) -> str:
+        if self.equations.trouble:
+            return "Check what the torque function returns in this state."
+        if self.options.fixed:
+            return (
+                f"The step of {self.options.step:g} s is likely too long for how fast the robot moves or how stiff its "
+                "torques are. Try a shorter step=, or integrator='dop853' or 'radau'."
+            )
+        return (
+            "Torques may jump or grow without bound here, or be too stiff for this integrator. Try integrator='radau', "
+            "looser rtol= and atol=, or a fixed step (integrator='semi-implicit')."
+        )

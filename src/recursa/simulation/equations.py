@@ -1,0 +1,221 @@
+"""The equations of motion as integrators want them: rates of state, and the work that goes in and out."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recursa.dynamics import articulated, configuration, gathering
+from recursa.facade.exporting import ExportMethods
+from recursa.simulation.forces import StopForces, Torque, checked_torque
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import Values
+from recursa.sweeps.fusing import fuse
+from recursa.sweeps.plan import Plan
+
+
+class Rates(NamedTuple):
+    """What happens at an instant."""
+
+    qdot: Array  # (nq,)
+    a: Array  # (nv,)
+    tau: Array  # (nv,) of the drives
+    gained: float  # power of drives and wrenches
+    lost: float  # power that losses and stops take out
+
+
+class Equations:
+    """``dq/dt``, ``dv/dt`` and powers of a robot with what acts on it.
+
+    Friction has modes, which whoever integrates sets: ``slip`` holds a sign per freedom that slides (0 elsewhere),
+    ``locked`` lists freedoms that stick. Between changes of mode everything is smooth.
+    """
+
+    def __init__(
+        self,
+        robot: ExportMethods,
+        torque: Torque | None = None,
+        wrenches: Torque | None = None,
+        stops: StopForces | None = None,
+        losses: bool = True,
+    ) -> None:
+        self.robot = robot
+        self.nq, self.nv = robot.nq, robot.nv
+        self.torque, self.wrenches, self.stops = torque, wrenches, stops
+        at_one, at_two = (robot.joint_losses(np.full(robot.nv, x)) for x in (1.0, 2.0))
+        self.damping = (at_two - at_one) * losses  # losses are d v + f sign(v)
+        self.friction = np.maximum(2.0 * at_one - at_two, 0.0) * losses
+        self.friction[self.friction <= 1e-12 * at_one] = 0.0  # what rounding leaves
+        self.damped, self.rubbed = bool(self.damping.any()), bool(self.friction.any())
+        self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
+        self._undriven = torque is None and wrenches is None and stops is None
+        self.passive = self._undriven and not (self.damped or self.rubbed)
+        self.evaluations = 0
+        self.trouble = ""  # why rates were not finite, if it is known
+        self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
+        self.quaternions = robot.model.quaternions
+        self._tied = any(not joint.independent for joint in robot.model.joints)
+        self._plan = _rates_plan(wrenches=wrenches is not None)
+        sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
+        sizes |= {"wrench": 6 * robot.nlinks} if wrenches is not None else {}
+        self._native = (
+            None
+            if self._tied
+            else robot._trusting_entry(self._plan, sizes, self._gather, (self.nq + self.nv,), robot._joint_space)
+        )
+
+    # ---- states as one vector ----------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Entries of a state: q, v, and where there is work done the work gained and lost."""
+        return self.nq + self.nv + (0 if self.passive else 2)
+
+    def packed(self, q: Array, v: Array, work: Array) -> Array:
+        """One vector."""
+        return np.concatenate([q, v] if self.passive else [q, v, work])
+
+    def unpacked(self, y: Array) -> tuple[Array, Array, Array]:
+        """q with unit quaternions, v, work; copies."""
+        n = self.nq + self.nv
+        work = np.zeros(2) if self.passive else y[n:].copy()
+        return self.normalized(y[: self.nq]), y[self.nq : n].copy(), work
+
+    def normalized(self, q: Array) -> Array:
+        """A copy with quaternions of unit length."""
+        q = q.copy()
+        for start in self.quaternions:
+            part = q[start : start + 4]
+            part /= np.sqrt(part @ part)
+        return q
+
+    # ---- rates -------------------------------------------------------------------------------------------------------
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """dy/dt."""
+        if self.passive:
+            self.evaluations += 1
+            if self._native is not None:
+                result: Any = self._native(y[: self.nq], y[self.nq :], self._zero)
+                if result is not NotImplemented:
+                    return result
+            return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, None)
+        n = self.nq + self.nv
+        result = np.empty(n + 2)
+        rates = self.rates(t, self.normalized(y[: self.nq]), y[self.nq : n])
+        result[: self.nq], result[self.nq : n] = rates.qdot, rates.a
+        result[n], result[n + 1] = rates.gained, rates.lost
+        return result
+
+    def rates(self, t: float, q: Array, v: Array) -> Rates:
+        """Everything at an instant; q has unit quaternions. Where the torque is not finite, nothing is."""
+        self.evaluations += 1
+        tau, wrench, stop = self.acting(t, q, v)
+        moving, lost = tau, 0.0
+        if stop is not None:
+            moving, lost = moving + stop, lost - float(stop.dot(v))
+        if self.damped:
+            drag = self.damping * v
+            moving, lost = moving - drag, lost + float(drag.dot(v))
+        if self.rubbed:
+            rub = self.friction * self.slip
+            moving, lost = moving - rub, lost + float(rub.dot(v))
+        both = self.solved(q, v, moving, wrench)
+        a = both[self.nq :]
+        if self.locked.size:
+            a = a + self.holding(q, a)[1]
+            a[self.locked] = 0.0
+        return Rates(both[: self.nq], a, tau, self.power(q, v, tau, wrench), lost)
+
+    def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
+        """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""
+        if self._undriven:
+            return self._zero, None, None
+        if q.dot(self._zero_q) + v.dot(self._zero) != 0.0:  # nan as soon as one entry is not finite
+            return np.full(self.nv, np.nan), None if self.wrenches is None else np.zeros(6 * self.robot.nlinks), None
+        tau = self._zero if self.torque is None else self.torque(t, q.copy(), v.copy())  # theirs to change
+        if tau.__class__ is not np.ndarray or tau.shape != (self.nv,) or tau.dtype != np.float64:
+            tau = checked_torque(self.robot.model, tau, t)
+        if tau.dot(self._zero) != 0.0:
+            freedom = int(np.argmax(~np.isfinite(tau)))
+            name = freedom_name(self.robot.model, freedom)
+            self.trouble = f"the torque of {name} at t = {t:.6g} s is {tau[freedom]}"
+            tau = np.full(self.nv, np.nan)
+        wrench = None if self.wrenches is None else self.wrenches(t, q.copy(), v.copy())
+        return tau, wrench, None if self.stops is None else self.stops(q, v)
+
+    def power(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> float:
+        """Of drives and wrenches: ``tau . v + sum of wrench . V``."""
+        power = 0.0 if self.torque is None else float(tau.dot(v))
+        return power if wrench is None else power + float(wrench @ self.robot.velocities(q, v).ravel())
+
+    def holding(self, q: Array, a: Array) -> tuple[Array, Array]:
+        """Torques at the locked freedoms that take their acceleration away, and what they do to all others.
+
+        ``a_S + W_SS lambda = 0`` with ``W = inv(mass matrix)``; a is what it would be without them.
+        """
+        W = self.robot.mass_matrix_inverse(q)[:, self.locked]
+        torques = -np.linalg.solve(W[self.locked], a[self.locked])
+        return torques, W @ torques
+
+    def solved(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> Array:
+        """(dq/dt, dv/dt) from the torques that move the bodies."""
+        if self._native is not None:
+            given = (q, v, tau) if wrench is None else (q, v, tau, wrench)
+            result: Any = self._native(*given)
+            if result is not NotImplemented:
+                return result
+        return self._general(q, v, tau, wrench)
+
+    def _general(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> Array:
+        """The same where nothing is compiled, or where something is not finite: nan, or an error that names a joint."""
+        if not all(np.isfinite(x).all() for x in (q, v, tau)):
+            return np.full(self.nq + self.nv, np.nan)
+        robot = self.robot
+        shaped = None if wrench is None else wrench.reshape(robot.nlinks, 6)
+        if self._tied:
+            a = robot.forward_dynamics(q, v, tau, wrenches=shaped)
+            return np.concatenate([coordinate_rates(robot, q, v), a])
+        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau} | ({} if shaped is None else {"wrench": shaped})
+        both = robot._evaluate(
+            self._plan, arguments, self._gather, (self.nq + self.nv,), None, None, store=robot._joint_space
+        )
+        robot._require_finite(both, arguments)
+        return both
+
+    def _gather(self, values: Values) -> Any:
+        qdd = gathering.joint_vector(self.robot.model, values.lists.get("qdd", []))
+        return chain(configuration.rate_entries(values), qdd)
+
+
+@cache
+def _rates_plan(*, wrenches: bool) -> Plan:
+    return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES)
+
+
+def coordinate_rates(robot: ExportMethods, q: Array, v: Array) -> Array:
+    """dq/dt, (..., nq)."""
+    return robot._evaluate(
+        configuration.COORDINATE_RATES, {"q": q, "v": v}, configuration.rate_entries, (robot.nq,), None, None
+    )
+
+
+def chart_rates(robot: ExportMethods, x: Array, v: Array) -> Array:
+    """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
+    arguments: dict[str, Any] = {"joint:x": x, "v": v}
+    return robot._evaluate(configuration.CHART_RATES, arguments, configuration.chart_entries, (robot.nv,), None, None)
+
+
+def freedom_name(model: Any, freedom: int) -> str:
+    """A freedom in words: "joint 'elbow'", or "joint 'root', freedom 4 of 6".
+
+    >>> import recursa as rc
+    >>> freedom_name(rc.robots.free_flyer(1).model, 3)
+    "joint 'root', freedom 4 of 6"
+    """
+    joint = next(j for j in model.joints if j.independent and j.v_start <= freedom < j.v_start + j.kind.nv)
+    where = "" if joint.kind.nv == 1 else f", freedom {freedom - joint.v_start + 1} of {joint.kind.nv}"
+    return f"joint '{joint.name}'{where}"

@@ -1,0 +1,207 @@
+"""What acts on the robot during a run: torques, wrenches, stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics.wrenches import Wrench, wrench_array
+from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.facade.exporting import ExportMethods
+from recursa.model.model import Model
+from recursa.sweeps.batching import Array, as_array
+
+Torque = Callable[[float, Array, Array], Any]
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """Something that computes torques from time and state."""
+
+    def torque(self, t: float, q: Array, v: Array) -> ArrayLike:
+        """Torques (nv,) at time t in the state q, v."""
+
+
+@runtime_checkable
+class DesiredMotion(Protocol):
+    """A motion in time, such as a trajectory."""
+
+    @property
+    def duration(self) -> float:
+        """Where it ends, in seconds; it starts at 0."""
+
+    def sample(self, t: float) -> tuple[Array, Array, Array]:
+        """q, v, a at time t."""
+
+
+# ---- torques ---------------------------------------------------------------------------------------------------------
+
+
+def torque_function(robot: ExportMethods, torque: Any) -> Torque | None:
+    """What drives the joints as a function of (t, q, v); None where nothing does.
+
+    A controller has a method ``torque``; a desired motion a method ``sample``, and is driven by inverse dynamics along
+    it; anything callable is called; numbers are a constant torque.
+    """
+    if torque is None:
+        return None
+    if isinstance(torque, Controller):
+        return torque.torque
+    if hasattr(torque, "sample"):
+        return _feed_forward(robot, torque)
+    if callable(torque):
+        return torque
+    constant = as_array(robot.model, "torque", torque, coordinates=False).astype(float)
+    if constant.shape != (robot.nv,):
+        raise ShapeError(f"torque has shape {constant.shape}, expected ({robot.nv},): one run has one torque per joint")
+    return lambda t, q, v: constant
+
+
+def _feed_forward(robot: ExportMethods, motion: Any) -> Torque:
+    """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
+    duration = float(getattr(motion, "duration", np.inf))
+    at_rest = np.zeros(robot.nv)
+
+    def torque(t: float, _q: Array, _v: Array) -> Array:
+        q, v, a = motion.sample(min(t, duration))
+        if t > duration:
+            v = a = at_rest
+        return robot.inverse_dynamics(q, v, a, losses=True)
+
+    return torque
+
+
+def checked_torque(model: Model, tau: Any, t: float) -> Array:
+    """Torques that a callable returned, as an array (nv,); whether they are finite is looked at elsewhere."""
+    try:
+        array = np.asarray(tau, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"the torque at t = {t:.6g} s must be {model.nv} numbers, not {tau!r}") from None
+    if array.shape != (model.nv,):
+        hint = " It returned nothing: is a return missing?" if tau is None else ""
+        raise ShapeError(
+            f"the torque at t = {t:.6g} s has shape {array.shape}, expected ({model.nv},): one number per freedom of "
+            f"robot '{model.name}'.{hint}"
+        )
+    return array
+
+
+# ---- wrenches --------------------------------------------------------------------------------------------------------
+
+
+def wrench_function(robot: ExportMethods, wrenches: Any) -> Torque | None:
+    """What acts on links as a function of (t, q, v) with values (6 nlinks,); None where nothing does."""
+    if wrenches is None:
+        return None
+    shape = (robot.nlinks, 6)
+
+    def resolved(given: Any, q: Array, t: float) -> Array:
+        array = np.asarray(wrench_array(robot.model, given, lambda: robot.poses(q)), dtype=float)
+        if array.shape != shape:
+            raise ShapeError(f"the wrenches at t = {t:.6g} s have shape {array.shape}, expected {shape}")
+        if not np.isfinite(array).all():
+            link = robot.model.links[int(np.argmax(~np.isfinite(array).all(axis=1)))].name
+            raise StateError(f"the wrench on link '{link}' at t = {t:.6g} s is not finite")
+        return array.ravel()
+
+    if callable(wrenches):
+        return lambda t, q, v: resolved(wrenches(t, q, v), q, t)
+    if isinstance(wrenches, Wrench):
+        wrenches = [wrenches]
+    listed = list(wrenches) if isinstance(wrenches, Iterable) else wrenches
+    fixed = not any(isinstance(one, Wrench) and one.frame == "world" for one in listed)
+    given = listed if any(isinstance(one, Wrench) for one in listed) else np.asarray(wrenches)
+    constant = resolved(given, robot.neutral(), 0.0)  # and bad input is found before the run
+    return (lambda t, q, v: constant) if fixed else (lambda t, q, v: resolved(given, q, t))
+
+
+# ---- stops -----------------------------------------------------------------------------------------------------------
+
+STOP_FREQUENCY = 200.0
+"""rad/s at which a joint would swing on a stop whose stiffness is not given: stiff, yet 1 ms is a small part of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stops:
+    """Springs with dampers at the joint limits: ``stiffness * depth * (1 + damping * speed)``, and never pulling.
+
+    The damper grows with the depth (Hunt and Crossley), so that nothing jumps when a limit is touched. ``stiffness``
+    in N m/rad or N/m, ``damping`` in s/rad or s/m; each one number, or one by joint name. Without a stiffness it is
+    200^2 times the inertia that the joint feels at the start, the others being free. ``joints`` names some joints only.
+
+    >>> Stops(stiffness=5e3, damping={"elbow": 0.5}).joints is None
+    True
+    """
+
+    stiffness: float | Mapping[str, float] | None = None
+    damping: float | Mapping[str, float] = 1.0
+    joints: Iterable[str] | None = None
+
+
+class StopForces:
+    """Stops of one robot, ready to be evaluated."""
+
+    def __init__(self, robot: ExportMethods, stops: Stops, q0: Array) -> None:
+        model = robot.model
+        wanted = None if stops.joints is None else set(stops.joints)
+        for given in (wanted or (), *(x for x in (stops.stiffness, stops.damping) if isinstance(x, Mapping))):
+            for name in given:
+                model.joint_index(name)
+        limited = [
+            joint
+            for joint in model.joints
+            if joint.limits is not None and joint.independent and joint.kind.nv == joint.kind.nq == 1
+            if (wanted is None or joint.name in wanted) and np.isfinite(joint.limits).any()
+        ]
+        missing = (wanted or set()) - {joint.name for joint in limited}
+        if missing:
+            raise unknown_name("joint with limits", min(missing), [joint.name for joint in limited], owner=model.name)
+        self.at_q = np.array([joint.q_start for joint in limited], dtype=int)
+        self.at_v = np.array([joint.v_start for joint in limited], dtype=int)
+        limits = np.array([sorted(joint.limits or ()) for joint in limited], dtype=float).reshape(-1, 2)
+        self.lower, self.upper = limits[:, 0], limits[:, 1]
+        typical = STOP_FREQUENCY**2 / np.diagonal(robot.mass_matrix_inverse(q0))[self.at_v]
+        names = [joint.name for joint in limited]
+        self.stiffness = _per_joint(stops.stiffness, names, typical, "stiffness")
+        self.damping = _per_joint(stops.damping, names, np.ones(len(names)), "damping")
+
+    def __call__(self, q: Array, v: Array) -> Array | None:
+        """Torques (nv,), or None where no joint is beyond a limit."""
+        own = q[self.at_q]
+        depth = np.maximum(own - self.upper, 0.0) - np.maximum(self.lower - own, 0.0)
+        if not depth.any():
+            return None
+        inward = np.sign(depth) * v[self.at_v]
+        torque = np.zeros(len(v))
+        torque[self.at_v] = -self.stiffness * depth * np.maximum(1.0 + self.damping * inward, 0.0)
+        return torque
+
+
+def _per_joint(value: Any, names: list[str], default: Array, what: str) -> Array:
+    if isinstance(value, Mapping):
+        numbers = [value.get(name, default[k]) for k, name in enumerate(names)]
+    else:
+        numbers = list(default) if value is None else [value] * len(names)
+    try:
+        result = np.array(numbers, dtype=float).reshape(len(names))
+    except (TypeError, ValueError):
+        raise StateError(f"the {what} of stops must be a number, or numbers by joint name, not {value!r}") from None
+    if not (np.isfinite(result) & (result >= 0.0)).all():
+        raise StateError(f"the {what} of stops must be finite and not negative, not {value!r}")
+    return result
+
+
+def stop_forces(robot: ExportMethods, stops: Any, q0: Array) -> StopForces | None:
+    """From what the caller gave: None or False is no stop, True the usual ones."""
+    if stops is None or stops is False:
+        return None
+    if stops is True:
+        stops = Stops()
+    if not isinstance(stops, Stops):
+        raise StateError(f"stops must be True, False or rc.Stops(stiffness=, damping=), not {stops!r}")
+    forces = StopForces(robot, stops, q0)
+    return forces if len(forces.at_q) else None

@@ -1,0 +1,91 @@
+"""Dry friction: which freedoms slide, which stick, and when that changes.
+
+A freedom that slides feels ``-friction sign(v)``. One at rest feels whatever torque keeps it at rest, as long as that
+is at most ``friction``; else it starts to slide. For several freedoms at rest the torques depend on each other::
+
+    a = a0 + W lambda,   |lambda_i| <= friction_i,   a_i = 0 where less than that, else a_i lambda_i < 0
+
+with ``W = inv(mass matrix)`` restricted to them. It is what minimises a convex function (W is positive definite):
+there is exactly one solution.
+"""
+
+from __future__ import annotations
+
+from operator import mul
+
+import numpy as np
+
+from recursa.simulation.equations import Equations
+from recursa.sweeps.batching import Array
+
+_SWEEPS = 3  # of Gauss and Seidel between two exact solves
+_ROUNDS = 1000
+SLACK = 1e-9
+"""By how much of its friction a torque may exceed it before a stuck freedom is let go; then it certainly moves."""
+
+
+def box_forces(W: Array, a0: Array, bound: Array) -> Array:
+    """The lambda within +-bound with ``a0 + W lambda`` zero where lambda is inside, and against lambda at the bound.
+
+    Projected Gauss-Seidel, which converges from anywhere, finds which bounds hold; as soon as it has, a linear solve
+    gives exact values.
+
+    >>> box_forces(np.array([[2.0]]), np.array([3.0]), np.array([1.0]))
+    array([-1.])
+    >>> box_forces(np.array([[2.0]]), np.array([1.0]), np.array([1.0]))
+    array([-0.5])
+    """
+    rows, offsets, bounds = W.tolist(), a0.tolist(), bound.tolist()  # on few numbers floats are faster than arrays
+    force = np.clip(-a0 / np.diagonal(W), -bound, bound).tolist()
+    exact = np.array(force)
+    for _ in range(_ROUNDS):
+        for _ in range(_SWEEPS):
+            for i, (row, offset, most) in enumerate(zip(rows, offsets, bounds, strict=True)):
+                a = offset + sum(map(mul, row, force))
+                force[i] = min(max(force[i] - a / row[i], -most), most)
+        exact = np.array(force)
+        inside = np.abs(exact) < bound
+        if inside.any():
+            rest = a0[inside] + W[np.ix_(inside, ~inside)] @ exact[~inside]
+            exact[inside] = -np.linalg.solve(W[np.ix_(inside, inside)], rest)
+        accelerations = a0 + W @ exact
+        if (np.abs(exact[inside]) <= bound[inside]).all() and (accelerations * exact)[~inside].max(initial=0.0) <= 0.0:
+            return exact
+    return np.clip(exact, -bound, bound)
+
+
+def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
+    """Set the modes for a state: freedoms that move slide, of those at rest some stick."""
+    equations.slip, equations.locked = np.where(equations.friction > 0.0, np.sign(v), 0.0), np.zeros(0, dtype=int)
+    resting = np.flatnonzero((equations.friction > 0.0) & (v == 0.0))
+    if not resting.size:
+        return
+    a0 = equations.rates(t, q, v).a
+    if not np.isfinite(a0).all():
+        return
+    W = equations.robot.mass_matrix_inverse(q)[np.ix_(resting, resting)]
+    bound = equations.friction[resting]
+    force = box_forces(W, a0[resting], bound)
+    sliding = np.abs(force) >= bound
+    equations.slip[resting[sliding]] = -np.sign(force[sliding])
+    equations.locked = resting[~sliding]
+
+
+def margins(equations: Equations, t: float, q: Array, v: Array) -> Array:
+    """Per freedom how far it is from another mode: positive while it keeps its own, infinite without friction.
+
+    A sliding freedom's is its speed, a stuck one's the torque that it could still take.
+    """
+    result = np.full(equations.nv, np.inf)
+    sliding = equations.slip != 0.0
+    result[sliding] = (equations.slip * v)[sliding]
+    locked = equations.locked
+    if locked.size:
+        equations.locked = np.zeros(0, dtype=int)
+        try:
+            a = equations.rates(t, q, v).a
+        finally:
+            equations.locked = locked
+        bound = equations.friction[locked]
+        result[locked] = bound * (1.0 + SLACK) - np.abs(equations.holding(q, a)[0])
+    return result

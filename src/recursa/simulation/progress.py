@@ -1,0 +1,43 @@
+"""A bar on the terminal for runs that take long."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_PATIENCE = 1.0  # seconds before a bar is shown
+_EVERY = 0.1
+
+
+class ProgressBar:
+    """Shows how far a run is, if standard error is a terminal and the run has taken a while."""
+
+    def __init__(self, wanted: bool, end: float) -> None:
+        self._wanted = wanted and sys.stderr.isatty()
+        self._end = end
+        self._next = time.perf_counter() + _PATIENCE
+        self._bar: Any = None
+        self._task: Any = None
+
+    def update(self, t: float) -> None:
+        """The run is at time t."""
+        if not self._wanted or time.perf_counter() < self._next:
+            return
+        self._next = time.perf_counter() + _EVERY
+        if self._bar is None:
+            from rich.console import Console  # slow to import
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[at]}"))
+            console = Console(stderr=True)
+            self._bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
+            self._task = self._bar.add_task("simulating", total=self._end, at="")
+            self._bar.start()
+        self._bar.update(self._task, completed=t, at=f"{t:.4g} of {self._end:.4g} s")
+
+    def close(self) -> None:
+        """The run is over."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

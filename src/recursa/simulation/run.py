@@ -1,0 +1,217 @@
+"""Run: what came out of a simulation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import StateError
+from recursa.facade.exporting import ExportMethods
+from recursa.model.model import WORLD
+from recursa.simulation.equations import chart_rates
+from recursa.simulation.events import Happened
+from recursa.simulation.options import Options
+from recursa.sweeps.batching import Array
+
+Status = Literal["finished", "stopped", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A simulation: states at the times t, what drove them, and how well the integrator did.
+
+    - ``t`` (n,), ``q`` (n, nq), ``v`` (n, nv), ``a`` (n, nv); ``tau`` (n, nv) torques of the drives, without losses.
+    - ``work``, ``lost`` (n,): joule since the start that drives and wrenches put in, and that losses and stops took.
+    - ``events``: those that happened, in order; ``status``: "finished", "stopped" (by an event), "interrupted",
+      "failed"; ``message`` says why.
+    - ``options``: what was asked for; ``statistics``: steps, evaluations, seconds.
+
+    >>> import recursa as rc
+    >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
+    >>> run.status, float(run.t[-1])
+    ('finished', 0.5)
+    """
+
+    robot: ExportMethods
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    work: Array
+    lost: Array
+    events: tuple[Happened, ...]
+    status: Status
+    message: str
+    options: Options
+    statistics: dict[str, float]
+    momentum_kept: bool = False  # whether nothing but gravity acts from outside
+    pieces: Sequence[tuple[float, float, Any]] = field(default=())  # the integrator's interpolants, if they were kept
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        counts = f"{self.statistics.get('steps', 0):g} steps, {self.statistics.get('evaluations', 0):g} evaluations"
+        end = f"to {self.t[-1]:.6g} s" if len(self.t) else "without a sample"
+        return (
+            f"<Run of '{self.robot.model.name}' {end}: {self.status}, {len(self)} samples, {self.options.integrator}, "
+            f"{counts}, energy drift {self.energy_drift:.2g}>"
+        )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was broken off from the keyboard."""
+        return self.status == "interrupted"
+
+    # ---- energy and momentum -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinetic_energy(self) -> Array:
+        """In joule, (n,)."""
+        return np.asarray(self.robot.kinetic_energy(self.q, self.v))
+
+    @cached_property
+    def potential_energy(self) -> Array:
+        """In joule, (n,)."""
+        return np.asarray(self.robot.potential_energy(self.q))
+
+    @cached_property
+    def energy(self) -> Array:
+        """Kinetic and potential energy in joule, (n,)."""
+        with np.errstate(all="ignore"):
+            return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def energy_error(self) -> Array:
+        """What does not balance, in joule, (n,): ``energy - energy(0) - work + lost``; zero in exact arithmetic."""
+        with np.errstate(all="ignore"):  # a run that failed may end in numbers beyond range
+            return self.energy - self.energy[:1] - (self.work - self.work[:1]) + (self.lost - self.lost[:1])
+
+    @property
+    def energy_drift(self) -> float:
+        """The largest ``energy_error`` relative to the energy that was on the move.
+
+        That is the largest of kinetic energy, change of potential energy, work and losses; 0 where nothing moved.
+        """
+        if not len(self.t):
+            return 0.0
+        with np.errstate(all="ignore"):
+            moved = (self.kinetic_energy, self.potential_energy - self.potential_energy[0], self.work, self.lost)
+            scale = max(float(np.abs(x).max()) for x in moved)
+            return 0.0 if scale == 0.0 else float(np.abs(self.energy_error).max() / scale)
+
+    @cached_property
+    def momentum(self) -> Array:
+        """(angular about the centre of mass, linear), world axes, (n, 6)."""
+        return np.asarray(self.robot.momentum(self.q, self.v))
+
+    @property
+    def momentum_drift(self) -> float | None:
+        """How much the momentum of a floating robot changed beside what gravity gave it, relative to its size.
+
+        The larger of the angular and the linear part's. None where momentum need not be kept: the robot stands on the
+        world, wrenches act, or torques or losses act on its free joint. Sizes are the momenta that all mass would
+        have in one motion with the kinetic energy there is, so that a robot with zero momentum has a drift, too.
+        """
+        if not self.momentum_kept or not len(self.t):
+            return None
+        change = self.momentum - self.momentum[0]
+        change[:, 3:] -= np.outer(self.t - self.t[0], self.robot.model.total_mass * np.array(self.robot.model.gravity))
+        inertia = float(np.trace(self.robot.mass_matrix(self.q[0])[:3, :3])) / 3.0
+        energy = float(self.kinetic_energy.max())
+        if energy == 0.0:
+            return 0.0
+        drifts = [
+            float(np.linalg.norm(part, axis=1).max()) / np.sqrt(2.0 * size * energy)
+            for part, size in ((change[:, :3], inertia), (change[:, 3:], self.robot.model.total_mass))
+        ]
+        return max(drifts)
+
+    # ---- between samples ---------------------------------------------------------------------------------------------
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array]:
+        """The state (q, v) at any time of the run; t may be an array (...).
+
+        With ``dense=True`` by the integrator's own interpolants, about as accurate as the run. Otherwise through the
+        samples, by polynomials with their positions, speeds and accelerations, of order 5 in the coordinates of
+        ``integrate`` for q and 3 for v; samples must then be less than half a turn apart.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5, samples=51)
+        >>> q, v = run.at([0.123, 0.456])
+        >>> q.shape, v.shape
+        ((2, 1), (2, 1))
+        """
+        times = np.asarray(t, dtype=float)
+        if not len(self.t):
+            raise StateError("the run has no samples")
+        first, last = float(self.t[0]), float(self.t[-1])
+        if not ((times >= first) & (times <= last)).all():
+            raise StateError(f"the run goes from {first:g} to {last:g} s; there is nothing at {t!r}")
+        flat = times.ravel()
+        q, v = self._dense(flat) if self.pieces else self._through_samples(flat)
+        return q.reshape(*times.shape, -1), v.reshape(*times.shape, -1)
+
+    interpolate = at
+
+    def _dense(self, times: Array) -> tuple[Array, Array]:
+        nq, nv = self.robot.nq, self.robot.nv
+        ends = np.array([piece[1] for piece in self.pieces])
+        q, v = np.empty((len(times), nq)), np.empty((len(times), nv))
+        for row, t in enumerate(times):
+            y = self.pieces[min(int(np.searchsorted(ends, t)), len(ends) - 1)][2](t)
+            q[row], v[row] = y[:nq], y[nq : nq + nv]
+        for start in self.robot.model.quaternions:
+            q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
+        return q, v
+
+    def _through_samples(self, times: Array) -> tuple[Array, Array]:
+        """``q = q_k exp(x)``, x a polynomial of order 5 with x', x'' at both ends; v one of order 3."""
+        if len(self.t) == 1:
+            return np.repeat(self.q, len(times), axis=0), np.repeat(self.v, len(times), axis=0)
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        h = (self.t[k + 1] - self.t[k])[:, None]
+        s = (times - self.t[k])[:, None] / h
+        v0, v1, a0, a1 = self.v[k], self.v[k + 1], self.a[k], self.a[k + 1]
+        x1 = self.robot.difference(self.q[k], self.q[k + 1])
+        # x' and x'' at the end: the rates of the chart, and their derivative along x', a by a complex step
+        rate = chart_rates(self.robot, x1, v1)
+        tiny = 1e-30
+        change = chart_rates(self.robot, x1 + 1j * tiny * rate, v1 + 1j * tiny * a1).imag / tiny
+        x = _quintic(s, x1, h * v0, h * rate, h * h * a0, h * h * change)
+        v = v0 + s * h * a0 + s**2 * (3.0 * (v1 - v0) - h * (2.0 * a0 + a1)) + s**3 * (2.0 * (v0 - v1) + h * (a0 + a1))
+        return self.robot.integrate(self.q[k], x), v
+
+    # ---- showing -----------------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``."""
+        plotting = import_module("recursa.plotting")  # which stands above, and needs matplotlib
+        values = {"q": self.q, "v": self.v, "tau": self.tau, "energy": self.energy}
+        return plotting.plot_motion(self.robot, self.t, **values, path=path, **options)
+
+
+def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) -> Array:
+    """The polynomial on 0 .. 1 from 0 to x1 with first derivatives d and second ones c at the ends."""
+    rest, slope, bend = x1 - d0 - 0.5 * c0, d1 - d0 - c0, c1 - c0
+    third = 10.0 * rest - 4.0 * slope + 0.5 * bend
+    fourth = -15.0 * rest + 7.0 * slope - bend
+    fifth = 6.0 * rest - 3.0 * slope + 0.5 * bend
+    return s * (d0 + s * (0.5 * c0 + s * (third + s * (fourth + s * fifth))))
+
+
+def keeps_momentum(robot: ExportMethods, losses: Array, wrenches: bool, tau: Array) -> bool:
+    """Whether a run has no outside influence but gravity: one free joint at the world, and nothing acting there."""
+    joints = robot.model.joints
+    floating = bool(joints) and joints[0].kind.name == "free" and all(j.parent != WORLD for j in joints[1:])
+    if not floating or wrenches or robot.model.total_mass <= 0.0:
+        return False
+    return not any(joints[0].armature) and not losses[:6].any() and not tau[:, :6].any()

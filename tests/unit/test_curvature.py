@@ -1,0 +1,181 @@
+"""Christoffel symbols and curvature of the mass matrix: known answers, symmetries, and what a sample shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from numeric import close, complex_step
+from recursa.dynamics.diagonal.curvature import christoffel_symbols
+
+POINT = (0.0, 0.0, 0.0)
+MASSLESS = (0.0, POINT, POINT)
+
+
+def arm(name: str, *joints, gravity=(0.0, 0.0, 0.0)) -> rc.Robot:
+    """A chain of (kind, axis, offset, mass, com, inertia)."""
+    b = rc.Builder(name)
+    parent = "world"
+    for k, (kind, axis, xyz, mass, com, inertia) in enumerate(joints):
+        b.link(f"l{k}", mass=mass, com=com, inertia=inertia)
+        b.joint(f"j{k}", kind, parent=parent, child=f"l{k}", axis=axis, xyz=xyz)
+        parent = f"l{k}"
+    return b.build(strict=False).with_gravity(gravity)
+
+
+X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+
+def sliding_on_an_arm(inertia: float) -> rc.Robot:
+    """A point mass of 1.7 kg on a turning arm, with J about the pivot: M = diag(J + m r^2, m)."""
+    return arm(
+        "RP", ("revolute", Z, POINT, 0.0, POINT, (0, 0, inertia)), ("prismatic", X, (0.9, 0, 0), 1.7, POINT, POINT)
+    )
+
+
+def planar_arm(offset: float = 0.75) -> rc.Robot:
+    """M = [[a + 2b cos, d + b cos], [., d]] with a = 2.295, b = offset, d = 0.405 at b = 0.75."""
+    reach = 0.5 * offset / 0.75
+    return arm(
+        "2R",
+        ("revolute", Z, POINT, 1.0, (0.5, 0, 0), (0, 0, 0.14)),
+        ("revolute", Z, (1.0, 0, 0), 1.5, (reach, 0, 0), (0, 0, 0.405 - 1.5 * reach**2)),
+    )
+
+
+def gantry() -> rc.Robot:
+    solid = ((0.1, 0.2, 0.3), 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
+    return arm("PPP", *(("prismatic", axis, *solid) for axis in (X, Y, Z)))
+
+
+def point_in_space() -> rc.Robot:
+    """Yaw, pitch, slide: spherical coordinates."""
+    return arm(
+        "RRP",
+        ("revolute", Z, POINT, *MASSLESS),
+        ("revolute", Y, POINT, *MASSLESS),
+        ("prismatic", X, (2.0, 0, 0), 1.3, POINT, POINT),
+    )
+
+
+def gimbal() -> rc.Robot:
+    """Concurrent z, y, x axes, massless rings and an isotropic body."""
+    body = ("revolute", X, POINT, 2.0, POINT, (0.3, 0.3, 0.3))
+    return arm("gimbal", ("revolute", Z, POINT, *MASSLESS), ("revolute", Y, POINT, *MASSLESS), body)
+
+
+FLAT = {
+    "one freedom": lambda: rc.robots.planar(1),
+    "gantry": gantry,
+    "balanced 2R": lambda: planar_arm(0.0),
+    "point on an arm": lambda: sliding_on_an_arm(0.0),
+    "point in space": point_in_space,
+}
+CURVED = {
+    "2R": planar_arm,
+    "arm with inertia": lambda: sliding_on_an_arm(0.4),
+    "gimbal": gimbal,
+    "puma560": rc.robots.puma560,
+    "mixed": lambda: rc.robots.chain(4, seed=5, joints="mixed"),
+}
+
+
+def curvature_of_surface(robot: rc.Robot, q) -> float:
+    return float(robot.diagonal.curvature(q)[0, 1, 0, 1] / np.linalg.det(robot.mass_matrix(q)))
+
+
+@pytest.mark.parametrize("q2", [0.7, 2.0, -1.1])
+def test_planar_arm_has_the_known_curvature(q2):
+    robot, a, b, d = planar_arm(), 2.295, 0.75, 0.405
+    c = np.cos(q2)
+    close(robot.mass_matrix([0.2, q2]), [[a + 2 * b * c, d + b * c], [d + b * c, d]], 1e-14)
+    expected = b * c * (a * d - d * d - b * b) / (a * d - d * d - b * b * c * c) ** 2
+    assert np.isclose(curvature_of_surface(robot, [0.2, q2]), expected, rtol=1e-11)
+
+
+def test_planar_arm_has_the_known_numbers():
+    robot = planar_arm()
+    close(robot.diagonal.curvature([0.2, 0.7])[0, 1, 0, 1], 0.266772252124, 2e-12)
+    close(curvature_of_surface(robot, [0.2, 0.7]), 0.611306701046, 2e-12)
+    close(curvature_of_surface(robot, [0.2, 2.0]), -0.141936971213, 2e-12)
+    close(curvature_of_surface(robot, [0.2, np.pi / 2]), 0.0, 1e-14)  # so one configuration proves nothing
+
+
+def test_arm_with_inertia_has_the_known_curvature():
+    robot, q = sliding_on_an_arm(0.4), np.array([0.3, 0.2])
+    assert np.isclose(curvature_of_surface(robot, q), -0.4 / (0.4 + 1.7 * 1.1**2) ** 2, rtol=1e-11)
+
+
+def test_gimbal_has_constant_curvature():
+    """R_hijk = (M_hj M_ik - M_hk M_ij)/(4J)."""
+    robot = gimbal()
+    q = np.array([0.4, 0.8, -0.3])
+    mass = robot.mass_matrix(q)
+    expected = (np.einsum("hj,ik->hijk", mass, mass) - np.einsum("hk,ij->hijk", mass, mass)) / (4 * 0.3)
+    close(robot.diagonal.curvature(q), expected, 1e-12)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_flat_arms_have_no_curvature(name):
+    robot = FLAT[name]()
+    found = robot.diagonal.is_flat(samples=8)
+    assert found and found.flat
+    assert found.samples == 8
+    assert found.largest < 1e-9
+    assert "cannot prove" in str(found)
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_curved_arms_are_found(name):
+    robot = CURVED[name]()
+    found = robot.diagonal.is_flat(samples=6, seed=3)
+    assert not found
+    assert found.relative > 1e-3
+    assert "No coordinates" in found.verdict
+    assert np.abs(robot.diagonal.curvature(found.at)).max() > 0.0
+    if robot.nv == 2:  # the Gaussian curvature there
+        assert np.isclose(found.largest, abs(curvature_of_surface(robot, found.at)), rtol=1e-9)
+
+
+def test_flat_metric_still_has_a_coriolis_term():
+    """The innovations factor is not the one that decouples: a point mass in polar coordinates."""
+    robot = sliding_on_an_arm(0.0)
+    assert np.abs(robot.diagonal.coriolis([0.3, 0.2], [1.0, 1.0])).max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["puma560", "mixed"])
+def test_curvature_has_its_symmetries_and_matches_the_other_formula(name):
+    robot = CURVED[name]()
+    q, _ = robot.random_state(2)
+    r = robot.diagonal.curvature(q)
+    close(r, -r.swapaxes(0, 1), 1e-13)
+    close(r, -r.swapaxes(2, 3), 1e-13)
+    close(r, np.einsum("jkhi->hijk", r), 1e-13)
+    close(r + np.einsum("hjki->hijk", r) + np.einsum("hkij->hijk", r), np.zeros_like(r), 1e-13)
+
+    # M_hl (d_j G^l_ik - d_k G^l_ij + G^l_jm G^m_ik - G^l_km G^m_ij), complex steps on symbols of the second kind
+    def second_kind(q):
+        first = christoffel_symbols(robot.diagonal.sensitivity(q))
+        return np.einsum("ijl,kl->kij", first, np.linalg.inv(robot.mass_matrix(q)))
+
+    symbols = second_kind(q)
+    close(robot.diagonal.christoffel(q, kind=2), np.einsum("kij->ijk", symbols), 1e-11)
+    rates = np.stack([complex_step(lambda t, e=e: second_kind(q + t * e)) for e in np.eye(robot.nv)])  # (j, l, i, k)
+    mixed = (
+        np.einsum("jlik->lijk", rates)
+        - np.einsum("klij->lijk", rates)
+        + np.einsum("ljm,mik->lijk", symbols, symbols)
+        - np.einsum("lkm,mij->lijk", symbols, symbols)
+    )
+    close(np.einsum("hl,lijk->hijk", robot.mass_matrix(q), mixed), r, 1e-10)
+
+
+def test_christoffel_symbols_match_the_coriolis_matrix():
+    robot = rc.robots.puma560()
+    q, v = robot.random_state(1)
+    symbols = robot.diagonal.christoffel(q)
+    close(np.einsum("ijk,i->kj", symbols, v), robot.coriolis_matrix(q, v), 1e-12)
+    rows = np.stack([robot.random_state(k)[0] for k in range(3)])
+    assert robot.diagonal.christoffel(rows, kind=2).shape == (3, 6, 6, 6)
+    close(robot.diagonal.curvature(rows)[1], robot.diagonal.curvature(rows[1]), 1e-12)
