@@ -36,27 +36,6 @@ def flyer(parents: list[int], seed: int, kinds: tuple[str, ...] = KINDS) -> rc.R
 TREE = flyer([-1, 0, 0, 1, 1, 2], 4)
 
 
-def minimal(robot: rc.Robot, q, v, duration: float, steps: int, tau):
-    """Runge-Kutta steps of order four in minimal coordinates (commutator-free); losses act."""
-    h = duration / steps
-
-    def accelerations(q, v):
-        return robot.forward_dynamics(q, v, tau, losses=True)
-
-    for _ in range(steps):
-        a1 = accelerations(q, v)
-        v2, q2 = v + h / 2 * a1, robot.integrate(q, h / 2 * v)
-        a2 = accelerations(q2, v2)
-        v3 = v + h / 2 * a2
-        a3 = accelerations(robot.integrate(q, h / 2 * v2), v3)
-        v4 = v + h * a3
-        a4 = accelerations(robot.integrate(q2, h * v3 - h / 2 * v), v4)
-        half = robot.integrate(q, h / 12 * (3 * v + 2 * v2 + 2 * v3 - v4))
-        q = robot.integrate(half, h / 12 * (-v + 2 * v2 + 2 * v3 + 3 * v4))
-        v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-    return q, v
-
-
 def test_accelerations_match_those_of_the_robot():
     q, v, tau = states(TREE, 3)
     links = _Links(TREE, tau)
@@ -78,17 +57,17 @@ def test_measured_coordinates_match_the_start():
 def test_motion_matches_minimal_coordinates_to_the_order_of_the_integrator():
     q, v = TREE.random_state(1)
     v, tau = 0.4 * v, 0.1 * np.random.default_rng(3).normal(size=TREE.nv)
-    exact, _ = minimal(TREE, q, v, 0.4, 50, tau)
+    exact = TREE.simulate(q, v, duration=0.2, torque=tau, rtol=1e-8, progress=False).q[-1]
     errors = []
     for step in (0.04, 0.02):
-        run = rc.free.simulate_links(TREE, q, v, 0.4, step=step, torque=tau)
+        run = rc.free.simulate_links(TREE, q, v, 0.2, step=step, torque=tau)
         assert run.drift < 1e-13
-        assert run.t[-1] == 0.4
+        assert run.t[-1] == 0.2
         errors.append(np.abs(TREE.difference(exact, run.q[-1])).max())
     assert errors[1] < 1e-5
     assert 10.0 < errors[0] / errors[1] < 25.0
-    sparse = rc.free.simulate_links(TREE, q, v, 0.4, step=0.04, torque=lambda t, q, v: tau, save_every=5)
-    assert sparse.t.tolist() == pytest.approx([0.0, 0.2, 0.4])
+    sparse = rc.free.simulate_links(TREE, q, v, 0.2, step=0.04, torque=lambda t, q, v: tau, save_every=3)
+    assert sparse.t.tolist() == pytest.approx([0.0, 0.12, 0.2])
     assert np.abs(TREE.difference(exact, sparse.q[-1])).max() == pytest.approx(errors[0], rel=1e-6)
 
 
@@ -224,7 +203,7 @@ def test_angles_go_on_past_half_a_turn():
         ({"save_every": 0}, rc.StateError, "save_every must be a positive whole number"),
         ({"torque": [1.0, 2.0]}, rc.ShapeError, r"torque has shape \(2,\)"),
         ({"v0": np.full(8, np.nan)}, rc.StateError, "v0 must be finite"),
-        ({"v0": np.full(8, 1e200)}, rc.SingularHingeError, "the motion is not finite from t = "),
+        ({"v0": np.full(8, 1e200)}, rc.SimulationError, "the motion is not finite from t = "),
     ],
 )
 def test_meaningless_runs_are_refused(options, error, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,11 @@ class LinkStates:
     origins: Array
     turns: Array
     twists: Array
+
+    @cached_property
+    def frames(self) -> Array:
+        """Rotation matrices (..., N, 3, 3), link to world axes."""
+        return matrices(self.turns)
 
     def along(self, rate: LinkStates, time: float) -> LinkStates:
         """The state after moving with a rate; quaternions leave their sphere by as much as that is wrong."""
@@ -55,9 +61,9 @@ def rate_of(quaternions: Array, vectors: Array) -> Array:
     return 0.5 * np.stack(Quaternion(*np.moveaxis(quaternions, -1, 0)) @ w, axis=-1)
 
 
-def rotated(quaternions: Array, vectors: Array) -> Array:
+def rotated(frames: Array, vectors: Array) -> Array:
     """Vectors turned from link to world axes."""
-    return (matrices(quaternions) @ vectors[..., None])[..., 0]
+    return (frames @ vectors[..., None])[..., 0]
 
 
 def moved(state: LinkStates, displacements: Array) -> LinkStates:
@@ -65,4 +71,4 @@ def moved(state: LinkStates, displacements: Array) -> LinkStates:
     motion = Motion.of(np.moveaxis(displacements, -1, 0))
     shift = np.stack(Transform.exp(motion).translation, axis=-1)
     turn = Quaternion(*np.moveaxis(state.turns, -1, 0)) @ Quaternion.exp(motion.angular)
-    return LinkStates(state.origins + rotated(state.turns, shift), np.stack(turn, axis=-1), state.twists).normalized()
+    return LinkStates(state.origins + rotated(state.frames, shift), np.stack(turn, axis=-1), state.twists).normalized()

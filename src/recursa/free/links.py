@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import separate_links
 from recursa.dynamics.free_flying import branches
 from recursa.dynamics.kinematics import motion_entries
-from recursa.errors import ShapeError, SingularHingeError, StateError, unknown_name
+from recursa.errors import ShapeError, SimulationError, StateError, unknown_name
 from recursa.free.arguments import free_flyer
-from recursa.free.link_states import LinkStates, flat, matrices, moved, quaternions_of, rate_of, rotated
+from recursa.free.link_states import LinkStates, flat, moved, quaternions_of, rate_of, rotated
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.plan import Plan
@@ -74,7 +74,8 @@ def simulate_links(
     velocity are integrated on their own. ``projection`` then closes the joints, in O(n), with the same messages:
     positions by the smallest displacements in the metric of the masses, velocities by ``inv(Mass) H phi M V``, which
     keeps the momentum. ``torque``: None, (..., nv), or a function of (t, q, v); damping and friction act as well. q0
-    (..., nq), v0 (..., nv). The last sample is at ``duration``; the last step may be shorter.
+    (..., nq), v0 (..., nv). The last sample is at ``duration``; the last step may be shorter. The motion is that of
+    :meth:`Robot.simulate` to the order of the integrator.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)
@@ -103,9 +104,12 @@ def simulate_links(
             if projection:
                 state = links.projected(state)
         if not np.isfinite(state.twists).all():
-            raise SingularHingeError(
+            raise SimulationError(
                 f"robot '{robot.name}': the motion is not finite from t = {times[number]:.6g} s on. Take a smaller "
-                f"step than {step:g} s, look at the torques, or let robot.doctor() look for joints with nothing to move"
+                f"step than {step:g} s, look at the torques, or let robot.doctor() look for joints with nothing to "
+                "move. error.run has what there is until then",
+                float(times[number - 1]),
+                record.run(),
             )
         if number % save_every == 0 or number == len(times) - 1:
             record.add(times[number], state)
@@ -158,7 +162,7 @@ class _Links:
         twists = state.twists
         tau = self._torques(time, state)
         found = self._solve(self.accelerations, "AL", state, {"body:twist": flat(twists), "tau": tau})
-        return LinkStates(rotated(state.turns, twists[..., 3:]), rate_of(state.turns, twists[..., :3]), found)
+        return LinkStates(rotated(state.frames, twists[..., 3:]), rate_of(state.turns, twists[..., :3]), found)
 
     def rk4(self, time: float, h: float, state: LinkStates) -> LinkStates:
         """The classical Runge-Kutta step of order four."""
@@ -208,8 +212,7 @@ class _Links:
         return as_array(self.model, "torque", given, coordinates=False)
 
     def _poses(self, state: LinkStates) -> dict[str, Any]:
-        frames = matrices(state.turns)
-        x, y, z = (frames[..., k] for k in range(3))
+        x, y, z = (state.frames[..., k] for k in range(3))
         axes, place = np.concatenate([x, y], axis=-1), np.concatenate([z, state.origins], axis=-1)
         return {"body:axes": flat(axes), "body:place": flat(place)}
 
@@ -234,7 +237,7 @@ class _Record:
         if self.rows:
             q = _continued(self.links.robot, self.rows[-1][1], q)
         poses = np.zeros((*state.origins.shape[:-1], 4, 4))
-        poses[..., :3, :3], poses[..., :3, 3], poses[..., 3, 3] = matrices(state.turns), state.origins, 1.0
+        poses[..., :3, :3], poses[..., :3, 3], poses[..., 3, 3] = state.frames, state.origins, 1.0
         sizes = [np.linalg.norm(part, axis=-1).max() for part in np.split(self.links.gaps(state), 2, axis=-1)]
         self.rows.append((float(time), q, v, poses, state.twists, float(sizes[1]), float(sizes[0])))
 
