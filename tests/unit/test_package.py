@@ -34,7 +34,7 @@ LAYERS = (
     ("simulation",),
     ("robot",),
     ("trajectories",),
-    ("loading", "cartesian", "denoc", "rollout", "operational"),
+    ("loading", "cartesian", "denoc", "free", "rollout", "operational"),
     ("robots",),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),

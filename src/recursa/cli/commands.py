@@ -101,13 +101,20 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
 @click.option(
     "-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo-output"), show_default=True
 )
-def demo(out: Path) -> None:
+@click.option("--space", is_flag=True, help="A space robot instead: an arm moves, the bus turns, momentum stays.")
+def demo(out: Path, space: bool) -> None:
     """Three bundled arms: tree, masses, a check, a picture each, and a results file.
 
     \b
-    Example:
+    Examples:
       recursa demo --out demo-output
+      recursa demo --space
     """
+    if space:
+        from recursa.cli.space_demo import run_space_demo
+
+        run_space_demo(out)
+        return
     from recursa.cli.demo import run_demo
 
     run_demo(out)

@@ -20,6 +20,7 @@ from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Made = TypeVar("_Made")
 
 
 Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
@@ -91,7 +92,7 @@ class Facade:
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
-        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._plans: dict[tuple[Any, ...], Any] = {}
 
     @property
     def model(self) -> Model:
@@ -131,11 +132,11 @@ class Facade:
         """Number of links and frames."""
         return len(self.model.links)
 
-    def _plan(self, name: str, make: Callable[[], Plan], *key: Any) -> Plan:
-        """Plans are made once per robot and question."""
+    def _plan(self, name: str, make: Callable[[], _Made], *key: Any) -> _Made:
+        """Plans, and what goes with them, are made once per robot and question."""
         full = (name, *key)
         try:
-            plan = self._plans.get(full)
+            plan: _Made | None = self._plans.get(full)
         except TypeError:  # an option that cannot even be looked up; making the plan says what is wrong with it
             return make()
         if plan is None:
