@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import recursa as rc
+from recursa.cli import space_demo
 from recursa.plotting import plot_motion
 
 
@@ -41,6 +42,13 @@ def motion(path: Path) -> None:
     t = moves.times(201)
     q, v, a = moves.sample(t)
     plot_motion(arm, t, q, v, arm.inverse_dynamics(q, v, a), panels=("angles", "torques", "energy", "power"), path=path)
+
+
+def space(path: Path) -> None:
+    """The space robot: one arm moves and the bus turns; both arms move and it does not."""
+    robot = rc.robots.space_robot()
+    motions = {"one arm": space_demo.one_arm(robot), "both arms": space_demo.both_arms(robot)}
+    space_demo.draw_space_motions(robot, motions, space_demo.driven(robot, motions["one arm"]), path)
 
 
 def of_page(page: Path, folder: Path) -> None:
@@ -80,4 +88,5 @@ if __name__ == "__main__":
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")
+    space(here / "images" / "space.png")
     of_page(here / "lqr.md", here / "images")

@@ -27,6 +27,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frame": ("body", "mixed", "world"),
     "only": ((1, 10), (6,)),
     "kind": ("spatial", "classical"),
+    "branching": (False, True),
+    "rows": ({5: (0, 1, 2, 3, 4, 5), 12: (3, 4, 5)},),
 }
 
 

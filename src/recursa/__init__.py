@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
+from recursa import operational as operational
 from recursa import robots as robots
 from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding
@@ -50,6 +51,7 @@ from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 
 if TYPE_CHECKING:
+    from recursa import free as free
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -79,7 +81,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
+_MODULES = ("free",)  # the same, as modules
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"recursa.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'recursa' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
@@ -87,4 +94,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_MODULES})

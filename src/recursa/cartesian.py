@@ -11,22 +11,25 @@ there are no singularities but the arm's own. Variations are then, in world axes
 The velocity's change is *not* the rate of the displacement: these differ by ``rotation x omega``. Section 7.4 tacitly
 takes one for the other; put true changes into (7.4.18) as printed and the torques are wrong. Here (7.4.15)-(7.4.17)
 are formed with the derivatives of velocity and acceleration themselves, so that true changes are right.
+
+For fewer coordinates than speeds, and for singular configurations, see :mod:`recursa.operational`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ShapeError, SingularConfigurationError, StateError, unknown_name
+from recursa.errors import ShapeError, SingularConfigurationError
+from recursa.facade.joint_space import times
+from recursa.facade.operational import selected_rows
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array
 
 MAX_CONDITION = 1e8  # of the Jacobian; beyond, half of the digits are lost
-_ROWS: dict[str, tuple[int, ...]] = {"twist": (0, 1, 2, 3, 4, 5), "position": (3, 4, 5)}
 
 
 class CartesianModel(NamedTuple):
@@ -80,9 +83,9 @@ def model(
     rate = robot.jacobian_derivative(q, v, link, frame="mixed")[..., rows, :]
     gravity = robot.gravity_forces(q)
     mass = robot.mass_matrix(q) @ inverse
-    bias = robot.bias_forces(q, v) - gravity - _times(mass, _times(rate, speeds))
+    bias = robot.bias_forces(q, v) - gravity - times(mass, times(rate, speeds))
     back = np.swapaxes(inverse, -1, -2)
-    return CartesianModel(back @ mass, _times(back, bias), _times(back, gravity), jacobian, rate)
+    return CartesianModel(back @ mass, times(back, bias), times(back, gravity), jacobian, rate)
 
 
 def linearize(
@@ -124,19 +127,8 @@ def linearize(
     return CartesianLinearization(stiffness, damping, mass)
 
 
-def _times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
-
-
 def _selected(robot: Robot, coordinates: str | Sequence[int]) -> list[int]:
-    if isinstance(coordinates, str):
-        if coordinates not in _ROWS:
-            raise unknown_name("set of coordinates", coordinates, _ROWS)
-        rows: Sequence[Any] = _ROWS[coordinates]
-    else:
-        rows = list(coordinates)
-        if any(row not in range(6) for row in rows) or len(set(rows)) < len(rows):
-            raise StateError(f"coordinates are different rows 0..5 of (omega, v), not {tuple(rows)}")
+    rows = selected_rows(coordinates)
     if len(rows) != robot.nv:
         raise ShapeError(
             f"robot '{robot.name}' has nv = {robot.nv}, the link {len(rows)} coordinates: the Cartesian model needs as "

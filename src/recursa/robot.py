@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
+from recursa.dynamics.free_flying import require_free_flyer
+from recursa.facade.change_of_base import ChangeOfBaseMethods
 from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
+from recursa.model.rebase import with_base
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from recursa.simulation.run import Run
 
 
-class Robot(ExportMethods):
+class Robot(ExportMethods, ChangeOfBaseMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
@@ -231,6 +234,23 @@ class Robot(ExportMethods):
         """
         self.model.link_index(parent)
         return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
+
+    def with_base(self, link: str) -> Robot:
+        """The same free flyer with another base: the tree re-rooted at a link, whose pose the free joint then is.
+
+        Links keep their frames, and joints of one freedom their names, values, signs and limits; ``rebase_state`` maps
+        states. Jain & Rodriguez, appendix A. What depends on no choice of base (energies, momenta, accelerations of
+        links) stays the same.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.free_flyer(2)
+        >>> robot.with_base("link2").link_names
+        ('world', 'link2', 'link1', 'bus', 'gripper')
+        >>> robot.with_base("link2").joint_names
+        ('root', 'joint2', 'joint1')
+        """
+        require_free_flyer(self.model, "another base")
+        return self._changed(description=with_base(self.model, link))
 
     def to_urdf(self) -> str:
         """The robot as URDF text, which :func:`recursa.load` reads back to the same numbers.

@@ -29,7 +29,7 @@ def names() -> tuple[str, ...]:
     """Names of the bundled robots.
 
     >>> names()
-    ('stanford', 'planar', 'puma560', 'panda_like', 'ur5_like', 'chain', 'tree', 'free_flyer')
+    ('stanford', 'planar', 'puma560', 'panda_like', 'ur5_like', 'chain', 'tree', 'free_flyer', 'space_robot')
     """
     return BUNDLED
 
@@ -248,6 +248,51 @@ def free_flyer(n: int = 3) -> Robot:
     return trusted(builder.description(), gravity=(0.0, 0.0, 0.0))
 
 
+_ARM = (  # of the space robot: joint axis; mass, length and thickness of the link that it carries
+    ("z", 3.0, 0.15, 0.14),
+    ("y", 8.0, 0.80, 0.12),
+    ("y", 7.0, 0.70, 0.12),
+    ("x", 2.5, 0.12, 0.11),
+    ("y", 2.5, 0.12, 0.11),
+    ("x", 3.0, 0.15, 0.10),
+)
+_AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+def space_robot() -> Robot:
+    """A spacecraft with two arms of six joints, solar wings on its sides, far from gravity.
+
+    The bus has 420 kg and a free joint, "root"; joints are left_1 .. left_6 and right_1 .. right_6, the frames at their
+    ends "left_hand" and "right_hand". The arms leave the front (+x) at either side and are stretched forward at zero.
+
+    >>> robot = space_robot()
+    >>> robot.nv, round(robot.mass, 6)
+    (18, 490.0)
+    """
+    provenance = "Invented: a bus with solar wings and two arms of realistic size and mass."
+    builder = DescriptionBuilder("space_robot", provenance=provenance)
+    builder.link("bus", mass=420.0, com=(0.02, 0.0, -0.03), inertia=_box(420.0, (1.2, 1.0, 1.4)))
+    builder.joint("root", "free", parent="world", child="bus")
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        wing = f"{side}_wing"
+        builder.link(wing, mass=9.0, com=(0, 0.9 * sign, 0), inertia=_box(9.0, (0.9, 1.8, 0.03)))
+        builder.joint(f"{wing}_mount", "fixed", parent="bus", child=wing, xyz=(-0.2, 0.5 * sign, 0.3))
+        builder.frame(f"{wing}_tip", parent=wing, xyz=(0, 1.8 * sign, 0))
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        parent, where = "bus", (0.6, 0.35 * sign, 0.2)
+        for k, (axis, mass, length, thick) in enumerate(_ARM, start=1):
+            child = f"{side}_link{k}"
+            inertia = _box(mass, (length, thick, thick))
+            builder.link(child, mass=mass, com=(length / 2, 0.01 * sign, 0.005), inertia=inertia)
+            builder.joint(
+                f"{side}_{k}", "revolute", parent=parent, child=child, axis=_AXES[axis], xyz=where,
+                limits=(-2.9, 2.9), effort=120.0 if k <= 3 else 40.0, velocity=1.0,
+            )  # fmt: skip
+            parent, where = child, (length, 0.0, 0.0)
+        builder.frame(f"{side}_hand", parent=parent, xyz=where)
+    return trusted(builder.description(), gravity=(0.0, 0.0, 0.0))
+
+
 def _random(name: str, parents: Sequence[int], seed: int, joints: str) -> Robot:
     return trusted(
         random_description(name, parents, seed, ["revolute", "prismatic"] if joints == "mixed" else ["revolute"])
@@ -293,5 +338,6 @@ def _require_count(n: int, what: str) -> None:
 
 
 _ROBOTS: dict[str, Callable[[], Robot]] = {
-    make.__name__: make for make in (stanford, planar, puma560, panda_like, ur5_like, chain, tree, free_flyer)
+    make.__name__: make
+    for make in (stanford, planar, puma560, panda_like, ur5_like, chain, tree, free_flyer, space_robot)
 }

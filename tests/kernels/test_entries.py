@@ -35,6 +35,8 @@ OPTIONS = {  # beside these, methods have none that entries know
     "inverse_dynamics": {"method": ("newton-euler",), "losses": (False, True), "wrenches": (None,)},
     "forward_dynamics": {"method": (None, "articulated"), "losses": (False, True), "links": (False,)},
     "mass_matrix": {"method": ("composite",), "parameters": (None,)},
+    "operational_compliance": {"link": (None, "tip"), "frame": ("body",)},
+    "operational_compliance_between": {"link": ("tip",), "other": ("link1",), "frame": ("world",)},
 }
 ROBOTS = {
     "straight": lambda: with_losses(rc.robots.planar(2)),
@@ -109,7 +111,8 @@ def test_every_method_of_states_has_a_native_way():
         "linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
         "inverse_dynamics_second_derivatives",
     }  # fmt: skip
-    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several}
+    inverted = {"operational_inertia", "delassus", "delassus_inverse"}  # with a rank; lists of links
+    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
     assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted"} <= set(METHODS)
     assert set(OPTIONS) <= set(METHODS)

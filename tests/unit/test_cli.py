@@ -480,3 +480,22 @@ def test_closed_pipe_leaves_no_traceback(arguments: tuple[str, ...]) -> None:
         assert child.stderr is not None
         child.stdout.close()
         assert child.stderr.read() == ""
+
+
+def test_space_demo_turns_the_bus_and_keeps_the_momentum(run: Run, tmp_path: Path, monkeypatch) -> None:
+    from recursa.cli import space_demo
+
+    shown = []
+    monkeypatch.setattr(space_demo, "SAMPLES", 9)
+    monkeypatch.setattr(space_demo, "animate", lambda robot, t, q, path, **_: shown.append((path.name, len(q))))
+    result = run("demo", "--space", "-o", str(tmp_path))
+    assert result.exit_code == 0
+    results = json.loads((tmp_path / "summary.json").read_text())
+    assert results["one arm"]["bus_turned_deg"] > 5.0 > 1e-9 > results["both arms"]["bus_turned_deg"]
+    driven = results["one arm, by its torques"]
+    assert driven["bus_turned_deg"] == pytest.approx(results["one arm"]["bus_turned_deg"], rel=0.01)
+    assert driven["joints_open_m"] < 1e-12
+    assert shown == [("space_one_arm.gif", 9), ("space_both_arms.gif", 9)]
+    for picture in ("space_robot.png", "space_motion.png"):
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert "momentum stays zero" in result.output

@@ -13,6 +13,7 @@ from numeric import states
 from random_plans import assert_same
 from recursa.dynamics import articulated, augmented, coriolis, inertia, inverse, kinematics, mass_properties
 from recursa.model.canonical import canonical
+from recursa.model.model import Model
 from recursa.spatial import Counter
 from recursa.sweeps import (
     Buffer,
@@ -27,7 +28,7 @@ from recursa.sweeps import (
     run,
     tip_to_base,
 )
-from zoo import ZOO
+from zoo import ZOO, floating_tree_with_rotors
 
 MASS_AND_BIAS = fuse(inertia.MASS_MATRIX, inverse.bias_plan())
 UNIT_NU = renamed(articulated.MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
@@ -43,6 +44,14 @@ def inputs_of(robot: rc.Robot) -> dict[str, Any]:
     wrench = np.random.default_rng(5).normal(size=6 * len(robot.model.links)).tolist()
     q1 = states(robot, 2)[0][1].tolist()
     return {"q": q, "v": v, "a": a, "tau": a[::-1], "wrench": wrench, "q1": q1}
+
+
+def link_values(model: Model, vector: str) -> list[float]:
+    """Values per body that mean something: axes that are axes."""
+    rng = np.random.default_rng(sum(map(ord, vector)))
+    if vector != "body:axes":
+        return rng.normal(size=6 * model.nbodies).tolist()
+    return [x for _ in range(model.nbodies) for x in np.linalg.qr(rng.normal(size=(3, 3)))[0][:2].ravel()]
 
 
 # ---- as text ---------------------------------------------------------------------------------------------------------
@@ -135,7 +144,11 @@ def test_every_plan_fused_matches_itself(name):
     plan, inputs, model = every_plan()[name], inputs_of(robot()), robot().model
     if "augmented" in name or "ALGORITHM_7_1" in name:  # for frames on joint axes only
         inputs, model = inputs_of(rc.robots.stanford()), canonical(rc.robots.stanford().model)
+    if name.startswith(("free_flying", "separate_links")):
+        flyer = rc.robots.free_flyer(4) if "branching=False" in name else floating_tree_with_rotors()
+        inputs, model = inputs_of(flyer), flyer.model
     inputs |= {vector: inputs["a"] for vector in plan.inputs if vector.startswith("joint:")}
+    inputs |= {vector: link_values(model, vector) for vector in plan.inputs if vector.startswith("body:")}
     fused = fuse(plan)
     check(fused)
     assert_same(plan, run(fused, model, inputs), run(plan, model, inputs))

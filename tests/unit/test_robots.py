@@ -8,7 +8,7 @@ import pytest
 import recursa as rc
 from numeric import close
 
-NAMES = ("stanford", "planar", "puma560", "panda_like", "ur5_like", "chain", "tree", "free_flyer")
+NAMES = ("stanford", "planar", "puma560", "panda_like", "ur5_like", "chain", "tree", "free_flyer", "space_robot")
 
 
 def test_names_match_the_functions() -> None:
@@ -47,6 +47,7 @@ def test_bundled_robot_tells_where_its_data_come_from(name: str) -> None:
         (rc.robots.ur5_like(), 6, 6, 16.9939),
         (rc.robots.free_flyer(), 9, 4, 530.0),
         (rc.robots.free_flyer(5), 11, 6, 550.0),
+        (rc.robots.space_robot(), 18, 13, 490.0),
     ],
 )
 def test_mass_matches_the_sum_of_the_table(robot: rc.Robot, nv: int, bodies: int, mass: float) -> None:

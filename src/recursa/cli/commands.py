@@ -113,16 +113,23 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
     "-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo-output"), show_default=True,
     help="The folder for pictures, animations and results.",
 )  # fmt: skip
+@click.option("--space", is_flag=True, help="A space robot instead: an arm moves, the bus turns, momentum stays.")
 @JSON
-def demo(out: Path, as_json: bool) -> None:
+def demo(out: Path, space: bool, as_json: bool) -> None:
     """The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.
 
     \b
     Examples:
       recursa demo
       recursa demo --out demo-output
+      recursa demo --space
       recursa demo --json > summary.json
     """
+    if space:
+        from recursa.cli.space_demo import run_space_demo
+
+        run_space_demo(out, as_json)
+        return
     from recursa.cli.demo import run_demo
 
     run_demo(out, as_json)

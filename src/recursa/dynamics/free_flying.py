@@ -123,9 +123,17 @@ def inward_addressed(
 
 def from_world(joint: Joint, torque: Sequence[Scalar], rising: Motion) -> Message:
     """What a free base feels from the world: its torque, and its rotors, ``-f = A (alpha - phi* alpha(world)) - T``."""
+    rotors, push = base_rotors(joint), Force.of(torque)
+    if joint.after is not None:
+        push = joint.after.inverse_force(push)
+    return Message(rotors, -(rotors @ rising) - push)
+
+
+def base_rotors(joint: Joint) -> ArticulatedInertia:
+    """The armature A of a free joint as an inertia at its link."""
     w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
     rotors = ArticulatedInertia(w, Mat3.zero(), v)
-    return Message(rotors, -(rotors @ rising) - Force.of(torque))
+    return rotors if joint.after is None else joint.after.inverse.articulated(rotors)
 
 
 def across(
@@ -208,7 +216,10 @@ def hinge_acceleration(
 ) -> tuple[Scalar, ...]:
     """``qdd = nu - G* phi* alpha(parent)``; of a free joint what the link has beyond its parent's acceleration."""
     up = step.inverse_motion(parent)
-    return (own - up - bias).components() if joint.kind.nv == 6 else smoothed(done, nu, up)[0]
+    if joint.kind.nv < 6:
+        return smoothed(done, nu, up)[0]
+    beyond = own - up - bias
+    return (beyond if joint.after is None else joint.after.motion(beyond)).components()
 
 
 # ---- plans -----------------------------------------------------------------------------------------------------------

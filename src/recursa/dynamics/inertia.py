@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
 from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of
 from recursa.model.model import Joint, Model
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import ZERO
@@ -87,12 +88,27 @@ MOMENTUM_MATRIX = Plan(
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
 )
+LOCKED_INERTIA = Plan(
+    "locked_inertia",
+    _BUFFERS,
+    (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE)),
+)
 
 
 @cache
 def equations_of_motion_plan(*, wrenches: bool = False) -> Plan:
     """Mass matrix and bias together: X is computed once, and two sweeps do both."""
     return fuse(MASS_MATRIX, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
+
+
+def locked_entries(model: Model, values: Values, at: str) -> Iterator[Scalar]:
+    """The 6 x 6 composite inertia of everything on body 0: there in its axes, or at the mass centre in world axes."""
+    total: RigidInertia = values["R"][0]
+    if at == "com":
+        upright = total.rotated(values["W"][0].rotation)
+        center = center_of_mass_of(model, values) - values["W"][0].translation
+        total = upright.shifted(-center)
+    return six_by_six(ArticulatedInertia.from_rigid(total))
 
 
 def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:

@@ -20,6 +20,7 @@ from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Made = TypeVar("_Made")
 
 
 Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
@@ -74,7 +75,8 @@ class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
     __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_model", "_plans",
+        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_link_loops",
+        "_model", "_plans",
     )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
@@ -83,10 +85,14 @@ class Facade:
         self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
         self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
         self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
+        self._link_loops = {  # for much about every link: straight-line code with so many results compiles slowly
+            "body": KernelStore(model, frame_pass=True, regroup="inertia", form="loop"),
+            "world": KernelStore(model, form="loop"),
+        }
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
-        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._plans: dict[tuple[Any, ...], Any] = {}
 
     @property
     def model(self) -> Model:
@@ -100,6 +106,7 @@ class Facade:
             self._joint_space,
             self._euler_space,
             self._center_space,
+            *self._link_loops.values(),
             *((self._axes,) if self._axes else ()),
         )
 
@@ -125,11 +132,11 @@ class Facade:
         """Number of links and frames."""
         return len(self.model.links)
 
-    def _plan(self, name: str, make: Callable[[], Plan], *key: Any) -> Plan:
-        """Plans are made once per robot and question."""
+    def _plan(self, name: str, make: Callable[[], _Made], *key: Any) -> _Made:
+        """Plans, and what goes with them, are made once per robot and question."""
         full = (name, *key)
         try:
-            plan = self._plans.get(full)
+            plan: _Made | None = self._plans.get(full)
         except TypeError:  # an option that cannot even be looked up; making the plan says what is wrong with it
             return make()
         if plan is None:

@@ -307,8 +307,12 @@ class DynamicsMethods(MatrixMethods):
 
     def _solved(self, mass: Array, moments: Array) -> Array:
         """``inv(M) (tau - C)``."""
+        return self._solved_columns(mass, moments[..., None])[..., 0]
+
+    def _solved_columns(self, mass: Array, columns: Array) -> Array:
+        """``inv(M) X``."""
         try:
-            return np.linalg.solve(mass, moments[..., None])[..., 0]
+            return np.linalg.solve(mass, columns)
         except np.linalg.LinAlgError:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"

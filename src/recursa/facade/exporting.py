@@ -73,6 +73,7 @@ QUANTITIES: dict[str, str] = {
     "accelerations": "per link (angular, linear) in rad/s^2 and m/s^2, without gravity, {frame}",
     "jacobian": "times v: (angular, linear) in rad/s and m/s; columns as in v, {frame}",
     "jacobian_derivative": "times v: (angular, linear) in rad/s^2 and m/s^2; columns as in v, {frame}",
+    "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
     "integrate": "coordinates; places as in q",
     "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
     "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
@@ -224,7 +225,7 @@ class ScalarRobot(SecondDerivativeMethods):
     def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
 
-    def _solved(self, mass: Array, moments: Array) -> Array:
+    def _solved_columns(self, mass: Array, columns: Array) -> Array:
         raise UntraceableError(
             "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
         )

@@ -35,6 +35,11 @@ def into(out: Array | None, result: Array) -> Array:
     return out
 
 
+def times(matrix: Array, vector: Array) -> Array:
+    """Matrices (..., m, n) times vectors (..., n)."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
 class JointSpaceMethods(KinematicsMethods):
     """Evaluation of plans whose results are joint vectors and matrices."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recursa.facade.diagonal import DiagonalMethods
+from recursa.facade.operational import OperationalMethods
 from recursa.sweeps.batching import Array
 
 PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -60,7 +60,7 @@ def _sum(row: Array, names: tuple[str, ...]) -> str:
     return text
 
 
-class ParameterMethods(DiagonalMethods):
+class ParameterMethods(OperationalMethods):
     """Which inertial parameters matter."""
 
     __slots__ = ()

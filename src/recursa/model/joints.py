@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
-from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt
+from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt, where
 from recursa.spatial.transform import Transform, log_of
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
@@ -65,6 +65,24 @@ class JointKind:
         """The dv with ``integrate(q0, dv) = q1``."""
         return tuple(b - a for a, b in zip(q0, q1, strict=True))
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The coordinates of the inverse displacement, ``transform(opposite(q)) = transform(q)^-1``."""
+        return tuple(-x for x in q)
+
+    # ---- the other way: from a pose and a motion that the joint allows, or nearly ----------------------------------
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        """The coordinates whose :meth:`transform` comes nearest to a pose; angles in (-pi, pi]."""
+        raise NotImplementedError
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        """The pose that the joint allows nearest to a pose: ``transform(coordinates(pose))``, without angles."""
+        return self.transform(hinge, self.coordinates(hinge, pose))
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        """The speeds whose :meth:`motion` comes nearest to a motion."""
+        raise NotImplementedError
+
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
         return tuple(v)
@@ -102,6 +120,16 @@ class Revolute(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         return Motion(hinge.axis * v[0], ZERO)
 
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return (atan2(s, c),)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return Transform(Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation)), ZERO)
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.angular),)
+
 
 class Prismatic(JointKind):
     """Translation along the axis; q in metres."""
@@ -119,6 +147,12 @@ class Prismatic(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         return Motion(ZERO, hinge.axis * v[0])
 
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(pose.translation),)
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.linear),)
+
 
 class Helical(JointKind):
     """A screw: rotation by q and translation by ``pitch * q`` (metres per radian)."""
@@ -134,6 +168,30 @@ class Helical(JointKind):
     def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
         turn = hinge.axis * v[0]
         return Motion(turn, turn * hinge.pitch)
+
+    # The rotation tells the angle, the advance how many turns: the two differ by d, small where the joint is closed.
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        idle, turns, sine, cosine = self._beyond(hinge, pose)
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return (where(idle, atan2(s, c), turns - atan2(sine, cosine)),)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        idle, _, sine, _ = self._beyond(hinge, pose)
+        turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
+        advance = hinge.axis.dot(pose.translation) - hinge.pitch * sine  # p d, but for its third power
+        return Transform(turn, hinge.axis * where(idle, 0.0, advance))
+
+    def _beyond(self, hinge: Hinge, pose: Transform) -> tuple[Any, Scalar, Scalar, Scalar]:
+        """Whether there is no pitch; the angle by the advance; sine and cosine of what it is beyond the rotation's."""
+        idle = hinge.pitch * hinge.pitch < _NO_PITCH
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        turns = hinge.axis.dot(pose.translation) / where(idle, 1.0, hinge.pitch)
+        ct, st = cos(turns), sin(turns)
+        return idle, turns, st * c - ct * s, ct * c + st * s
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return (hinge.axis.dot(motion.angular),)
 
 
 _UNIT = (X_AXIS, Y_AXIS, Z_AXIS)
@@ -167,6 +225,18 @@ class Spherical(JointKind):
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return tuple(_relative(Quaternion(*q0), Quaternion(*q1)).log())
+
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return tuple(Quaternion(*q).conjugate())
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return tuple(pose.rotation.quaternion())
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return Transform(pose.rotation, ZERO)
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return tuple(motion.angular)
 
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return _quaternion_rates(q, v)
@@ -218,6 +288,24 @@ class Planar(JointKind):
         a, b = 1.0 - w * w * half_cotangent(w * w), 0.5 * w  # inverse of the matrix of integrate
         return w, a * dx + b * dy, a * dy - b * dx
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        x, y, theta = q
+        c, s = cos(theta), sin(theta)
+        return -(c * x + s * y), s * x - c * y, -theta
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        ex, ey, _ = hinge.plane.columns()
+        c, s = _turn_about(hinge.axis, pose.rotation)
+        return ex.dot(pose.translation), ey.dot(pose.translation), atan2(s, c)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        turn = Rotation.from_axis_cos_sin(hinge.axis, *_turn_about(hinge.axis, pose.rotation))
+        return Transform(turn, pose.translation - hinge.axis * hinge.axis.dot(pose.translation))
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        ex, ey, _ = hinge.plane.columns()
+        return hinge.axis.dot(motion.angular), ex.dot(motion.linear), ey.dot(motion.linear)
+
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         w, vx, vy = v
         c, s = cos(q[2]), sin(q[2])
@@ -264,6 +352,19 @@ class Free(JointKind):
         start = self.transform(_NO_HINGE, q0)
         return log_of(turn, start.inverse_point(Vec3(*q1[0:3]))).components()
 
+    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        back = self.transform(_NO_HINGE, q).inverse
+        return (*back.translation, *Quaternion(*q[3:7]).conjugate())
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return (*pose.translation, *pose.rotation.quaternion())
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return pose
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return motion.components()
+
     def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         rotation = Rotation.from_quaternion(Quaternion(*q[3:7]))
         return (*(rotation @ Vec3(*v[3:6])), *_quaternion_rates(q[3:7], v[0:3]))
@@ -276,6 +377,16 @@ class Free(JointKind):
 
 
 _NO_HINGE = Hinge(ZERO)
+_NO_PITCH = 1e-18  # (m/rad)^2; below, the advance of a screw says nothing about its angle
+
+
+def _turn_about(axis: Vec3, rotation: Rotation) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of the turn about an axis nearest to a rotation: ``tr(R) - a.R a`` and ``a.(R - R^T)`` scaled."""
+    r = rotation
+    c = r.xx + r.yy + r.zz - axis.dot(r @ axis)
+    s = axis.dot(Vec3(r.zy - r.yz, r.xz - r.zx, r.yx - r.xy))
+    scale = 1.0 / sqrt(c * c + s * s)
+    return c * scale, s * scale
 
 
 def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:

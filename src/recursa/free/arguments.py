@@ -1,0 +1,55 @@
+"""What the tools for free flyers share: checked arguments, products and solutions over batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recursa.dynamics.free_flying import require_free_flyer
+from recursa.errors import ShapeError, SingularHingeError
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array, as_numbers
+
+BASE = 6  # speeds of the base, the first of v
+
+
+def free_flyer(robot: Robot, what: str) -> None:
+    """Refuse whatever is held by the world."""
+    require_free_flyer(robot.model, f"rc.free.{what}")
+
+
+def joint_part(robot: Robot, name: str, value: Any) -> Array:
+    """Values of the joints without the base, (..., nv - 6)."""
+    size = robot.nv - BASE
+    array = as_numbers(name, value, size)
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise ShapeError(
+            f"{name} has shape {array.shape}, expected (..., {size}): robot '{robot.name}' has nv = {robot.nv}, six of "
+            "them those of the base, which are left out here"
+        )
+    return array
+
+
+def six(name: str, value: Any, meaning: str) -> Array:
+    """Six numbers, (..., 6)."""
+    array = as_numbers(name, value, 6)
+    if array.ndim == 0 or array.shape[-1] != 6:
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., 6): {meaning}")
+    return array
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    """``A x`` over batches."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def solved(robot: Robot, matrix: Array, right: Array) -> Array:
+    """``inv(A) B`` of a 6 x 6 inertia of the whole robot."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        raise SingularHingeError(
+            f"robot '{robot.name}' as a whole has no inertia about some axis, so its base can turn for nothing. Give "
+            "its links inertias; robot.doctor() names those that have none"
+        ) from None

@@ -1,0 +1,78 @@
+"""Free-floating robots: nothing pushes the base, the joints do all the work, and the base goes along."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.facade.joint_space import into
+from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array
+
+
+class FreeInverseDynamics(NamedTuple):
+    """Joint torques (..., nv - 6), and the base's acceleration (..., 6) as in the free joint's part of a."""
+
+    torques: Array
+    base_acceleration: Array
+
+
+def inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    joint_accelerations: ArrayLike,
+    *,
+    base_wrench: ArrayLike | None = None,
+    wrenches: Any = None,
+    losses: bool = False,
+    threads: int | None = None,
+) -> FreeInverseDynamics:
+    """Joint torques for joint accelerations (..., nv - 6) while nothing, or a given wrench, drives the base.
+
+    From the base's rows of ``M a + C = tau``: ``a_b = inv(M_bb) (F - M_bm a_m - C_b)``, then the joints' rows. F is
+    ``base_wrench``: (moment, force) in base axes at its origin, zero by default; ``wrenches`` and ``losses`` as for
+    :meth:`Robot.inverse_dynamics`. Gravity acts if the robot has it.
+
+    >>> import recursa as rc
+    >>> robot = rc.robots.free_flyer(2)
+    >>> q, v = robot.random_state(1)
+    >>> torques, base = rc.free.inverse_dynamics(robot, q, v, [0.1, -0.3])
+    >>> robot.forward_dynamics(q, v, np.concatenate([np.zeros(6), torques]))[6:].round(9)
+    array([ 0.1, -0.3])
+    """
+    free_flyer(robot, "inverse_dynamics")
+    wanted = joint_part(robot, "joint_accelerations", joint_accelerations)
+    options: dict[str, Any] = {"wrenches": wrenches, "losses": losses, "threads": threads}
+    held = np.concatenate([np.zeros((*wanted.shape[:-1], BASE)), wanted], axis=-1)
+    moments = robot.inverse_dynamics(q, v, held, **options)
+    push = np.zeros(BASE) if base_wrench is None else six("base_wrench", base_wrench, "(moment, force) in base axes")
+    mass = robot.mass_matrix(q, threads=threads)[..., :BASE, :BASE]
+    base = solved(robot, mass, (push - moments[..., :BASE])[..., None])[..., 0]
+    wanted = np.broadcast_to(wanted, (*base.shape[:-1], wanted.shape[-1]))
+    moving = robot.inverse_dynamics(q, v, np.concatenate([base, wanted], axis=-1), **options)
+    return FreeInverseDynamics(np.ascontiguousarray(moving[..., BASE:]), base)
+
+
+def generalized_inertia(robot: Robot, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    """The mass matrix (..., nv - 6, nv - 6) that the joints feel when the base is free to move.
+
+    ``M* = M_mm - M_mb inv(M_bb) M_bm``: what is left of the mass matrix when the base's speeds are eliminated. With
+    zero momentum the kinetic energy is ``rates* M* rates / 2``.
+
+    >>> import recursa as rc
+    >>> robot = rc.robots.free_flyer(2)
+    >>> (q, v), rates = robot.random_state(1), np.array([0.3, -0.2])
+    >>> v = np.concatenate([rc.free.base_velocity(robot, q, rates), rates])
+    >>> M = rc.free.generalized_inertia(robot, q)
+    >>> bool(np.isclose(0.5 * rates @ M @ rates, robot.kinetic_energy(q, v)))
+    True
+    """
+    free_flyer(robot, "generalized_inertia")
+    mass = robot.mass_matrix(q, threads=threads)
+    coupling = mass[..., :BASE, BASE:]
+    response = solved(robot, mass[..., :BASE, :BASE], coupling)
+    return into(out, mass[..., BASE:, BASE:] - np.swapaxes(coupling, -1, -2) @ response)

@@ -1,0 +1,83 @@
+"""Joints that move in a known way, and the base that goes along while momentum stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import ShapeError, StateError
+from recursa.free.arguments import BASE, free_flyer, joint_part
+from recursa.free.momentum import base_velocity
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array, as_array, as_numbers
+
+Rates = Callable[[float, Array], ArrayLike]
+
+
+class FreeMotion(NamedTuple):
+    """A motion at instants t (n,): q (n, ..., nq), v (n, ..., nv)."""
+
+    t: Array
+    q: Array
+    v: Array
+
+
+def move_joints(
+    robot: Robot, q0: ArrayLike, rates: Rates, t: ArrayLike, momentum: ArrayLike | None = None
+) -> FreeMotion:
+    """How a free flyer moves from q0 (..., nq) when its joints have the rates ``rates(t, q)`` (..., nv - 6).
+
+    The base has the velocity ``inv(A_b) (h - A_m rates)`` of :func:`base_velocity`, with the momentum h conserved: the
+    only equation there is without gravity and forces from outside. Integrated from instant to instant by a
+    commutator-free Runge-Kutta method of order four on the configuration manifold (Celledoni, Marthinsen, Owren).
+
+    >>> import recursa as rc
+    >>> robot = rc.robots.free_flyer(2)
+    >>> motion = rc.free.move_joints(robot, robot.neutral(), lambda t, q: [0.5, 0.0], np.linspace(0.0, 2.0, 21))
+    >>> motion.q[-1, 7:].round(9)                                          # the shoulder has turned by 1 rad
+    array([1., 0.])
+    >>> bool(np.abs(robot.momentum(motion.q, motion.v)).max() < 1e-9)
+    True
+    """
+    free_flyer(robot, "move_joints")
+    if any(robot.gravity):
+        raise StateError(
+            f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
+        )
+    times = _instants(t)
+    q = as_array(robot.model, "q0", q0, coordinates=True)
+
+    def speeds(time: float, at: Array) -> Array:
+        wanted = joint_part(robot, "rates", rates(time, at))
+        base = base_velocity(robot, at, wanted, momentum)
+        return np.concatenate([base, np.broadcast_to(wanted, (*base.shape[:-1], robot.nv - BASE))], axis=-1)
+
+    samples: list[tuple[Any, ...]] = [(q, speeds(times[0], q))]
+    for now, then in pairwise(times):
+        q = _step(robot, speeds, now, then - now, *samples[-1])
+        samples.append((q, speeds(then, q)))
+    path, velocities = (np.array(part) for part in zip(*samples, strict=True))
+    return FreeMotion(times, path, velocities)
+
+
+def _instants(t: ArrayLike) -> Array:
+    times = as_numbers("t", t, 1)
+    if times.ndim != 1 or not len(times):
+        raise ShapeError(f"t has shape {times.shape}, expected (n,): one entry per instant")
+    if times.dtype.kind == "c" or not np.isfinite(times).all() or not (np.diff(times) > 0.0).all():
+        raise StateError("t must be finite and increase")
+    return times
+
+
+def _step(robot: Robot, speeds: Callable[[float, Array], Array], t: float, h: float, q: Array, k1: Array) -> Array:
+    """One step of order four, with exponentials of sums of speeds alone."""
+    middle = robot.integrate(q, 0.5 * h * k1)
+    k2 = speeds(t + 0.5 * h, middle)
+    k3 = speeds(t + 0.5 * h, robot.integrate(q, 0.5 * h * k2))
+    k4 = speeds(t + h, robot.integrate(middle, h * k3 - 0.5 * h * k1))
+    half = robot.integrate(q, h / 12.0 * (3.0 * k1 + 2.0 * k2 + 2.0 * k3 - k4))
+    return robot.integrate(half, h / 12.0 * (-k1 + 2.0 * k2 + 2.0 * k3 + 3.0 * k4))

@@ -1,0 +1,109 @@
+"""A free flyer's description with another base link: the same tree, seen from there.
+
+Links keep their frames. The joints between the old base and the new one are turned round: parent and child change
+places, and ``placement J(q) after`` becomes ``after^-1 J(q)^-1 placement^-1``. With one freedom, ``J(q)^-1`` is the
+same motion about or along the opposite axis, so q, v, torque and limits keep their values and signs: the sign flip of
+the hinge maps that Lemma A.2 of Jain & Rodriguez needs. Speeds of several freedoms are in the child's axes by
+convention, and the child is now the other link: such a joint gets the coordinates of the inverse motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recursa.errors import ModelError
+from recursa.model.description import Description, JointRecord
+from recursa.model.joints import KINDS
+from recursa.model.model import WORLD, Model
+from recursa.spatial.transform import IDENTITY_TRANSFORM
+
+
+def base_link(model: Model) -> str:
+    """The link whose motion the free joint of a free flyer describes."""
+    return model.joints[0].child
+
+
+def with_base(model: Model, link: str) -> Description:
+    """The description of a free flyer, re-rooted at a link; joints keep their names and the order of declaration."""
+    number = model.link_index(link)
+    if model.links[number].body == WORLD:
+        raise ModelError(
+            f"link '{link}' of robot '{model.name}' is fixed to the world, so it cannot be a free flyer's base. "
+            f"Choose a link that moves, such as '{base_link(model)}'"
+        )
+    description, root = model.description, model.joints[0].name
+    if link == base_link(model):
+        return description
+    way = _way(description, link, root)
+    turned = {record.name: _turned(record) for record in way}
+    joints = tuple(turned.get(record.name, record) for record in description.joints)
+    if not model.floating:
+        free = next(record for record in joints if record.name == root)
+        _require_movable(free)
+        moved = replace(free, child=link, after=IDENTITY_TRANSFORM)
+        joints = tuple(moved if record is free else record for record in joints)
+    return replace(description, joints=joints)
+
+
+def turned_joints(model: Model, link: str) -> frozenset[int]:
+    """The numbers of the joints between the base and a link, which :func:`with_base` turns round."""
+    return frozenset(model.support(model.links[model.link_index(link)].body)[1:])
+
+
+def _way(description: Description, link: str, root: str) -> list[JointRecord]:
+    """The joints from a link inward to the base, fixed ones included, the free joint not."""
+    inward = {record.child: record for record in description.joints if record.name != root}
+    way = []
+    while link in inward:
+        way.append(inward[link])
+        link = way[-1].parent
+    return way
+
+
+def _turned(record: JointRecord) -> JointRecord:
+    """The same joint with parent and child exchanged."""
+    swapped = replace(record, parent=record.child, child=record.parent)
+    if record.kind == "fixed":
+        return replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
+    _require_symmetric(record)
+    one = KINDS[record.kind].nv == 1
+    return replace(
+        swapped,
+        placement=record.after.inverse,
+        after=record.placement.inverse,
+        axis=-record.axis if one else record.axis,
+    )
+
+
+def _require_symmetric(record: JointRecord) -> None:
+    """What a joint with several freedoms loses or stores must not depend on from which side its speeds are seen."""
+    kind = KINDS[record.kind]
+    if kind.nv == 1:
+        return
+    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", record.friction)):
+        turning, sliding = (
+            [x for x, angular in zip(values, kind.angular, strict=False) if angular is wanted]
+            for wanted in (True, False)
+        )
+        uneven = len(set(turning)) > 1 or (what == "friction" and len(turning) > 1 and any(turning))
+        if any(sliding) or uneven:
+            raise _not_movable(
+                record, what, values, "seen from the joint's other side it would change with its position"
+            )
+
+
+def _require_movable(record: JointRecord) -> None:
+    """Armature and losses of the free joint act between the world and one link; another base has none there."""
+    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", record.friction)):
+        if any(values):
+            raise _not_movable(record, what, values, "it acts between the world and the present base")
+
+
+def _not_movable(record: JointRecord, what: str, values: Sequence[float], why: str) -> ModelError:
+    numbers = ", ".join(f"{x:g}" for x in values)
+    return ModelError(
+        f"joint '{record.name}' ({record.kind}) has {what} ({numbers}): {why}, so there is no robot with another base "
+        f"that moves the same. Give it no {what}, or equal numbers about all axes of a spherical joint",
+        line=record.line,
+    )
