@@ -8,7 +8,7 @@ NO_SLOW := -m "not slow"
 
 .PHONY: demo test test-all quick lint format bench docs clean
 
-demo: $(VENV)/.base            ## the bundled arms: summary, pictures, results file in demo-output/
+demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
 
 test: $(VENV)/.test            ## all tests, under 10 minutes on 2 cores

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import recursa as rc
 from numeric import close, skew, states, tied_gripper
+from recursa.cli.demo import EXAMPLES
 from zoo import ZOO, floating_tree_with_rotors
 
 # ---- the examples ----------------------------------------------------------------------------------------------------
@@ -117,6 +118,75 @@ def test_stanford_falls_as_known():
     assert run.success
     for found, (q, v) in zip(run.y.T, FREE_FALL.values(), strict=True):
         assert np.abs(found - np.concatenate([q, v])).max() < 1e-7
+
+
+METHODS = ("newton-euler", "denoc")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("make", "start", "end", "expected"),
+    [
+        (rc.robots.stanford, STANFORD_START, STANFORD_END, STANFORD_TORQUES),
+        (rc.robots.planar, np.zeros(3), np.full(3, math.pi), PLANAR_TORQUES),
+        (unit_planar, np.zeros(3), np.full(3, math.pi), UNIT_PLANAR_TORQUES),
+    ],
+)
+def test_torques_along_the_cycloid_match_the_tables(make, start, end, expected, method):
+    """As ``recursa demo`` computes them."""
+    q, v, a = rc.Trajectory.cycloid(start, end, 10.0).sample(np.array(TIMES))
+    found = make().inverse_dynamics(q, v, a, method=method)
+    assert np.all(np.abs(found - expected) <= 1e-9 * np.abs(expected) + 1e-13)
+
+
+EXTREMES = {  # least and most of every joint, and when; the notes have four to six digits
+    "planar": [(-1.8973, 8.75, 4.3853, 1.19), (-1.3118, 4.73, 1.5670, 1.10), (-0.3243, 9.25, 0.3304, 5.85)],
+    "stanford": [
+        (-0.100796, 7.27, 0.104387, 2.56), (13.33279, 0.48, 16.76987, 8.46), (-29.92940, 9.71, 0.00921, 0.28),
+        (-2.2178e-4, 7.02, 3.2761e-4, 2.42), (-9.9071e-5, 5.12, 4.7905e-5, 2.27), (-2.4817e-4, 6.64, 2.6844e-4, 2.53),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.robot)
+def test_extremes_of_the_torques_match_the_known_ones(example):
+    robot = rc.robots.by_name(example.robot)
+    motion = rc.Trajectory.cycloid(np.array(example.start), np.array(example.end), example.motion)
+    t = motion.times(1001)
+    tau = robot.inverse_dynamics(*motion.sample(t))
+    for curve, (least, low, most, high) in zip(tau.T, EXTREMES[example.robot], strict=True):
+        assert [curve.min(), curve.max()] == pytest.approx([least, most], rel=2e-4)
+        assert [t[curve.argmin()], t[curve.argmax()]] == pytest.approx([low, high], abs=0.011)
+
+
+@pytest.mark.compiled
+def test_stanford_falls_as_known_when_simulated():
+    run = rc.robots.stanford().simulate(STANFORD_START, duration=1.0, samples=[0.0, *FREE_FALL])
+    for q, v, (known_q, known_v) in zip(run.q[1:], run.v[1:], FREE_FALL.values(), strict=True):
+        assert np.abs(q - known_q).max() < 1e-8
+        assert np.abs(v - known_v).max() < 1e-8
+    assert run.energy_drift < 1e-10
+
+
+@pytest.mark.compiled
+def test_planar_arm_falls_as_its_closed_form():
+    """By the absolute angles phi = L theta: L' F = 0, F as the closed form has it; up to 1 s, as nearby runs part."""
+    lengths, masses = np.array([0.3, 0.25, 0.22]), np.array([0.5, 0.4, 0.3])
+    A = np.tril(np.tile(lengths, (3, 1)), -1) + np.diag(lengths / 2)
+    h, weights = A.T @ np.diag(masses) @ A, 9.81 * A.T @ masses
+
+    def rates(_: float, x: np.ndarray) -> np.ndarray:
+        phi, rate = x[:3], x[3:]
+        apart = phi[:, None] - phi
+        inertia = h * np.cos(apart) + np.diag(masses * lengths**2 / 12)
+        return np.concatenate([rate, np.linalg.solve(inertia, -(h * np.sin(apart)) @ rate**2 - weights * np.cos(phi))])
+
+    known = solve_ivp(rates, (0, 1), np.zeros(6), method="DOP853", t_eval=[0.1, 0.5, 1.0], rtol=1e-12, atol=1e-13).y.T
+    run = rc.robots.planar().simulate(np.zeros(3), duration=1.0, samples=[0.0, 0.1, 0.5, 1.0])
+    theta = np.diff(known[:, :3], axis=1, prepend=0.0)
+    assert np.abs(run.q[1:] - theta).max() < 1e-7
+    assert run.q[1, 0] < 0.0  # theta_1 goes negative first, as the paper says
+    assert run.energy_drift < 1e-9
 
 
 # ---- the paper's equations, element by element, with 6 x 6 matrices --------------------------------------------------

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import recursa as rc
 from recursa.cli import main
 from recursa.cli.commands import recursa
-from recursa.cli.linearize import controllability, freedoms
+from recursa.cli.linearize import controllability
 from recursa.files import write_together
 
 Q, V = [0.1, 0.4, -0.7, 0.3, 0.6, -0.2], [0.3, -0.2, 0.5, 0.1, -0.4, 0.2]
@@ -110,7 +110,7 @@ def test_free_flyer_without_thrusters_is_not_controllable():
     assert "root.rx, N m" in output
     assert "The state moves" not in output
     flyer = rc.robots.free_flyer()
-    assert freedoms(flyer)[:7] == [*(f"root.{x}" for x in ("rx", "ry", "rz", "x", "y", "z")), "joint1"]
+    assert "root.tz, N" in output
     q, v = flyer.random_state(1)
     A, B = flyer.state_space(q, 0.0 * v, np.zeros(flyer.nv))
     assert [verdict.controllable for verdict in controllability(flyer, A, B)] == [True, False]

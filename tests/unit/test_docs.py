@@ -48,6 +48,7 @@ def test_page_runs(page, tmp_path, monkeypatch, capsys):
     (tmp_path / "hand.urdf").write_text(HAND)
     if "pinocchio" in page.read_text("utf-8") and page.name == "interop.md":
         pytest.importorskip("pinocchio")
+        pytest.importorskip("mujoco")
     names: dict[str, object] = {}
     for number, (code, printed) in enumerate(blocks(page)):
         if page.name == "architecture.md":  # an excerpt of a module, given its imports

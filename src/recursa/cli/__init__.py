@@ -1,23 +1,72 @@
-"""The command line: thin commands that call the public API and print."""
+"""The command line: thin commands that call the public API and print.
+
+Exit codes: 0 done, 1 the answer is no (findings, differences, no sweep), 2 bad input, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import codecs
+import os
 import sys
+
+_PLAIN = {"→": "->", "²": "2", "·": "*", "…": "...", "×": "x", "−": "-", "—": "-", "–": "-", "─": "-", "✓": "v"}
 
 
 def main() -> None:
-    """Entry point of ``recursa``: bad input is one clear line and exit code 2."""
+    """Entry point of ``recursa``: bad input is one clear line and exit code 2, Ctrl-C one line and 130."""
+    _prepare_streams()
+    try:
+        code = _run()
+    except KeyboardInterrupt:
+        code = _say("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        code = 0
+    sys.exit(code)
+
+
+def _run() -> int:
+    import click
+
     from recursa.cli.commands import recursa
     from recursa.errors import RecursaError
 
     try:
-        recursa()
+        result = recursa.main(prog_name="recursa", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Abort:
+        return _say("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
     except RecursaError as error:
-        print(f"recursa: {error}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        sys.exit(0)
+        return _say(str(error), 2)
+    except BrokenPipeError:
+        raise
     except OSError as error:  # a folder that cannot be written, a full disk
-        print(f"recursa: {error}", file=sys.stderr)
-        sys.exit(2)
+        return _say(str(error), 2)
+    except Exception as error:
+        if os.environ.get("RECURSA_TRACEBACK"):
+            raise
+        known = type(error).__name__ + (f": {error}" if str(error) else "")
+        return _say(f"this should not have happened: {known}. RECURSA_TRACEBACK=1 shows where", 2)
+
+
+def _say(text: str, code: int) -> int:
+    print(f"recursa: {text}", file=sys.stderr)
+    return code
+
+
+def _prepare_streams() -> None:
+    """Where a terminal lacks a character, a plain one stands for it; nothing fails for want of an arrow."""
+    codecs.register_error("recursa", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None and not (stream.encoding or "").lower().startswith("utf"):
+            reconfigure(errors="recursa")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end

@@ -13,6 +13,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.interop import pinocchio as interop
+from recursa.interop.mujoco import full_mass
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 STATES = 200  # distinct states, repeated to fill a batch
@@ -21,7 +22,7 @@ Call = Callable[[int], Any]
 
 def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[str, Any]:
     """Times in seconds: a call with one state, and a state within a batch, ours beside peers' single calls."""
-    q, v, x = sample(robot, batch)
+    q, v, x = sample(robot, max(batch, STATES))
     calls: dict[str, tuple[Any, ...]] = {
         "inverse_dynamics": (q, v, x),
         "mass_matrix": (q,),
@@ -32,6 +33,7 @@ def run_bench(robot: rc.Robot, batch: int = 10_000, repeats: int = 7) -> dict[st
     for name in QUANTITIES:
         method, arguments = getattr(robot, name), calls[name]
         rows = [tuple(argument[k] for argument in arguments) for k in range(STATES)]
+        arguments = tuple(argument[:batch] for argument in arguments)
         method(*arguments)
         method(*rows[0])
         timing = {
@@ -172,15 +174,6 @@ def mujoco_calls(model: Any, q: Any, v: Any, x: Any) -> dict[str, Call]:
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_crb(model, data)
-        return _full_mass(mujoco, model, data, full)
+        return full_mass(model, data, full)
 
     return {"inverse_dynamics": inverse, "mass_matrix": mass, "forward_dynamics": forward}
-
-
-def _full_mass(mujoco: Any, model: Any, data: Any, full: Any) -> Any:
-    """Its mass matrix as a full one; the order of the arguments changed with version 4."""
-    if hasattr(data, "qM"):
-        mujoco.mj_fullM(model, full, data.qM)
-    else:
-        mujoco.mj_fullM(model, data, full)
-    return full

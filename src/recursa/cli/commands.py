@@ -13,11 +13,14 @@ import click
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.group import METHOD, QUANTITY, ROBOT, TABLE, Verbs, completion_script
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(rc.__version__, prog_name="recursa")
 def recursa() -> None:
     """Dynamics of robot manipulators and other trees of rigid bodies.
@@ -27,16 +30,24 @@ def recursa() -> None:
       recursa demo
       recursa info puma560
       recursa doctor my_robot.urdf
+      recursa inverse puma560 --to joint2=0.8 --plot torque.png
 
-    ROBOT is a URDF file or the name of a bundled robot (recursa info --list).
+    ROBOT is a URDF file or the name of a bundled robot (recursa info --list). Exit code 0: done, 1: the answer is no,
+    2: bad input, with one line that says what, 130: interrupted.
     """
 
 
 def _robot_options(command: _Function) -> _Function:
     for option in (
         click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
-        click.option("--mimic", type=click.Choice(["free", "tie"]), default="free", show_default=True),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts."),
+        click.option(
+            "--mimic",
+            type=click.Choice(["free", "tie"]),
+            default="free",
+            show_default=True,
+            help="Joints that mimic others: free ones, or tied to them.",
+        ),
+        JSON,
     ):
         command = option(command)
     return command
@@ -52,7 +63,7 @@ def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict
 
 
 @recursa.command()
-@click.argument("robot", required=False)
+@click.argument("robot", type=ROBOT, required=False)
 @click.option("--list", "list_robots", is_flag=True, help="List the bundled robots.")
 @_robot_options
 def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_json: bool) -> None:
@@ -72,13 +83,13 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
         raise click.UsageError("which robot? Give a URDF file or a bundled name; --list shows those.")
     chosen = open_robot(robot, floating=floating, mimic=mimic, strict=False)
     if as_json:
-        click.echo(show.json_text(show.as_data(chosen)))
+        show.print_json(show.as_data(chosen))
     else:
         show.info(chosen)
 
 
 @recursa.command()
-@click.argument("robot")
+@click.argument("robot", type=ROBOT)
 @_robot_options
 def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
     """Check a robot's data. Exit code 0: healthy, 1: findings, 2: cannot be read.
@@ -91,7 +102,7 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
     """
     report = open_robot(robot, floating=floating, mimic=mimic, strict=False).doctor()
     if as_json:
-        click.echo(show.json_text(report.as_dicts()))
+        show.print_json(report.as_dicts())
     else:
         show.report(report)
     sys.exit(1 if report else 0)
@@ -99,34 +110,40 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
 
 @recursa.command()
 @click.option(
-    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo-output"), show_default=True
-)
+    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo-output"), show_default=True,
+    help="The folder for pictures, animations and results.",
+)  # fmt: skip
 @click.option("--space", is_flag=True, help="A space robot instead: an arm moves, the bus turns, momentum stays.")
-def demo(out: Path, space: bool) -> None:
-    """Three bundled arms: tree, masses, a check, a picture each, and a results file.
+@JSON
+def demo(out: Path, space: bool, as_json: bool) -> None:
+    """The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.
 
     \b
     Examples:
+      recursa demo
       recursa demo --out demo-output
       recursa demo --space
+      recursa demo --json > summary.json
     """
     if space:
         from recursa.cli.space_demo import run_space_demo
 
-        run_space_demo(out)
+        run_space_demo(out, as_json)
         return
     from recursa.cli.demo import run_demo
 
-    run_demo(out)
+    run_demo(out, as_json)
 
 
 @recursa.command()
-@click.argument("robot")
+@click.argument("robot", type=ROBOT)
 @click.argument("trajectory", required=False, type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the torques as CSV.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, power (png, pdf, svg).")
 @click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
-@click.option("--method", default="newton-euler", show_default=True, help="An algorithm of inverse dynamics.")
+@click.option(
+    "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
+)
 @click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
 @click.option("--losses", is_flag=True, help="With damping and friction.")
 @click.option("--to", "targets", multiple=True, metavar="JOINT=VALUE", help="Instead of a file: a cycloid to there.")
@@ -153,8 +170,8 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 
 
 @recursa.command()
-@click.argument("robot")
-@click.argument("quantity")
+@click.argument("robot", type=ROBOT)
+@click.argument("quantity", type=QUANTITY)
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
 @click.option("--link", help="For the quantities of one link: its name.")
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
@@ -178,7 +195,7 @@ def export(
     done = open_robot(robot, floating=floating, mimic=mimic).export_c(quantity, out, name=name, **given)
     if as_json:
         files = [str(file) for file in done.files]
-        click.echo(show.json_text({"files": files, "function": done.function, "operations": asdict(done.operations)}))
+        show.print_json({"files": files, "function": done.function, "operations": asdict(done.operations)})
         return
     for file in done.files:
         click.echo(f"wrote {file}")
@@ -188,7 +205,7 @@ def export(
 
 @recursa.command()
 @click.argument("formula")
-@click.option("--robot", required=True, help="A URDF file or a bundled name.")
+@click.option("--robot", type=ROBOT, required=True, help="A URDF file or a bundled name.")
 @click.option("--code", type=click.Choice(["llvm", "c"]), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
 @_robot_options
@@ -208,7 +225,7 @@ def explain(
     """
     told = rc.explain(formula, open_robot(robot, floating=floating, mimic=mimic), code=code, vectors=_spaces(vectors))
     if as_json:
-        click.echo(show.json_text(told.as_dict()))
+        show.print_json(told.as_dict())
     else:
         show.explanation(told)
     sys.exit(0 if told.plan is not None else 1)
@@ -223,8 +240,10 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
 
 
 @recursa.command()
-@click.option("--table", "name", help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping.")
-@click.option("--robot", help="A URDF file or a bundled name: what every method costs in the code for it.")
+@click.option(
+    "--table", "name", type=TABLE, help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping."
+)
+@click.option("--robot", type=ROBOT, help="A URDF file or a bundled name: what every method costs in the code for it.")
 @_robot_options
 def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_json: bool) -> None:
     """Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot costs.
@@ -247,7 +266,7 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
     else:
         table = overview() if name is None else rc.tables(name)
     if as_json:
-        click.echo(show.json_text(table.as_dict()))
+        show.print_json(table.as_dict())
         return
     show.counts(table)
     if name is None and robot is None:
@@ -256,7 +275,7 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
 
 
 @recursa.command()
-@click.argument("robot")
+@click.argument("robot", type=ROBOT)
 @click.option("--state", required=True, metavar="S.json", help="The state as JSON; - is standard input.")
 @click.option(
     "--method", type=click.Choice(["spatial", "balafoutis-patel"]), default="spatial", show_default=True,
@@ -297,7 +316,7 @@ def linearize(
     if out is not None:
         linear.save(models, out)
     if as_json:
-        click.echo(show.json_text(models.as_data()))
+        show.print_json(models.as_data())
         return
     linear.show_models(models)
     if out is not None:
@@ -318,7 +337,7 @@ def cache() -> None:
 
 
 @cache.command("info")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+@JSON
 def cache_info(as_json: bool) -> None:
     """Show where the kernels are kept, how many there are, their size and its bound.
 
@@ -331,7 +350,7 @@ def cache_info(as_json: bool) -> None:
 
     found = info()
     if as_json:
-        click.echo(show.json_text(asdict(found)))
+        show.print_json(asdict(found))
         return
     for name, value in (
         ("path", found.path or "-"),
@@ -344,7 +363,8 @@ def cache_info(as_json: bool) -> None:
 
 
 @cache.command("clear")
-def cache_clear() -> None:
+@JSON
+def cache_clear(as_json: bool) -> None:
     """Remove all kept kernels, and nothing else; they are compiled again when needed.
 
     \b
@@ -358,25 +378,84 @@ def cache_clear() -> None:
     if state.startswith("refused"):
         raise rc.RecursaError(f"cache directory '{info().path}' is left alone; {state}")
     count = clear()
+    if as_json:
+        show.print_json({"removed": count})
+        return
     click.echo(f"{count} {'entry' if count == 1 else 'entries'} removed")
 
 
 @recursa.command()
-@click.argument("robot", default="panda_like")
+@click.argument("robot", type=ROBOT, default="panda_like")
 @click.option("--batch", type=click.IntRange(1), default=10_000, show_default=True, help="States in a batch.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the times as JSON, too.")
-@click.option("--floating", is_flag=True, help="Put a free joint under the root link.")
-def bench(robot: str, batch: int, out: Path | None, floating: bool) -> None:
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the times as JSON, too.")
+@_robot_options
+def bench(robot: str, batch: int, out: Path | None, floating: bool, mimic: str, as_json: bool) -> None:
     """Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.
 
     \b
     Examples:
       recursa bench
       recursa bench go2.urdf --floating -o speed.json
+      recursa bench puma560 --batch 1000 --json
     """
     from recursa.cli.bench import bench_table, run_bench
+    from recursa.files import named_file, write_together
 
-    report = run_bench(open_robot(robot, floating=floating, strict=False), batch)
-    show.console().print(bench_table(report))
-    if out is not None:
-        out.write_text(show.json_text(report) + "\n")
+    place = None if out is None else named_file(out)
+    report = run_bench(open_robot(robot, floating=floating, mimic=mimic, strict=False), batch)
+    if place is not None:
+        write_together({place: show.json_text(report) + "\n"})
+    if as_json:
+        show.print_json(report)
+        return
+    show.put(show.console(), bench_table(report))
+    if place is not None:
+        click.echo(f"wrote {place}")
+
+
+@recursa.command()
+@click.argument("robot", type=ROBOT)
+@click.option("--with", "peer", type=click.Choice(["pin", "mujoco"]), required=True, help="The other program.")
+@click.option(
+    "--through", type=click.Choice(["urdf", "model"]),
+    help="How the peer gets the robot: it reads the URDF itself (default for files), or is handed our numbers.",
+)  # fmt: skip
+@click.option("--states", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Random states.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random states.")
+@click.option(
+    "--tolerance", type=click.FloatRange(0.0), default=1e-9, show_default=True,
+    help="Of the largest entry, or of 1 where that is smaller.",
+)  # fmt: skip
+@_robot_options
+def compare(robot: str, peer: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+    """Our terms against a peer's, and the reason where they differ.
+
+    \b
+    Examples:
+      recursa compare arm.urdf --with pin
+      recursa compare puma560 --with mujoco
+      recursa compare go2.urdf --floating --with mujoco --through model --json
+
+    Poses, Jacobians, centre of mass, mass matrix, gravity, bias, inverse and forward dynamics, energies, at random
+    states and in one convention. A reason is tested: what differs in the peer's model is put right, and the difference
+    vanishes. Exit code 0: all agree, 1: some differ, 2: bad input, or the peer is not installed.
+    """
+    from recursa.cli.compare import run_compare
+
+    chosen = open_robot(robot, floating=floating, mimic=mimic, strict=False)
+    sys.exit(0 if run_compare(chosen, peer, as_json=as_json, **options) else 1)
+
+
+@recursa.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what a shell needs to complete verbs, options, bundled robots, methods, tables.
+
+    \b
+    Examples:
+      recursa completion bash > ~/.local/share/bash-completion/completions/recursa
+      recursa completion zsh > ~/.zfunc/_recursa      (with fpath+=~/.zfunc before compinit)
+      recursa completion fish > ~/.config/fish/completions/recursa.fish
+      eval "$(recursa completion bash)"
+    """
+    click.echo(completion_script(shell, recursa))

@@ -1,146 +1,251 @@
-"""``recursa demo``: bundled arms shown, checked, drawn, moved, let fall and summed up."""
+"""``recursa demo``: the two examples of Saha's paper, torques along a motion and free fall, with pictures and files.
+
+The planar three-link arm and the Stanford arm (S. K. Saha, decoupled natural orthogonal complement, section 6): inverse
+dynamics along the cycloid (38) over 10 s, and motion without torques from the posture in which the paper lets go.
+"""
 
 from __future__ import annotations
 
-import json
+import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.plotting import Panel, draw, draw_panels
+from recursa.files import write_together
+from recursa.trajectories.columns import angular, freedom_names
+from recursa.trajectories.tables import write_table
 
-# a pose that shows the arm, and the frame whose place is reported
-ARMS: dict[str, tuple[list[float], str]] = {
-    "planar": ([0.9, -0.5, -0.7], "tip"),
-    "stanford": ([0.5, 1.2, 0.4, 0.3, 0.8, 0.0], "link6"),
-    "puma560": ([0.6, 0.8, 2.9, 0.4, 0.8, 0.0], "link6"),
-}
-MOTION, FALL, STEP = 2.0, 0.5, 1e-3  # seconds of the planned motion and of the fall, and its step
+_TURN = math.pi / 3
+INSTANTS = 1001  # of the motion
+FPS = 12  # of the animations
+BATCH = 10_000  # states that an evaluation is timed over
 
 
-def run_demo(folder: Path) -> None:
-    """Show every arm, write pictures of it and ``summary.json`` into the folder."""
+@dataclass(frozen=True)
+class Example:
+    """One arm of the paper: the motion from start to end, then the fall from the start."""
+
+    robot: str
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+    motion: float = 10.0
+    fall: float = 1.0
+
+
+EXAMPLES = (
+    Example("planar", (0.0, 0.0, 0.0), (math.pi, math.pi, math.pi)),
+    Example("stanford", (0.0, math.pi / 2, 0.0, 0.0, 0.0, 0.0), (_TURN, _TURN, 0.1, _TURN, _TURN, _TURN)),
+)
+
+
+def run_demo(folder: Path, as_json: bool = False) -> None:
+    """Work through the examples, write their files and ``summary.json`` into the folder, and tell."""
     out = show.console()
     folder.mkdir(parents=True, exist_ok=True)
+    quiet = as_json or not out.is_terminal
     results = {}
-    for name, (q, frame) in ARMS.items():
-        robot = rc.robots.by_name(name)
-        out.rule(f"[bold]{name}[/]")
-        show.put(out, show.tree(robot))
-        show.put(out, show.mass_table(robot))
-        show.report_line(robot.doctor())
-        results[name] = measure(robot, np.array(q), frame)
-    for name, (q, _) in track(ARMS.items(), description="drawing", console=out, transient=True):
-        robot, pictures = rc.robots.by_name(name), [f"{name}.png", f"{name}_motion.png"]
-        draw(robot, q, folder / pictures[0])
-        results[name] |= {"pictures": pictures, **move(robot, np.array(q), folder / pictures[1])}
-    (folder / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
-    out.rule("[bold]summary[/]")
-    out.print(summary_table(results))
-    out.print(f"pictures and summary.json are in [bold]{folder}[/]")
+    for example in track(EXAMPLES, description="two arms", console=out, transient=True, disable=quiet):
+        results[example.robot] = work_through(example, folder)
+    text = show.json_text(results)
+    write_together({folder / "summary.json": text + "\n"})
+    if as_json:
+        print(text)
+        return
+    for name, result in results.items():
+        out.rule(f"[bold]{name}[/]", characters="-" if out.options.ascii_only else "─")
+        start, end, duration = _row(result["start"]), _row(result["end"]), result["motion_s"]
+        out.print(f"torques along the cycloid from {start} to {end} in {duration:g} s")
+        show.put(out, torque_table(result))
+        out.print(f"let go at rest from {start}: after {result['fall_s']:g} s")
+        show.put(out, fall_table(result))
+    out.rule("[bold]summary[/]", characters="-" if out.options.ascii_only else "─")
+    show.put(out, summary_table(results))
+    out.print("agreement: largest difference of Saha's method ('denoc') from the default one, of the largest value")
+    out.print("drift: of the energy in the fall, of the kinetic energy; times: one evaluation in a batch, one thread")
+    files = sorted({file for result in results.values() for file in result["files"]} | {"summary.json"})
+    out.print(f"in [bold]{escape(str(folder))}[/]: {', '.join(files)}")
 
 
-def measure(robot: rc.Robot, q: Any, frame: str) -> dict[str, Any]:
-    """Where the arm is, its mass properties there, and the time one evaluation takes in a batch."""
-    _, v = robot.random_state(0)
+def work_through(example: Example, folder: Path) -> dict[str, Any]:
+    """Torques, fall, times and files of one arm."""
+    robot = rc.robots.by_name(example.robot)
+    start, end = np.array(example.start), np.array(example.end)
+    motion = rc.Trajectory.cycloid(start, end, example.motion)
+    t = motion.times(INSTANTS)
+    q, v, a = motion.sample(t)
+    torques = robot.inverse_dynamics(q, v, a)
+    by_saha = robot.inverse_dynamics(q, v, a, method="denoc")
+    run = robot.simulate(start, duration=example.fall, samples=201, progress=False)
+    none = np.zeros_like(run.v)
+    fallen, fallen_by_saha = (robot.forward_dynamics(run.q, run.v, none, method=m) for m in (None, "denoc"))
+    files = write_files(robot, example.robot, (t, q, torques), run, folder)
     return {
+        "robot": robot.name,
         "nv": robot.nv,
         "mass_kg": robot.mass,
-        "q": q.tolist(),
-        "frame": frame,
-        "position_m": robot.pose(q, frame)[:3, 3].tolist(),
-        "center_of_mass_m": robot.center_of_mass(q).tolist(),
-        "kinetic_energy_J": float(robot.kinetic_energy(q, v)),
-        "potential_energy_J": float(robot.potential_energy(q)),
-        "holding_torques": robot.gravity_forces(q).tolist(),
-        "smallest_singular_value": float(
-            np.linalg.svd(robot.jacobian(q, frame), compute_uv=False)[min(robot.nv, 6) - 1]
-        ),
+        "provenance": robot.model.description.provenance,
         "findings": [str(finding) for finding in robot.doctor()],
-        "inverse_dynamics_seconds_per_state": _seconds_per_state(robot, q),
+        "motion_s": example.motion,
+        "start": list(example.start),
+        "end": list(example.end),
+        "joints": _extremes(robot, t, torques),
+        "torque_agreement": _agreement(torques, by_saha),
+        "fall_s": float(run.t[-1]),
+        "fall_status": run.status,
+        "fall_q": run.q[-1].tolist(),
+        "fall_v": run.v[-1].tolist(),
+        "fall_energy_drift": run.energy_drift,
+        "fall_steps": run.statistics["steps"],
+        "fall_evaluations": run.statistics["evaluations"],
+        "acceleration_agreement": _agreement(fallen, fallen_by_saha),
+        "seconds_per_state": _times(robot, q),
+        "files": files,
     }
 
 
-def _seconds_per_state(robot: rc.Robot, q: Any) -> float:
-    """Of inverse dynamics in a batch, once it is compiled; the best of a few."""
-    batch, out = np.tile(q, (10_000, 1)), np.empty((10_000, robot.nv))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        robot.inverse_dynamics(batch, batch, batch, out=out)
-        times.append(time.perf_counter() - start)
-    return min(times) / len(batch)
-
-
-def move(robot: rc.Robot, target: Any, picture: Path) -> dict[str, Any]:
-    """Torques for a motion to the target and a fall from there, drawn; the largest torques and the energy lost."""
-    motion = rc.Trajectory.cycloid(robot.neutral(), target, MOTION)
-    t = motion.times(401)
-    torques = robot.inverse_dynamics(*motion.sample(t))
-    fallen, q, v = fall(robot, target)
-    kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
-    energies = {"kinetic": kinetic, "potential": potential, "total": kinetic + potential}
-    by_joint = {name: torques[:, k] for k, name in enumerate(robot.joint_names)}
-    draw_panels(
-        picture,
-        f"{robot.name}: moved, then let fall",
-        Panel("time, s", "torque, N m (force, N)", t, by_joint),
-        Panel("time, s", "energy, J", fallen, energies),
-    )
-    total = energies["total"]
-    return {
-        "largest_torques": np.abs(torques).max(axis=0).tolist(),
-        "fall_energy_drift_J": float(np.abs(total - total[0]).max()),
-        "fall_largest_kinetic_energy_J": float(kinetic.max()),
-    }
-
-
-def fall(robot: rc.Robot, q: Any) -> tuple[Any, Any, Any]:
-    """Let go at rest: t, q, v by Runge and Kutta's fourth-order rule."""
-    none, state = np.zeros(robot.nv), (q, np.zeros(robot.nv))
-    states = [state]
-
-    def rate(q: Any, v: Any) -> tuple[Any, Any]:
-        return v, robot.forward_dynamics(q, v, none)
-
-    for _ in range(round(FALL / STEP)):
-        q, v = state
-        k1 = rate(q, v)
-        k2 = rate(q + 0.5 * STEP * k1[0], v + 0.5 * STEP * k1[1])
-        k3 = rate(q + 0.5 * STEP * k2[0], v + 0.5 * STEP * k2[1])
-        k4 = rate(q + STEP * k3[0], v + STEP * k3[1])
-        state = tuple(  # type: ignore[assignment]
-            x + STEP / 6.0 * (a + 2.0 * b + 2.0 * c + d) for x, a, b, c, d in zip(state, k1, k2, k3, k4, strict=True)
+def _extremes(robot: rc.Robot, t: Any, torques: Any) -> list[dict[str, Any]]:
+    rows = []
+    for k, (name, turns) in enumerate(zip(freedom_names(robot.model), angular(robot.model), strict=True)):
+        curve = torques[:, k]
+        low, high = int(np.argmin(curve)), int(np.argmax(curve))
+        rows.append(
+            {
+                "joint": name,
+                "unit": "N m" if turns else "N",
+                "least": float(curve[low]),
+                "least_time_s": float(t[low]),
+                "most": float(curve[high]),
+                "most_time_s": float(t[high]),
+            }
         )
-        states.append(state)
-    qs, vs = (np.stack(part) for part in zip(*states, strict=True))
-    return STEP * np.arange(len(states)), qs, vs
+    return rows
 
 
-def summary_table(results: dict[str, dict[str, Any]]) -> Table:
-    """The results side by side."""
-    table = Table(
-        caption="torque: the largest of the motion, N m or N; drift: of the energy in the fall; "
-        "ns/state: one evaluation of the torques in a batch"
+def _agreement(ours: Any, others: Any) -> float:
+    """The largest difference, of the largest value."""
+    return float(np.abs(ours - others).max() / np.abs(ours).max())
+
+
+def _times(robot: rc.Robot, q: Any) -> dict[str, float]:
+    """Seconds for one state of a batch, compiled; the best of a few."""
+    rows = np.resize(q, (BATCH, robot.nq))
+    out = np.empty((BATCH, robot.nv))
+    calls: dict[str, Callable[[], Any]] = {
+        "inverse_dynamics": lambda: robot.inverse_dynamics(rows, rows, rows, out=out),
+        "inverse_dynamics_denoc": lambda: robot.inverse_dynamics(rows, rows, rows, method="denoc", out=out),
+        "forward_dynamics": lambda: robot.forward_dynamics(rows, rows, rows, out=out),
+        "forward_dynamics_denoc": lambda: robot.forward_dynamics(rows, rows, rows, method="denoc", out=out),
+    }
+    found = {}
+    for name, call in calls.items():
+        times = []
+        for _ in range(4):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        found[name] = min(times) / BATCH
+    return found
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def write_files(robot: rc.Robot, name: str, motion: tuple[Any, Any, Any], run: rc.Run, folder: Path) -> list[str]:
+    """Pictures, animations, the torques as CSV and the fall as a results file; their names."""
+    from recursa.plotting import animate, draw, plot_motion  # slow to import
+    from recursa.plotting.panels import panel_figure
+    from recursa.plotting.styles import save as save_figure
+
+    t, q, tau = motion
+    falling = {"path": folder / f"{name}_fall.png", "panels": ("angles", "speeds", "energy")}
+    plot_motion(robot, run.t, run.q, run.v, title=f"{robot.name}: let go", **falling)  # type: ignore[arg-type]
+    panels = torque_panels(robot, t, tau)
+    save_figure(panel_figure(f"{robot.name}: torques of the motion", panels), folder / f"{name}_torques.png", dpi=110)
+    write_table(folder / f"{name}_torques.csv", ["t", *freedom_names(robot.model)], np.column_stack([t, tau]))
+    draw(robot, q[len(q) // 2], folder / f"{name}.png")
+    animate(robot, t, q, folder / f"{name}_motion.gif", fps=FPS, speed=3.0, title=f"{robot.name}, 3 times as fast")
+    animate(
+        robot,
+        run.t,
+        run.q,
+        folder / f"{name}_fall.gif",
+        fps=FPS,
+        speed=0.4,
+        title=f"{robot.name} falls, at 0.4 of its speed",
     )
-    for name in (
-        "arm", "nv", "mass, kg", "frame at, m", "U, J", "torque", "drift, J", "findings", "ns/state",
-    ):  # fmt: skip
-        table.add_column(name, justify="left" if name == "arm" else "right")
-    for name, r in results.items():
+    written = [".png", "_torques.png", "_fall.png", "_motion.gif", "_fall.gif", "_torques.csv"]
+    save = getattr(run, "save", None)
+    if save is not None:
+        save(folder / f"{name}_fall.h5")
+        written.append("_fall.h5")
+    return [name + ending for ending in written]
+
+
+def torque_panels(robot: rc.Robot, t: Any, tau: Any) -> list[Any]:
+    """One for each joint, as in the paper: their torques differ by powers of ten."""
+    from recursa.plotting import Panel
+
+    units = ["torque, N m" if turns else "force, N" for turns in angular(robot.model)]
+    names = freedom_names(robot.model)
+    return [Panel("time, s", units[k], t, {name: tau[:, k]}, numbers={name: k}) for k, name in enumerate(names)]
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def torque_table(result: dict[str, Any]) -> Table:
+    """The extremes of each joint's torque."""
+    table = Table()
+    for column in ("joint", "least", "at, s", "most", "at, s", "unit"):
+        table.add_column(column, justify="left" if column in ("joint", "unit") else "right")
+    for row in result["joints"]:
         table.add_row(
-            name, str(r["nv"]), f"{r['mass_kg']:.4g}", _place(r["position_m"]), f"{r['potential_energy_J']:.3f}",
-            f"{max(r['largest_torques']):.3g}", f"{r['fall_energy_drift_J']:.1e}", str(len(r["findings"])),
-            f"{1e9 * r['inverse_dynamics_seconds_per_state']:.0f}",
+            escape(row["joint"]), f"{row['least']:.5g}", f"{row['least_time_s']:.2f}", f"{row['most']:.5g}",
+            f"{row['most_time_s']:.2f}", row["unit"],
         )  # fmt: skip
     return table
 
 
-def _place(position: list[float]) -> str:
-    return ", ".join(f"{0.0 if abs(x) < 1e-12 else x:.3f}" for x in position)
+def fall_table(result: dict[str, Any]) -> Table:
+    """Where the arm is and how fast after it was let go."""
+    table = Table()
+    for column in ("joint", "q", "v", "unit"):
+        table.add_column(column, justify="left" if column in ("joint", "unit") else "right")
+    for row, q, v in zip(result["joints"], result["fall_q"], result["fall_v"], strict=True):
+        unit = "rad, rad/s" if row["unit"] == "N m" else "m, m/s"
+        table.add_row(escape(row["joint"]), f"{q:.8f}", f"{v:.8f}", unit)
+    return table
+
+
+def summary_table(results: dict[str, dict[str, Any]]) -> Table:
+    """The arms side by side."""
+    table = Table()
+    for column in (
+        "arm", "nv", "mass, kg", "largest torque", "agreement", "drift", "steps", "torques, ns", "accelerations, ns",
+    ):  # fmt: skip
+        table.add_column(column, justify="left" if column == "arm" else "right")
+    for name, result in results.items():
+        largest = max(result["joints"], key=lambda row: max(abs(row["least"]), abs(row["most"])))
+        seconds = result["seconds_per_state"]
+        table.add_row(
+            name, str(result["nv"]), f"{result['mass_kg']:.4g}",
+            f"{max(abs(largest['least']), abs(largest['most'])):.5g} {largest['unit']}",
+            f"{max(result['torque_agreement'], result['acceleration_agreement']):.1e}",
+            f"{result['fall_energy_drift']:.1e}", f"{result['fall_steps']:g}",
+            f"{1e9 * seconds['inverse_dynamics']:.0f} (denoc {1e9 * seconds['inverse_dynamics_denoc']:.0f})",
+            f"{1e9 * seconds['forward_dynamics']:.0f} (denoc {1e9 * seconds['forward_dynamics_denoc']:.0f})",
+        )  # fmt: skip
+    return table
+
+
+def _row(values: list[float]) -> str:
+    return "(" + ", ".join(f"{x:.4g}" for x in values) + ")"

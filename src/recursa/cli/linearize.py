@@ -18,10 +18,10 @@ from recursa.errors import StateError, unknown_name
 from recursa.facade.derivatives import LinearizeMethod
 from recursa.files import write_together
 from recursa.sweeps.batching import Array
+from recursa.trajectories.columns import angular, freedom_names
 
 SUFFIXES = (".json", ".npz")
 TWIST = ("rx", "ry", "rz", "x", "y", "z")  # rows of (omega, v)
-_FREEDOMS = {"spherical": TWIST[:3], "planar": ("rz", "x", "y"), "free": TWIST}
 _MATRICES = (  # name, symbol, and what follows the unit of its columns
     ("stiffness", "P = d tau/d q", ""),
     ("damping", "V = d tau/d v", "/s"),
@@ -63,8 +63,8 @@ class Models:
             "robot": self.robot.name,
             "digest": self.robot.model.digest,
             "method": self.method,
-            "freedoms": freedoms(self.robot),
-            "angular": angular(self.robot),
+            "freedoms": list(freedom_names(self.robot.model)),
+            "angular": list(angular(self.robot.model)),
             "losses": False,
         }
         if self.cartesian is not None:
@@ -108,21 +108,6 @@ def _rows(coordinates: str | None) -> tuple[int, ...]:
         if name not in TWIST:
             raise unknown_name("coordinate", name, (*TWIST, "twist", "position"))
     return tuple(TWIST.index(name) for name in names)
-
-
-def freedoms(robot: rc.Robot) -> list[str]:
-    """A name for every speed: the joint's, with the freedom behind a dot where it has several."""
-    named = []
-    for joint in robot.model.joints:
-        if joint.independent:
-            several = _FREEDOMS.get(joint.kind.name)
-            named += [f"{joint.name}.{one}" for one in several] if several else [joint.name]
-    return named
-
-
-def angular(robot: rc.Robot) -> list[bool]:
-    """For every speed whether it turns (rad, N m) or slides (m, N)."""
-    return [turns for joint in robot.model.joints if joint.independent for turns in joint.kind.angular]
 
 
 def poles(A: Array) -> Array:
@@ -169,7 +154,7 @@ def _verdict(inputs: str, A: Array, B: Array) -> Verdict:
 def show_models(models: Models) -> None:
     """Tables, each with the names and units of its rows and columns."""
     out, robot, state = show.console(), models.robot, models.state
-    labels, turning = freedoms(robot), angular(robot)
+    labels, turning = list(freedom_names(robot.model)), angular(robot.model)
     efforts = ["N m" if turns else "N" for turns in turning]
     places = ["rad" if turns else "m" for turns in turning]
     out.print(f"[bold]{escape(robot.name)}[/], linearised by {models.method}; losses are not part of it")
@@ -270,7 +255,7 @@ def save(models: Models, path: Path) -> None:
         content = (show.json_text(models.as_data()) + "\n").encode()
     else:
         file = io.BytesIO()
-        arrays: dict[str, Any] = {"freedoms": np.array(freedoms(models.robot)), **models.arrays()}
+        arrays: dict[str, Any] = {"freedoms": np.array(freedom_names(models.robot.model)), **models.arrays()}
         np.savez(file, **arrays)
         content = file.getvalue()
     write_together({path: content})

@@ -44,7 +44,7 @@ def run_inverse(
     beyond = violations(robot, t, q, v, tau)
     rows = summary(robot, t, v, tau)
     if as_json:
-        click.echo(show.json_text(_data(robot, t, method, losses, rows, beyond, files)))
+        show.print_json(_data(robot, t, method, losses, rows, beyond, files))
         return
     shown = show.console()
     span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
@@ -134,13 +134,16 @@ def summary_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(caption="speed in rad/s or m/s; rms over the whole motion", caption_justify="left")
     for name in ("joint", "peak", "at, s", "rms", "unit", "speed", "power, W", "effort limit"):
         table.add_column(name, justify="left" if name in ("joint", "unit") else "right")
+    level = 1e-13 * max((abs(row["peak"]) for row in rows), default=0.0)  # below it there is rounding only
     for row in rows:
+        peak, rms, power = (x if abs(x) > level else 0.0 for x in (row["peak"], row["rms"], row["peak_power_W"]))
+        when = f"{row['peak_time_s']:.4g}" if peak else "-"
         limit = "-" if row["effort_limit"] is None else f"{row['effort_limit']:g}"
         if row["exceeded"]:
             limit = f"[red]{limit} exceeded[/]"
         table.add_row(
-            escape(row["joint"]), f"{row['peak']:.4g}", f"{row['peak_time_s']:.4g}", f"{row['rms']:.4g}", row["unit"],
-            f"{row['peak_speed']:.4g}", f"{row['peak_power_W']:.4g}", limit,
+            escape(row["joint"]), f"{peak:.4g}", when, f"{rms:.4g}", row["unit"], f"{row['peak_speed']:.4g}",
+            f"{power:.4g}", limit,
         )  # fmt: skip
     return table
 

@@ -34,7 +34,7 @@ def robot_list(as_json: bool) -> None:
     """The bundled robots."""
     robots = {name: rc.robots.by_name(name) for name in rc.robots.names()}
     if as_json:
-        print(json_text([{"name": n, "nv": r.nv, "provenance": provenance(r)} for n, r in robots.items()]))
+        print_json([{"name": n, "nv": r.nv, "provenance": provenance(r)} for n, r in robots.items()])
         return
     table = Table("name", "nv", "mass, kg", "provenance", title="bundled robots", title_justify="left")
     for name, robot in robots.items():
@@ -185,7 +185,7 @@ def _per_freedom(values: tuple[float, ...]) -> str:
 def mass_table(robot: rc.Robot) -> Table:
     """One row per moving body, what is fixed to it included."""
     table = Table(title="moving bodies (with what is fixed to them), in link axes", title_justify="left")
-    for name in ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m²", "Ixy, Ixz, Iyz"):
+    for name in ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m^2", "Ixy, Ixz, Iyz"):
         table.add_column(name, justify="left" if name == "body" else "right")
     for joint, inertia in zip(robot.model.joints, robot.model.inertias, strict=True):
         com = _numbers(inertia.com()) if inertia.mass else "-"
@@ -242,6 +242,11 @@ def _counts(found: rc.Report) -> str:
     errors = len(found.errors)
     warnings = len(found) - errors
     return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+
+
+def print_json(data: Any) -> None:
+    """JSON on standard output."""
+    print(json_text(data))
 
 
 def json_text(data: Any) -> str:

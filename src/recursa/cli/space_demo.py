@@ -23,12 +23,13 @@ END = (-0.3, 0.4, 0.5, 0.6, -0.4, 0.0)
 DURATION, SAMPLES = 8.0, 201
 
 
-def run_space_demo(folder: Path) -> None:
+def run_space_demo(folder: Path, as_json: bool = False) -> None:
     """Two motions of the bundled space robot: pictures, animations and ``summary.json`` into the folder."""
     out = show.console()
     folder.mkdir(parents=True, exist_ok=True)
     robot = rc.robots.space_robot()
-    show.put(out, show.tree(robot))
+    if not as_json:
+        show.put(out, show.tree(robot))
     motions = {"one arm": one_arm(robot), "both arms": both_arms(robot)}
     results: dict[str, Any] = {name: measure(robot, motion) for name, motion in motions.items()}
     run = driven(robot, motions["one arm"])
@@ -43,6 +44,9 @@ def run_space_demo(folder: Path) -> None:
             robot, motion.t, motion.q, folder / f"space_{name.replace(' ', '_')}.gif", trail="left_hand", title=name
         )
     (folder / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
+    if as_json:
+        show.print_json(results)
+        return
     out.print(summary_table(results))
     out.print(f"pictures, animations and summary.json are in [bold]{folder}[/]")
 

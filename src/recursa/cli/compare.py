@@ -1,0 +1,121 @@
+"""``recursa compare``: our terms against a peer's, with the reason where they differ."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+import recursa as rc
+from recursa.cli import show
+from recursa.interop.comparing import Comparison, Difference, compare
+from recursa.interop.peer import Peer
+
+PEERS = {"pin": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}  # the module, what to install
+
+
+def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]:
+    """The peer with the robot in it, and how it got there."""
+    module, package = PEERS[name]
+    if find_spec(module) is None:
+        raise rc.RecursaError(f"{module} is not installed: pip install {package}")
+    source = robot.model.description.source
+    file = Path(source) if source and Path(source).is_file() else None
+    through = through or ("urdf" if file is not None else "model")
+    urdf = None
+    if through == "urdf":
+        urdf = robot.to_urdf() if file is None else file.read_text("utf-8-sig", errors="replace")
+    read = f"read '{file}' itself" if file is not None else "read the URDF that robot.to_urdf() writes"
+    how = read if urdf is not None else "was handed our model"
+    if name == "pin":
+        from recursa.interop.pinocchio_peer import InPinocchio
+
+        return InPinocchio(robot, urdf), how
+    from recursa.interop.mujoco import InMujoco, quiet
+
+    quiet()
+    peer = InMujoco(robot, urdf)
+    return peer, how + (f"; {peer.remark}" if peer.remark else "")
+
+
+def run_compare(
+    robot: rc.Robot, name: str, *, through: str | None, states: int, seed: int, tolerance: float, as_json: bool
+) -> bool:
+    """Compare and tell; whether everything agrees."""
+    peer, how = peer_of(robot, name, through)
+    found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
+    if as_json:
+        show.print_json(as_data(found, how))
+    else:
+        show_comparison(found, how)
+    return found.agrees
+
+
+def show_comparison(found: Comparison, how: str) -> None:
+    """A table of differences, then the reasons, then what was translated."""
+    out = show.console()
+    title = found.peer.title
+    out.print(f"[bold]{escape(found.robot.name)}[/] in {title}, which {escape(how)}; {found.states} random states")
+    table = Table("quantity", title="largest differences", title_justify="left")
+    for column in ("difference", "unit", "of size"):
+        table.add_column(column, justify="left" if column == "unit" else "right")
+    table.add_column("at")
+    table.add_column("")
+    table.add_column("reason")
+    for difference in found.differences:
+        mark = "[green]agrees[/]" if difference.agrees else "[red]differs[/]"
+        table.add_row(
+            difference.words, f"{difference.largest:.1e}", difference.unit, f"{difference.size:.3g}",
+            escape(difference.where), mark, _reason(difference),
+        )  # fmt: skip
+    show.put(out, table)
+    for suspect in found.reasons:
+        out.print(
+            f"[bold]{suspect.name}[/]: {escape(suspect.what)}. To agree: {escape(suspect.advice)}.", soft_wrap=True
+        )
+    if found.unexplained:
+        tried = ", ".join(suspect.name for suspect in found.suspects) or "nothing else differs in the models"
+        out.print(f"[red]not explained[/] by what differs in the models (put right: {tried})")
+        _first_link(out, found)
+    innocent = [suspect for suspect in found.suspects if suspect not in found.reasons]
+    for suspect in innocent:
+        out.print(f"also different, without effect here: {suspect.name}: {escape(suspect.what)}.")
+    for conversion, worth in found.conversions:
+        out.print(f"translated: {conversion.what} (forgotten, torques would be off by {worth:.3g})")
+    for note in found.notes:
+        out.print(f"note: {escape(note)}")
+    out.print("[green]all terms agree[/]" if found.agrees else "[red]some terms differ[/]")
+
+
+def _reason(difference: Difference) -> str:
+    if difference.agrees:
+        return ""
+    return "not explained" if difference.reasons is None else " + ".join(difference.reasons)
+
+
+def _first_link(out: Any, found: Comparison) -> None:
+    for difference in found.unexplained:
+        if difference.quantity == "poses":
+            out.print(f"the links stand elsewhere, '{escape(difference.where)}' most of all: what follows cannot agree")
+
+
+def as_data(found: Comparison, how: str) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "robot": found.robot.name,
+        "digest": found.robot.model.digest,
+        "peer": found.peer.title,
+        "how": how,
+        "states": found.states,
+        "agrees": found.agrees,
+        "differences": [vars(difference) for difference in found.differences],
+        "suspects": [suspect._asdict() for suspect in found.suspects],
+        "reasons": [suspect.name for suspect in found.reasons],
+        "conversions": [
+            {**conversion._asdict(), "torque_error_if_forgotten": worth} for conversion, worth in found.conversions
+        ],
+        "notes": list(found.notes),
+    }

@@ -1,0 +1,466 @@
+"""Any robot in MuJoCo: its MJCF text, its own reading of a URDF, and its answers in our conventions.
+
+MuJoCo's speeds differ from ours by a matrix S(q) that is orthogonal: ``speeds there = S v``. A free joint has its
+linear velocity first and in parent axes; a planar one, made of two slides and a hinge, likewise. So ``M = S^T M' S``
+and ``accelerations there = S a + dS/dt v``. Quaternions have w first there.
+
+The compiler of MJCF refuses inertias that no body can have, and real files are full of them. The text that is made here
+therefore carries a stand-in for every inertia, and the true numbers are written into the compiled model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import numpy as np
+
+from recursa.errors import ModelError
+from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
+from recursa.model.model import WORLD, Joint
+from recursa.robot import Robot
+
+_SIMPLE = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball"}
+_STAND_IN: dict[str, Any] = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
+
+
+def quiet() -> None:
+    """Keep MuJoCo from writing a log file into the current folder; some real files have singular mass matrices."""
+    import mujoco
+
+    mujoco.set_mju_user_warning(lambda text: None)
+
+
+def full_mass(model: Any, data: Any, out: Array) -> Array:
+    """MuJoCo's own mass matrix as a full one; the order of the arguments changed with version 4."""
+    import mujoco
+
+    if hasattr(data, "qM"):
+        mujoco.mj_fullM(model, out, data.qM)
+    else:
+        mujoco.mj_fullM(model, data, out)
+    return out
+
+
+# ---- our model as MJCF -----------------------------------------------------------------------------------------------
+
+
+def to_mjcf(robot: Robot) -> str:
+    """The robot with stand-ins for its inertias; body k is called "k", and so is the first joint under it.
+
+    >>> import recursa as rc
+    >>> to_mjcf(rc.robots.planar(1)).startswith('<mujoco model="planar1">')
+    True
+    """
+    root = Xml.Element("mujoco", model=robot.name)
+    Xml.SubElement(root, "compiler", angle="radian", autolimits="false")
+    option = Xml.SubElement(root, "option", gravity=_text(robot.gravity))
+    Xml.SubElement(option, "flag", constraint="disable", contact="disable", energy="enable")
+    bodies = {WORLD: Xml.SubElement(root, "worldbody")}
+    for k, joint in enumerate(robot.model.joints):
+        place = matrix_of(joint.placement)
+        if joint.parent != WORLD:
+            place = matrix_of(robot.model.joints[joint.parent].after) @ place
+        where: dict[str, Any] = {"pos": _text(place[:3, 3]), "quat": _text(_quaternion(place[:3, :3]))}
+        bodies[k] = Xml.SubElement(bodies[joint.parent], "body", name=f"{k}", **where)
+        Xml.SubElement(bodies[k], "inertial", **_STAND_IN)
+        _add_joints(bodies[k], k, joint)
+    return Xml.tostring(root, encoding="unicode")
+
+
+def _add_joints(body: Xml.Element, number: int, joint: Joint) -> None:
+    kind, name = joint.kind.name, f"{number}"
+    if kind in _SIMPLE:
+        ball = kind == "spherical"
+        axis: dict[str, Any] = {} if ball else {"axis": _text(joint.hinge.axis)}
+        Xml.SubElement(body, "joint", name=name, type=_SIMPLE[kind], **axis)
+    elif kind == "free" and joint.parent == WORLD:
+        Xml.SubElement(body, "freejoint", name=name)
+    elif kind == "free":
+        for k, along in enumerate(np.eye(3)):
+            Xml.SubElement(body, "joint", name=f"{name}{'abc'[k]}" if k else name, type="slide", axis=_text(along))
+        Xml.SubElement(body, "joint", type="ball")
+    elif kind == "planar":
+        ex, ey, _ = joint.hinge.plane.columns()
+        Xml.SubElement(body, "joint", name=name, type="slide", axis=_text(ex))
+        Xml.SubElement(body, "joint", type="slide", axis=_text(ey))
+        Xml.SubElement(body, "joint", type="hinge", axis=_text(joint.hinge.axis))
+    else:
+        raise ModelError(f"joint '{joint.name}': MuJoCo has no helical joints")
+
+
+def _text(numbers: Any) -> str:
+    return " ".join(repr(float(x)) for x in numbers)
+
+
+def _quaternion(rotation: Array) -> Array:
+    """w first, as MuJoCo has it."""
+    import mujoco
+
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
+    return quaternion
+
+
+def _matrix(quaternion: Array) -> Array:
+    """The rotation of a quaternion with w first."""
+    import mujoco
+
+    flat = np.zeros(9)
+    mujoco.mju_quat2Mat(flat, np.ascontiguousarray(quaternion))
+    return flat.reshape(3, 3)
+
+
+def _w_first(quaternion: Array) -> Array:
+    return np.roll(quaternion, 1)
+
+
+# ---- its own reading of a URDF ---------------------------------------------------------------------------------------
+
+
+def read_urdf(urdf: str, floating: str | None) -> tuple[Any, str]:
+    """MuJoCo's model of a URDF text and a remark on how it came to be.
+
+    ``floating`` is the link that gets a free joint. Every link stays a body. Meshes are left out, as their files need
+    not be there. Where MuJoCo refuses an inertia, it is let alter it ("balanceinertia").
+    """
+    root = Xml.fromstring(urdf)
+    for link in root.iter("link"):
+        for shape in list(link):
+            if shape.tag == "visual" or (shape.tag == "collision" and shape.find(".//mesh") is not None):
+                link.remove(shape)
+    for own in root.findall("mujoco"):
+        root.remove(own)
+    compiler = Xml.SubElement(Xml.SubElement(root, "mujoco"), "compiler", fusestatic="false")
+    try:
+        return _compiled(root, floating), ""
+    except ValueError as error:
+        first = _one_line(error)
+    compiler.set("balanceinertia", "true")
+    try:
+        return _compiled(root, floating), f"MuJoCo refused the file ({first}) and was let alter its inertias"
+    except ValueError:
+        raise ModelError(f"MuJoCo cannot read this robot: {first}. Try --through model") from None
+
+
+def _compiled(root: Xml.Element, floating: str | None) -> Any:
+    import mujoco
+
+    spec = mujoco.MjSpec.from_string(Xml.tostring(root, encoding="unicode"))
+    if floating is not None:
+        base = spec.body(floating)
+        if base is None or base.name == spec.worldbody.name:
+            raise ValueError(f"its reader takes link '{floating}' for the world, which cannot float")
+        base.add_freejoint().name = "root"
+    model = spec.compile()
+    flags = mujoco.mjtDisableBit
+    model.opt.disableflags |= flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT | flags.mjDSBL_EQUALITY
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    return model
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).removeprefix("Error:").split())
+
+
+class InMujoco(Peer):
+    """A robot in MuJoCo. Arguments and results as those of :class:`recursa.Robot`, one state at a time.
+
+    From our model, or with ``urdf`` from MuJoCo's own reading of that text; contacts, limits and equalities are off.
+    """
+
+    title = "MuJoCo"
+
+    def __init__(self, robot: Robot, urdf: str | None = None) -> None:
+        import mujoco
+
+        super().__init__(robot)
+        self._mujoco = mujoco
+        self.remark = ""
+        joints = self.free.model.joints
+        if urdf is None:
+            self.model = mujoco.MjModel.from_xml_string(to_mjcf(self.free))
+            self._bodies = [self.model.body(f"{k}").id for k in range(len(joints))]
+            self._joints = [self.model.joint(f"{k}").id for k in range(len(joints))]
+            self._welded: list[list[int]] = [[] for _ in joints]
+            self._own: dict[str, int] = {}
+        else:
+            self.model, self.remark = read_urdf(urdf, robot.link_names[0] if robot.model.floating else None)
+            self._joints = [self._number(joint) for joint in joints]
+            self._bodies = [int(self.model.jnt_bodyid[number]) for number in self._joints]
+            self._welded = [self._fixed_to(body) for body in self._bodies]
+            self._own = {self.model.body(k).name: k for k in range(self.model.nbody)}  # links that are bodies there
+        if self.model.nv != self.free.nv:
+            raise ModelError(f"MuJoCo's model has {self.model.nv} speeds, robot '{robot.name}' {self.free.nv}")
+        if urdf is None:
+            for k in range(len(joints)):
+                self._set_inertia(k)
+                self._set_armature(k)
+        self._ready()
+
+    def _ready(self) -> None:
+        self.data = self._mujoco.MjData(self.model)
+        self._mujoco.mj_setConst(self.model, self.data)
+
+    def _number(self, joint: Joint) -> int:
+        number = self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, joint.name)
+        if number < 0:
+            raise ModelError(f"joint '{joint.name}' ({joint.kind.name}) is not in MuJoCo's model. Try --through model")
+        return int(number)
+
+    def _fixed_to(self, body: int) -> list[int]:
+        """The bodies below that do not move against it."""
+        found = []
+        for k in range(body + 1, self.model.nbody):
+            parent = int(self.model.body_parentid[k])
+            if self.model.body_jntnum[k] == 0 and (parent == body or parent in found):
+                found.append(k)
+        return found
+
+    def _set_inertia(self, k: int) -> None:
+        inertia, body = self.free.model.inertias[k], self._bodies[k]
+        moments, axes = np.linalg.eigh(np.array(inertia.moment_about_com().rows(), dtype=float))
+        axes[:, 0] *= np.linalg.det(axes)
+        com = np.array(inertia.com()) if inertia.mass != 0.0 else np.zeros(3)
+        after = matrix_of(self.free.model.joints[k].after)
+        self.model.body_mass[body] = inertia.mass
+        self.model.body_inertia[body] = moments
+        self.model.body_ipos[body] = after[:3, :3] @ com + after[:3, 3]
+        self.model.body_iquat[body] = _quaternion(after[:3, :3] @ axes)
+        for other in self._welded[k]:
+            self.model.body_mass[other] = 0.0
+            self.model.body_inertia[other] = 0.0
+
+    def _set_armature(self, k: int) -> None:
+        joint = self.free.model.joints[k]
+        first = self.model.jnt_dofadr[self._joints[k]]
+        self.model.dof_armature[first : first + joint.kind.nv] = self._armature(joint)
+
+    def _armature(self, joint: Joint) -> Array:
+        turning = np.array(joint.kind.angular)
+        armature = np.array(joint.armature)
+        if joint.kind.nv > 1 and armature[~turning].any():
+            raise ModelError(f"joint '{joint.name}': MuJoCo has no rotors of sliding freedoms in body axes")
+        return np.concatenate([armature[~turning], armature[turning]])  # slides come first there
+
+    # ---- conversions -------------------------------------------------------------------------------------------------
+
+    def conversions(self) -> list[Conversion]:
+        """See :class:`Peer`."""
+        found, kinds = [], {joint.kind.name for joint in self.free.model.joints}
+        if kinds & {"free", "spherical"}:
+            found.append(Conversion("quaternion order", "quaternions are (w, x, y, z) there, (x, y, z, w) here"))
+        if kinds & {"free", "planar"}:
+            what = "free and planar joints have linear speeds first and in the parent's axes there"
+            found.append(Conversion("base velocity", what))
+        return found
+
+    def configuration(self, q: Array) -> Array:
+        """As MuJoCo's qpos."""
+        there = np.zeros(self.model.nq)
+        reorder = (lambda x: x) if "quaternion order" in self.skip else _w_first
+        for joint, number in zip(self.free.model.joints, self._joints, strict=True):
+            own, kind = q[joint.q_start : joint.q_start + joint.kind.nq], joint.kind.name
+            if kind == "spherical":
+                own = reorder(own)
+            elif kind == "free":
+                base = matrix_of(joint.placement) if joint.parent == WORLD else np.eye(4)  # a free joint is absolute
+                turn = _quaternion(base[:3, :3] @ _matrix(reorder(own[3:])))
+                own = np.concatenate([base[:3, :3] @ own[:3] + base[:3, 3], turn])
+            first = self.model.jnt_qposadr[number]
+            there[first : first + len(own)] = own
+        return there
+
+    def _speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """S and dS/dt v."""
+        matrix, drift = np.zeros((self.model.nv, self.model.nv)), np.zeros(self.model.nv)
+        for joint, number in zip(self.free.model.joints, self._joints, strict=True):
+            nv, kind = joint.kind.nv, joint.kind.name
+            own, speed = q[joint.q_start :], v[joint.v_start : joint.v_start + nv]
+            block, extra = np.eye(nv), np.zeros(nv)
+            if "base velocity" in self.skip:
+                pass
+            elif kind == "planar":
+                c, s = np.cos(own[2]), np.sin(own[2])
+                block = np.array([[0, c, -s], [0, s, c], [1, 0, 0]])
+                extra[:2] = speed[0] * np.array([[-s, -c], [c, -s]]) @ speed[1:]
+            elif kind == "free":
+                turn = _matrix(_w_first(own[3:7]))
+                if joint.parent == WORLD:
+                    turn = matrix_of(joint.placement)[:3, :3] @ turn
+                block = np.block([[np.zeros((3, 3)), turn], [np.eye(3), np.zeros((3, 3))]])
+                extra[:3] = turn @ np.cross(speed[:3], speed[3:])
+            first = self.model.jnt_dofadr[number]
+            matrix[first : first + nv, joint.v_start : joint.v_start + nv] = block
+            drift[first : first + nv] = extra
+        return matrix, drift
+
+    def _place(self, q: Array, v: Array | None = None) -> tuple[Array, Array]:
+        """Put MuJoCo's robot into a state; S and dS/dt v there."""
+        v = np.zeros(self.free.nv) if v is None else v
+        matrix, drift = self._speeds(q, v)
+        self.data.qpos, self.data.qvel = self.configuration(q), matrix @ v
+        self.data.qfrc_applied = 0.0
+        self._mujoco.mj_fwdPosition(self.model, self.data)
+        self._mujoco.mj_fwdVelocity(self.model, self.data)
+        return matrix, drift
+
+    def _mass(self) -> Array:
+        return full_mass(self.model, self.data, np.zeros((self.model.nv, self.model.nv)))
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def answers(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
+        """See :class:`Peer`."""
+        links = range(len(self.free.model.links))
+        found: dict[str, Any] = {
+            "inverse_dynamics": self.inverse_dynamics(q, v, a),
+            "mass_matrix": self.mass_matrix(q),
+            "bias_forces": self.bias_forces(q, v),
+            "gravity_forces": self.bias_forces(q, np.zeros_like(v)),
+            "center_of_mass": self.center_of_mass(q),
+            "kinetic_energy": self.kinetic_energy(q, v),
+            "potential_energy": self.potential_energy(q),
+        }
+        matrix, _ = self._place(q)
+        found["poses"] = np.stack([self._pose(number) for number in links])
+        found["jacobians"] = np.stack([self._jacobian(number) @ matrix for number in links])
+        if not self.tied:
+            found["forward_dynamics"] = self.forward_dynamics(q, v, tau)
+        return found
+
+    def mass_matrix(self, q: Array) -> Array:
+        """(nv, nv)."""
+        matrix, _ = self._place(q)
+        return matrix.T @ self._mass() @ matrix
+
+    def bias_forces(self, q: Array, v: Array) -> Array:
+        """(nv,)."""
+        matrix, drift = self._place(q, v)
+        return matrix.T @ (self.data.qfrc_bias + self._mass() @ drift)
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        """(nv,)."""
+        matrix, drift = self._place(q, v)
+        self.data.qacc = matrix @ a + drift
+        self._mujoco.mj_inverse(self.model, self.data)
+        return matrix.T @ self.data.qfrc_inverse
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """(nv,)."""
+        matrix, drift = self._place(q, v)
+        self.data.qfrc_applied = matrix @ tau
+        self._mujoco.mj_forward(self.model, self.data)
+        return matrix.T @ (self.data.qacc - drift)
+
+    def center_of_mass(self, q: Array) -> Array:
+        """(3,)."""
+        self._place(q)
+        return self.data.subtree_com[0].copy()
+
+    def potential_energy(self, q: Array) -> float:
+        """In joule."""
+        self._place(q)
+        self._mujoco.mj_energyPos(self.model, self.data)
+        return float(self.data.energy[0])
+
+    def kinetic_energy(self, q: Array, v: Array) -> float:
+        """In joule."""
+        self._place(q, v)
+        self._mujoco.mj_energyVel(self.model, self.data)
+        return float(self.data.energy[1])
+
+    def jacobian(self, q: Array, link: str) -> Array:
+        """In the mixed frame: world axes at the link's origin."""
+        matrix, _ = self._place(q)
+        return self._jacobian(self.free.model.link_index(link)) @ matrix
+
+    def _pose(self, number: int) -> Array:
+        """Of a link, in the state that the data are in."""
+        link = self.free.model.links[number]
+        pose = np.eye(4)
+        if link.body == WORLD and link.name not in self._own:
+            return matrix_of(link.offset)
+        body = self._own.get(link.name, self._bodies[link.body])
+        pose[:3, :3], pose[:3, 3] = self.data.xmat[body].reshape(3, 3), self.data.xpos[body]
+        return (
+            pose
+            if link.name in self._own
+            else pose @ matrix_of(self.free.model.joints[link.body].after) @ matrix_of(link.offset)
+        )
+
+    def _jacobian(self, number: int) -> Array:
+        """By MuJoCo's speeds."""
+        turning, moving = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
+        body = self.free.model.links[number].body
+        if body != WORLD:
+            point = self._pose(number)[:3, 3]
+            self._mujoco.mj_jac(self.model, self.data, moving, turning, point, self._bodies[body])
+        return np.vstack([turning, moving])
+
+    # ---- what differs ------------------------------------------------------------------------------------------------
+
+    def suspects(self) -> list[Suspect]:
+        """See :class:`Peer`."""
+        found, model = [], self.model
+        if np.abs(model.opt.gravity - self.free.gravity).max() > 1e-12:
+            there, here = (", ".join(f"{x:g}" for x in g) for g in (model.opt.gravity, self.free.gravity))
+            what = f"it is ({there}) in MuJoCo and ({here}) here: URDF files have none"
+            found.append(Suspect("gravity", what, "set model.opt.gravity"))
+        if any(self._rotors_differ(k) for k in range(len(self._joints))):
+            what = "rotor inertias are not read from URDF files by MuJoCo"
+            found.append(Suspect("armature", what, "set model.dof_armature"))
+        if model.dof_damping.any() or model.dof_frictionloss.any():
+            what = "MuJoCo's inverse and forward dynamics have damping and friction in them; ours with losses=True only"
+            found.append(Suspect("losses", what, "set model.dof_damping and model.dof_frictionloss to 0"))
+        if model.body_mass[self._standing()].any():
+            mass = float(model.body_mass[self._standing()].sum())
+            what = f"{mass:.4g} kg that are fixed to the world count in MuJoCo's centre of mass and energy, not in ours"
+            found.append(Suspect("fixed mass", what, "take the moving bodies only"))
+        return found + inertia_suspects(self.free, self._numbers, self.title)
+
+    def repaired(self, names: Collection[str]) -> InMujoco:
+        """See :class:`Peer`."""
+        other = copy.copy(self)
+        other.model = copy.copy(self.model)
+        if "gravity" in names:
+            other.model.opt.gravity = self.free.gravity
+        if "armature" in names:
+            for k in range(len(self._joints)):
+                other._set_armature(k)
+        if "losses" in names:
+            other.model.dof_damping[:] = 0.0
+            other.model.dof_frictionloss[:] = 0.0
+        if "fixed mass" in names:
+            other.model.body_mass[self._standing()] = 0.0
+        for k in repaired_bodies(self.free, self._numbers, names):
+            other._set_inertia(k)
+        other._ready()
+        return other
+
+    def _rotors_differ(self, k: int) -> bool:
+        joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
+        return bool((self.model.dof_armature[first : first + joint.kind.nv] != self._armature(joint)).any())
+
+    def _standing(self) -> list[int]:
+        """Bodies that do not move against the world."""
+        return [k for k in range(self.model.nbody) if self.model.body_weldid[k] == 0]
+
+    def _numbers(self, k: int) -> Array:
+        """The ten numbers of our body k, what is welded to it included, in our order and frame."""
+        first = self._bodies[k]
+        total = np.zeros(10)
+        for body in (first, *self._welded[k]):
+            place, at = np.eye(4), body
+            while at != first:  # from the welded body up to the one with the joint
+                step = np.eye(4)
+                step[:3, :3], step[:3, 3] = _matrix(self.model.body_quat[at]), self.model.body_pos[at]
+                place, at = step @ place, int(self.model.body_parentid[at])
+            place = np.linalg.inv(matrix_of(self.free.model.joints[k].after)) @ place
+            c = place[:3, :3] @ self.model.body_ipos[body] + place[:3, 3]
+            turn, m = place[:3, :3] @ _matrix(self.model.body_iquat[body]), float(self.model.body_mass[body])
+            moments = turn @ np.diag(self.model.body_inertia[body]) @ turn.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+            total += [m, *(m * c), *moments[np.tril_indices(3)]]
+        return total

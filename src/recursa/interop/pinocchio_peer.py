@@ -1,0 +1,164 @@
+"""Pinocchio's answers about a robot: from its own reading of the URDF, or from our model handed over."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from recursa.errors import ModelError
+from recursa.interop import pinocchio as interop
+from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, repaired_bodies
+from recursa.robot import Robot
+
+
+class InPinocchio(Peer):
+    """A robot in Pinocchio."""
+
+    title = "Pinocchio"
+
+    def __init__(self, robot: Robot, urdf: str | None = None) -> None:
+        import pinocchio as pin
+
+        super().__init__(robot)
+        self._pin = pin
+        if urdf is None:
+            self.model = interop.build(self.free)
+        else:
+            free_base = (pin.JointModelFreeFlyer(),) if robot.model.floating else ()
+            try:
+                self.model = pin.buildModelFromXML(urdf, *free_base)
+            except (ValueError, RuntimeError) as error:
+                raise ModelError(f"Pinocchio cannot read this file: {error}. Try --through model") from None
+        self._order = interop.velocity_order(self.free, self.model)
+        self._links = [self._frame(link.name) for link in self.free.model.links]
+        self._full_energy = False  # whether kinetic energy is 1/2 v M v, with the rotors
+
+    def _frame(self, link: str) -> int:
+        if not self.model.existBodyName(link):
+            raise ModelError(f"link '{link}' does not exist in the Pinocchio model. Try --through model")
+        return int(self.model.getFrameId(link, self._pin.FrameType.BODY))
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def answers(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
+        """See :class:`Peer`."""
+        pin, model = self._pin, self.model
+        data = model.createData()
+        order = np.arange(model.nv) if "joint order" in self.skip else self._order
+        back = np.argsort(order)
+        x = interop.configuration(self.free, model, q)
+        v, a, tau = v[order], a[order], tau[order]
+        mass = np.reshape(pin.crba(model, data, x), (model.nv, model.nv))
+        mass = np.triu(mass) + np.triu(mass, 1).T
+        found: dict[str, Any] = {
+            "inverse_dynamics": pin.rnea(model, data, x, v, a)[back],
+            "mass_matrix": mass[np.ix_(back, back)],
+            "bias_forces": pin.nonLinearEffects(model, data, x, v)[back],
+            "gravity_forces": pin.computeGeneralizedGravity(model, data, x)[back],
+            "center_of_mass": pin.centerOfMass(model, data, x).copy(),
+            "kinetic_energy": 0.5 * v @ mass @ v if self._full_energy else pin.computeKineticEnergy(model, data, x, v),
+            "potential_energy": pin.computePotentialEnergy(model, data, x),
+        }
+        if not self.tied:
+            found["forward_dynamics"] = pin.aba(model, data, x, v, tau)[back]
+        pin.computeJointJacobians(model, data, x)
+        pin.updateFramePlacements(model, data)
+        found["poses"] = np.stack([data.oMf[number].homogeneous for number in self._links])
+        mixed = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        jacobians = [  # flat where there is one column
+            np.reshape(pin.getFrameJacobian(model, data, number, mixed), (6, model.nv)) for number in self._links
+        ]
+        found["jacobians"] = interop.swap_halves(np.stack(jacobians), axis=1)[:, :, back]
+        return found
+
+    # ---- what differs ------------------------------------------------------------------------------------------------
+
+    def conversions(self) -> list[Conversion]:
+        """See :class:`Peer`."""
+        if (np.diff(self._order) == 1).all():
+            return []
+        what = "siblings come alphabetically there, and free and planar joints have their linear speeds first"
+        return [Conversion("joint order", what)]
+
+    def suspects(self) -> list[Suspect]:
+        """See :class:`Peer`."""
+        found = []
+        theirs = np.array(self.model.gravity.linear)
+        if np.abs(theirs - self.free.gravity).max() > 1e-12:
+            found.append(
+                Suspect(
+                    "gravity",
+                    f"it is {_row(theirs)} in Pinocchio and {_row(self.free.gravity)} here: URDF files have none",
+                    "set model.gravity",
+                )
+            )
+        if np.abs(self.model.armature - self._armature()).max(initial=0.0) > 0.0:
+            found.append(
+                Suspect(
+                    "armature",
+                    "rotor inertias are not read from URDF files by Pinocchio",
+                    "set model.armature, in the order of its joints",
+                )
+            )
+        if not self._full_energy and self._loses_rotors():
+            found.append(
+                Suspect(
+                    "rotor energy",
+                    "Pinocchio's kinetic energy leaves out the rotors of some kinds of joint, such as revolute ones "
+                    "with an axis of general direction; ours is v M v / 2",
+                    "take half of v @ crba(model, data, q) @ v",
+                )
+            )
+        return found + inertia_suspects(self.free, self._numbers, self.title)
+
+    def repaired(self, names: Collection[str]) -> InPinocchio:
+        """See :class:`Peer`."""
+        other = copy.copy(self)
+        other.model = self._pin.Model(self.model)
+        if "gravity" in names:
+            other.model.gravity = self._pin.Motion(np.array(self.free.gravity), np.zeros(3))
+        if "armature" in names:
+            other.model.armature = self._armature()
+        other._full_energy = self._full_energy or "rotor energy" in names
+        for k in repaired_bodies(self.free, self._numbers, names):
+            inertia, (number, place) = self.free.model.inertias[k], self._body(k)
+            com = np.array(inertia.com()) if inertia.mass else np.zeros(3)
+            moments = np.array(inertia.moment_about_com().rows(), dtype=float)
+            other.model.inertias[number] = place.act(self._pin.Inertia(inertia.mass, com, moments))
+        return other
+
+    def _loses_rotors(self) -> bool:
+        """Whether kinetic energy is not v M v / 2 there, with our armature."""
+        model = self._pin.Model(self.model)
+        model.armature = self._armature()
+        v, data, q = np.ones(model.nv), model.createData(), self._pin.neutral(model)
+        energies = [self._pin.computeKineticEnergy(model, data, q, v)]
+        model.armature = np.zeros(model.nv)
+        energies.append(self._pin.computeKineticEnergy(model, data, q, v))
+        rotors = 0.5 * float(self._armature().sum())
+        return abs(energies[0] - energies[1] - rotors) > 1e-9 * max(1.0, rotors)
+
+    def _armature(self) -> Array:
+        if not self.free.nv:
+            return np.zeros(0)
+        return np.concatenate([np.array(joint.armature) for joint in self.free.model.joints])[self._order]
+
+    def _body(self, k: int) -> tuple[int, Any]:
+        """The number of the joint there, and the pose of our body in its frame."""
+        child = self.model.frames[self._frame(self.free.model.joints[k].child)]
+        return child.parentJoint, child.placement
+
+    def _numbers(self, k: int) -> Array:
+        """The ten numbers of a body, in our order and frame."""
+        number, place = self._body(k)
+        there = place.actInv(self.model.inertias[number])
+        c, m = np.array(there.lever), there.mass
+        moments = np.array(there.inertia) + m * (c @ c * np.eye(3) - np.outer(c, c))
+        return np.array([m, *(m * c), *moments[np.tril_indices(3)]])
+
+
+def _row(values: Any) -> str:
+    return "(" + ", ".join(f"{x:g}" for x in values) + ")"
