@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 
@@ -14,6 +15,8 @@ from recursa.kernels.dispatch import Switch
 
 settings.register_profile("recursa", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("recursa")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so are a shell's background jobs, and all their children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -252,15 +252,11 @@ def test_interrupt_returns_what_there_is(samples: int | None) -> None:
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals here")
 def test_interrupt_from_the_keyboard_ends_a_long_run() -> None:
     main = threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore the signal
-    try:
-        timer = threading.Timer(0.5, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
-        timer.start()
-        run = pendulum().simulate([0.3], duration=1e4, samples=3)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    timer = threading.Timer(0.5, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
+    timer.start()
+    run = pendulum().simulate([0.3], duration=1e6, samples=3)
     assert run.interrupted
-    assert 0.0 < run.t[-1] < 1e4
+    assert 0.0 < run.t[-1] < 1e6
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "radau", "rk4", "implicit-midpoint", "semi-implicit"])
