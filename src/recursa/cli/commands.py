@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import click
 import recursa as rc
 from recursa.cli import show
 
+_RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -63,13 +65,21 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
       recursa info stanford
       recursa info go2.urdf --floating
       recursa info arm.urdf --json
+      recursa info run.h5
       recursa info --list
+
+    A result of recursa simulate, or a checkpoint, is summed up, too.
     """
     if list_robots:
         show.robot_list(as_json)
         return
     if robot is None:
         raise click.UsageError("which robot? Give a URDF file or a bundled name; --list shows those.")
+    if Path(robot).suffix.lower() in _RUNS:
+        from recursa.cli.runs import describe
+
+        describe(robot, as_json)
+        return
     chosen = open_robot(robot, floating=floating, mimic=mimic, strict=False)
     if as_json:
         click.echo(show.json_text(show.as_data(chosen)))
@@ -143,6 +153,71 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
     from recursa.cli.motion import run_inverse
 
     run_inverse(open_robot(robot, floating=floating, mimic=mimic), as_json, **options)
+
+
+@recursa.command()
+@click.argument("robot", required=False)
+@click.option("--duration", type=float, help="Seconds.")
+@click.option(
+    "--torque", type=click.Path(path_type=Path), help="CSV: t, and a column per joint; the last row holds on."
+)
+@click.option("--between", type=click.Choice(["linear", "cubic", "hold"]), help="Its rows.  [default: linear]")
+@click.option("--state", metavar="S.json", help='Where it starts, {"q": ..., "v": ...}; - is standard input.')
+@click.option("--q0", multiple=True, metavar="JOINT=VALUE", help="Where it starts; other joints at neutral.")
+@click.option("--v0", multiple=True, metavar="JOINT=VALUE", help="How fast it starts; other joints at rest.")
+@click.option("--integrator", help="dop853, rk45, radau; rk4, implicit-midpoint, semi-implicit.  [default: dop853]")
+@click.option("--rtol", type=float, help="Of adaptive integrators.  [default: 1e-10]")
+@click.option("--atol", type=float, help="Of adaptive integrators.  [default: 1e-12]")
+@click.option("--step", type=float, help="Fixed, s (default 0.001); of adaptive integrators the longest.")
+@click.option("--samples", type=int, help="So many, evenly spread; else one per step.")
+@click.option("--save-every", type=int, help="Every so many steps one sample.")
+@click.option("--stops", is_flag=True, help="Springs and dampers at joint limits.")
+@click.option("--no-losses", "losses", flag_value=False, default=True, help="Without damping and friction.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The result: .h5 (all of it), .csv or .npz.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, energy (png, pdf, svg).")
+@click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
+@click.option("--restart", is_flag=True, help="Start again, although a run that was cut short could go on.")
+@click.option("--checkpoint-every", type=float, metavar="SECONDS", help="By the clock; 0: every step.  [default: 10]")
+@_robot_options
+def simulate(robot: str | None, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+    """How a robot moves from a state, under torques from a file, or none.
+
+    \b
+    Examples:
+      recursa simulate stanford --duration 2 --q0 joint2=1.5708 -o fall.h5 --plot fall.png
+      recursa simulate arm.urdf --duration 10 --torque torque.csv --state S.json -o run.h5
+      recursa simulate --resume run.h5
+
+    While it runs, what there is of it goes to RUN.part; after Ctrl-C or a crash --resume goes on from there, and the
+    result is the same to the bit. Exit code 0: to the end, 1: interrupted or failed (what there is is written), 2: bad
+    input.
+    """
+    from recursa.cli.simulate import run_simulate
+
+    chosen = None if robot is None else partial(open_robot, robot, floating=floating, mimic=mimic)
+    run_simulate(chosen, as_json, **options)
+
+
+@recursa.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Angles, speeds, torques, energy (png, pdf, svg).")
+@click.option("--gif", type=click.Path(path_type=Path), help="The motion of the robot as an animated GIF.")
+def plot(run: Path, out: Path | None, gif: Path | None) -> None:
+    """Draw a result of recursa simulate.
+
+    \b
+    Examples:
+      recursa plot run.h5 -o run.png
+      recursa plot run.h5 --gif run.gif
+    """
+    from recursa.cli.runs import draw, require_drawable
+
+    if out is None and gif is None:
+        raise click.UsageError("where to? Add -o FILE.png or --gif FILE.gif.")
+    require_drawable(out, gif)
+    for file in draw(rc.read(run), out, gif):
+        click.echo(f"wrote {file}")
 
 
 @recursa.command()

@@ -21,7 +21,7 @@ from recursa.files import named_file
 from recursa.results import interpolants
 from recursa.results.acting import Record, again, require_same_events, stops_again
 from recursa.results.acting import record as record
-from recursa.results.hdf5 import SIGNATURE
+from recursa.results.hdf5 import OURS
 from recursa.results.journal import MAGIC, Journal, read_blocks, require_checkpoint
 from recursa.results.packing import pack, unpack
 from recursa.results.robot_text import robot_from_text, robot_text
@@ -129,11 +129,11 @@ def free_place(path: str | os.PathLike[str]) -> Path:
     if not place.exists():
         return place
     if not first_bytes(place).startswith(MAGIC):
-        raise ResultFileError(f"'{place}' exists and is no checkpoint: it is left alone. Give another name")
+        raise ResultFileError(f"file '{place}' exists and is no checkpoint: it is left alone. Give another name")
     kept = Kept(place)
     if not kept.finished:
         raise ResultFileError(
-            f"'{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
+            f"file '{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
             f"with rc.resume('{place}'), or delete it to start again"
         )
     return place
@@ -149,7 +149,7 @@ class Kept:
         self.path = path
         blocks, self.end = read_blocks(path)
         if len(blocks) < 2:
-            raise ResultFileError(f"'{path}' is cut off before its first checkpoint: nothing of the run is left.")
+            raise ResultFileError(f"file '{path}' is cut off before its first checkpoint: nothing of the run is left.")
         try:
             self._header = unpack(blocks[0])
             self._checkpoints = [unpack(one) for one in blocks[1:]]
@@ -159,9 +159,9 @@ class Kept:
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
             self.robot: Robot = robot_from_text(self._header["robot"])
         except (KeyError, TypeError, ValueError, IndexError, RecursaError) as error:
-            raise ResultFileError(f"'{path}' was written by another version of Recursa: {error!r}") from None
+            raise ResultFileError(f"file '{path}' was written by another version of Recursa: {error!r}") from None
         if self._header["recursa"] == version() and self.robot.model.digest != self._header["digest"]:
-            raise ResultFileError(f"'{path}' is damaged: the robot in it is not the one it names")
+            raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
 
     @property
     def samples(self) -> int:
@@ -207,9 +207,9 @@ def checkpoint_of(path: str | os.PathLike[str]) -> Path:
     part = place.with_name(place.name + SUFFIX) if place.name else place
     if part.is_file() and not (place.is_file() and first_bytes(place).startswith(MAGIC)):
         return part
-    if first_bytes(place).startswith(SIGNATURE):
+    if first_bytes(place).startswith(OURS):
         raise ResultFileError(
-            f"'{place}' is a saved run, and there is no '{part}' from which it could go on. rc.read reads it"
+            f"file '{place}' is a saved run, and there is no '{part}' from which it could go on. rc.read reads it"
         )
     return place
 

@@ -2,7 +2,7 @@
 
 ::
 
-    /                 attributes: format, format_version, recursa, status, message, conventions, momentum_kept, checksum
+    /                 attributes: format, format_version, recursa, status, message, conventions, momentum_kept
     /t /q /v /a /tau /work /lost      attributes: units, columns, meaning
     /energy           kinetic and potential, for other readers
     /robot            attributes: name, digest, gravity, floating, mimic
@@ -12,12 +12,14 @@
     /events/name /t /q /v
     /dense/...        the integrator's interpolants, if they were kept
 
-The checksum covers all of it: a file that was changed or damaged anywhere is told from one that is whole.
+The first 512 bytes, which HDF5 leaves to its user, say so in a line of text, with a checksum of all that follows. It is
+looked at first: damaged HDF5 files can bring down the HDF5 library, and the process with it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -25,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.errors import RecursaError, ResultFileError
+from recursa.errors import ResultFileError
 from recursa.files import replacing
 from recursa.results import interpolants
 from recursa.results.robot_text import robot_from_text, robot_text
@@ -37,7 +39,10 @@ from recursa.trajectories.columns import CONVENTIONS, angular, coordinate_names,
 
 FORMAT = "recursa run"
 FORMAT_VERSION = 1
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
+SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of any HDF5 file without a block for its user
+OURS = b"recursa run "
+_USER_BLOCK = 512  # bytes
+_FIRST_LINE = re.compile(rb"recursa run (\d+), Recursa (\S+), sha256 ([0-9a-f]{64}), (\d+) bytes follow\n")
 _ARRAYS = ("t", "q", "v", "a", "tau", "work", "lost")
 _MEANINGS = {
     "t": "time of the samples",
@@ -58,9 +63,21 @@ def write_run(run: Run, path: Path) -> None:
     """The file is there as a whole or not at all; one that was there before survives what goes wrong."""
     import h5py  # slow to import
 
-    with replacing(path) as beside, h5py.File(beside, "w") as file:
-        _fill(file, run)
-        file.attrs["checksum"] = _checksum(file)
+    with replacing(path) as beside:
+        with h5py.File(beside, "w", userblock_size=_USER_BLOCK) as file:
+            _fill(file, run)
+        size, checksum = _after_user_block(beside)
+        line = f"recursa run {FORMAT_VERSION}, Recursa {version()}, sha256 {checksum}, {size} bytes follow\n"
+        with beside.open("rb+") as raw:
+            raw.write(line.encode().ljust(_USER_BLOCK, b"\0"))
+
+
+def _after_user_block(path: Path) -> tuple[int, str]:
+    """How many bytes HDF5 has written, and their SHA-256."""
+    with path.open("rb") as raw:
+        raw.seek(_USER_BLOCK)
+        checksum = hashlib.file_digest(raw, "sha256").hexdigest()
+        return raw.tell() - _USER_BLOCK, checksum
 
 
 def _fill(file: Any, run: Run) -> None:
@@ -141,35 +158,6 @@ def _texts(values: Any) -> Any:
     return np.array(list(values), dtype=h5py.string_dtype())
 
 
-def _checksum(file: Any) -> str:
-    """SHA-256 over names, types, shapes and bytes of everything but the checksum itself."""
-    total = hashlib.sha256()
-    names: list[str] = []
-    file.visit(names.append)
-    for name in ["/", *sorted(names)]:
-        item = file[name]
-        total.update(name.encode() + b"\0")
-        for key in sorted(item.attrs):
-            if (name, key) != ("/", "checksum"):
-                total.update(key.encode() + b"\0")
-                _add(total, item.attrs[key])
-        if hasattr(item, "shape"):
-            _add(total, item[()])
-    return total.hexdigest()
-
-
-def _add(total: Any, value: Any) -> None:
-    array = np.asarray(value)
-    total.update(f"{array.shape}".encode())
-    if array.dtype.kind in "OSU":
-        for text in array.ravel().tolist():
-            data = text if isinstance(text, bytes) else str(text).encode()
-            total.update(f"{len(data)} ".encode() + data)
-    else:
-        total.update(array.dtype.str.encode())
-        total.update(array.tobytes())
-
-
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -178,53 +166,45 @@ def read_run(path: Path) -> Run:
     import h5py  # slow to import
 
     try:
-        file = h5py.File(path, "r")
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise _unreadable(path, error) from None
-    with file:
-        try:
-            _require_ours(path, file)
-            if file.attrs["checksum"] != _checksum(file):
-                raise _damaged(path, "its checksum does not match its content")
+        _require_whole(path)
+        with h5py.File(path, "r") as file:
             return _run(path, file)
-        except RecursaError as error:
-            if isinstance(error, ResultFileError):
-                raise
-            raise _damaged(path, str(error)) from None
-        except Exception as error:  # HDF5 has many ways to say that a file is damaged
-            raise _damaged(path, f"{type(error).__name__}: {error}") from None
+    except ResultFileError:
+        raise
+    except Exception as error:  # HDF5 has many ways to say that it cannot read
+        raise _damaged(path, f"{type(error).__name__}: {' '.join(str(error).split())}") from None
 
 
-def _unreadable(path: Path, error: Exception) -> ResultFileError:
-    """A file that HDF5 cannot open, in our words."""
-    reason = " ".join(str(error).split())
-    if "truncated" in reason or "eof" in reason.lower():
-        return _damaged(path, "it is cut off: shorter than it says itself")
-    if "lock" in reason:
-        return ResultFileError(f"cannot read '{path}': another program is writing it ({reason})")
-    return _damaged(path, reason)
+def _require_whole(path: Path) -> None:
+    """Ours, of a version that is known, and every byte as it was written."""
+    with path.open("rb") as raw:
+        start = raw.read(_USER_BLOCK)
+    said = _FIRST_LINE.match(start)
+    if said is None or len(start) < _USER_BLOCK:
+        raise _damaged(
+            path,
+            f"it is cut off after {len(start)} bytes"
+            if len(start) < _USER_BLOCK
+            else "its first line is not as it was written",
+        )
+    number, writer, checksum, size = (group.decode() for group in said.groups())
+    if int(number) != FORMAT_VERSION:
+        raise ResultFileError(
+            f"file '{path}' was written by Recursa {writer} in version {number} of the format; this is Recursa {version()}, "
+            f"which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
+        )
+    found, now = _after_user_block(path)
+    if found != int(size):
+        raise _damaged(path, f"it has {found} bytes of the {size} that were written")
+    if now != checksum:
+        raise _damaged(path, "its checksum does not match its content")
 
 
 def _damaged(path: Path, why: str) -> ResultFileError:
     return ResultFileError(
-        f"'{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where it "
+        f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where it "
         "was written, or simulate again."
     )
-
-
-def _require_ours(path: Path, file: Any) -> None:
-    if file.attrs.get("format") != FORMAT:
-        held = ", ".join(f"'{name}'" for name in list(file)[:5]) or "nothing"
-        raise ResultFileError(
-            f"'{path}' is an HDF5 file, but not a run that Recursa saved: it has no attribute format = '{FORMAT}' "
-            f"(it holds {held})."
-        )
-    number = int(file.attrs["format_version"])
-    if number > FORMAT_VERSION or number < 1:
-        raise ResultFileError(
-            f"'{path}' was written by Recursa {file.attrs['recursa']} in version {number} of the format; this is "
-            f"Recursa {version()}, which reads up to version {FORMAT_VERSION}. A newer Recursa will read it."
-        )
 
 
 def _run(path: Path, file: Any) -> Run:

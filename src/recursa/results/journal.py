@@ -73,12 +73,12 @@ def _require_version(path: Path, data: bytes) -> None:
     if not data.startswith(MAGIC):
         cut = bool(data) and MAGIC.startswith(data)
         why = "is cut off at its very start" if cut or not data else "is not a checkpoint of a run"
-        raise ResultFileError(f"'{path}' {why}.")
+        raise ResultFileError(f"file '{path}' {why}.")
     number = data[len(MAGIC) : len(MAGIC) + 12].split(b"\n")[0].decode(errors="replace")
     if not number.isdigit() or int(number) < FORMAT_VERSION:
-        raise ResultFileError(f"'{path}' is damaged or cut off at its very start.")
+        raise ResultFileError(f"file '{path}' is damaged or cut off at its very start.")
     raise ResultFileError(
-        f"'{path}' is a checkpoint in version {number} of the format; this Recursa reads version {FORMAT_VERSION}. "
+        f"file '{path}' is a checkpoint in version {number} of the format; this Recursa reads version {FORMAT_VERSION}. "
         "Go on with the newer Recursa that wrote it."
     )
 
@@ -96,7 +96,7 @@ class Journal:
             raise ResultFileError(f"cannot write '{path}': {error.strerror or error}") from None
         if not _locked(self._file):
             os.close(self._file)
-            raise ResultFileError(f"'{path}' is being written by another process: is that run still under way?")
+            raise ResultFileError(f"file '{path}' is being written by another process: is that run still under way?")
 
     @classmethod
     def create(cls, path: Path, payloads: list[bytes]) -> Journal:

@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> Run:
     """
     place = Path(path)
     start = first_bytes(place)
-    if start.startswith(hdf5.SIGNATURE):
+    if start.startswith(hdf5.OURS):
         return hdf5.read_run(place)
     raise ResultFileError(_what_else(place, start))
 
@@ -104,13 +104,15 @@ def first_bytes(path: Path) -> bytes:
 def _what_else(path: Path, start: bytes) -> str:
     """Why a file is no HDF5 file."""
     if not start:
-        return f"'{path}' is empty."
+        return f"file '{path}' is empty."
     if start.startswith(MAGIC):
-        return f"'{path}' holds a run that is not finished: go on with rc.resume('{path}')."
-    if hdf5.SIGNATURE.startswith(start):
-        return f"'{path}' is damaged: it is cut off after {len(start)} bytes."
+        return f"file '{path}' holds a run that is not finished: go on with rc.resume('{path}')."
+    if hdf5.OURS.startswith(start):
+        return f"file '{path}' is damaged: it is cut off after {len(start)} bytes."
+    if start.startswith(hdf5.SIGNATURE):
+        return f"file '{path}' is an HDF5 file, but no run that Recursa saved, or another program wrote it anew."
     if start.startswith(b"PK"):
-        return f"'{path}' is no HDF5 file. Is it a run saved as .npz? numpy.load reads that; rc.read reads .h5."
+        return f"file '{path}' is no HDF5 file. Is it a run saved as .npz? numpy.load reads that; rc.read reads .h5."
     if start.startswith(b"t,"):
-        return f"'{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .h5."
-    return f"'{path}' is not a run that Recursa saved: it is no HDF5 file."
+        return f"file '{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .h5."
+    return f"file '{path}' is not a run that Recursa saved: it is no HDF5 file."
