@@ -82,8 +82,8 @@ def _caught(simulated: Callable[[], rc.Run]) -> rc.Run:
 def _resumed(part: Path, robot: Callable[[], rc.Robot] | None, every: float | None) -> rc.Run:
     if robot is not None and robot() != Kept(part).robot:
         raise rc.StateError(
-            f"file '{part}' is of another robot than the one given, or that was changed since; a run goes on with its own: "
-            "leave the robot out"
+            f"file '{part}' is of another robot than the one given, or that was changed since; a run goes on with its "
+            "own: leave the robot out"
         )
     return rc.resume(part, checkpoint_every=every)
 
@@ -132,8 +132,8 @@ def _require_no_other(part: Path, restart: bool) -> None:
         part.unlink()
         return
     raise rc.ResultFileError(
-        f"file '{part}' holds a run that was cut short (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on with "
-        f"recursa simulate --resume {part.with_suffix('')}, or add --restart to start again"
+        f"file '{part}' holds a run that was cut short (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
+        f"with recursa simulate --resume {part.with_suffix('')}, or add --restart to start again"
     )
 
 

@@ -133,8 +133,8 @@ def free_place(path: str | os.PathLike[str]) -> Path:
     kept = Kept(place)
     if not kept.finished:
         raise ResultFileError(
-            f"file '{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
-            f"with rc.resume('{place}'), or delete it to start again"
+            f"file '{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go "
+            f"on with rc.resume('{place}'), or delete it to start again"
         )
     return place
 

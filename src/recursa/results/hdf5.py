@@ -190,8 +190,8 @@ def _require_whole(path: Path) -> None:
     number, writer, checksum, size = (group.decode() for group in said.groups())
     if int(number) != FORMAT_VERSION:
         raise ResultFileError(
-            f"file '{path}' was written by Recursa {writer} in version {number} of the format; this is Recursa {version()}, "
-            f"which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
+            f"file '{path}' was written by Recursa {writer} in version {number} of the format; this is Recursa "
+            f"{version()}, which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
         )
     found, now = _after_user_block(path)
     if found != int(size):
@@ -202,8 +202,8 @@ def _require_whole(path: Path) -> None:
 
 def _damaged(path: Path, why: str) -> ResultFileError:
     return ResultFileError(
-        f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where it "
-        "was written, or simulate again."
+        f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where "
+        "it was written, or simulate again."
     )
 
 

@@ -78,8 +78,8 @@ def _require_version(path: Path, data: bytes) -> None:
     if not number.isdigit() or int(number) < FORMAT_VERSION:
         raise ResultFileError(f"file '{path}' is damaged or cut off at its very start.")
     raise ResultFileError(
-        f"file '{path}' is a checkpoint in version {number} of the format; this Recursa reads version {FORMAT_VERSION}. "
-        "Go on with the newer Recursa that wrote it."
+        f"file '{path}' is a checkpoint in version {number} of the format; this Recursa reads version "
+        f"{FORMAT_VERSION}. Go on with the newer Recursa that wrote it."
     )
 
 
