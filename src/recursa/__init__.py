@@ -29,6 +29,7 @@ from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
+from recursa.errors import ResultFileError as ResultFileError
 from recursa.errors import ShapeError as ShapeError
 from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.results.checkpoint import resume as resume
+    from recursa.results.saving import read as read
+    from recursa.results.torque_tables import TorqueTable as TorqueTable
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
     from recursa.simulation.run import Run as Run
@@ -75,6 +79,9 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
+    "read": "recursa.results.saving",
+    "resume": "recursa.results.checkpoint",
+    "TorqueTable": "recursa.results.torque_tables",
     "Event": "recursa.simulation.events",
     "Run": "recursa.simulation.run",
     "Stops": "recursa.simulation.forces",

@@ -134,6 +134,10 @@ class TableError(RecursaError, ValueError):
         return str(self.args[0])
 
 
+class ResultFileError(RecursaError, ValueError):
+    """A file of a run cannot be used: missing, not ours, cut off, damaged, of a newer version."""
+
+
 class LimitError(RecursaError, ValueError):
     """A motion leaves a limit of the robot: ``joint``, ``quantity``, ``time``, ``value`` and ``limit`` say which."""
 

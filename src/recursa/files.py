@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recursa.errors import RecursaError, did_you_mean
@@ -30,6 +30,25 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         for ready in temporary.values():
             with suppress(OSError):
                 ready.unlink()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside the file, for writers that want a name; when all went well what is there takes the file's place.
+
+    It is on the disk before: after a loss of power, too, there is the old file or the new one.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield beside
+        with beside.open("rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        raise RecursaError(f"cannot write '{path}': {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
 
 
 def named_file(path: str | os.PathLike[str]) -> Path:

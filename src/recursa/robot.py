@@ -5,7 +5,9 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -147,6 +149,8 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         losses: bool = True,
         dense: bool = False,
         progress: bool = True,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> Run:
         """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
 
@@ -163,6 +167,8 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
         - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
         - ``progress``: a bar, if standard error is a terminal and the run takes long.
+        - ``checkpoint``: a file to which the run so far is appended every ``checkpoint_every`` seconds (0: after every
+          step), on the clock on the wall; from it :func:`recursa.resume` goes on after a crash or Ctrl-C.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
         raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
@@ -190,7 +196,13 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
             forces.stop_forces(self, stops, q),
             chosen.losses,
         )
-        return driver.Simulation(acting, q, v, chosen, events_of(events)).run()
+        watched = events_of(events)
+        if checkpoint is None:
+            return driver.Simulation(acting, q, v, chosen, watched).run()
+        kept = import_module("recursa.results.checkpoint")  # which stands above
+        path, every = kept.free_place(checkpoint), kept.interval(checkpoint_every)
+        given = kept.record(torque, wrenches, acting.stops, watched)
+        return kept.run_kept(driver.Simulation(acting, q, v, chosen, watched), path, every, (q, v), given)
 
     # ---- variations ------------------------------------------------------------------------------------------------
 

@@ -233,6 +233,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.SimulationError,
         ("no longer finite after t = ", "joint '", "Try a shorter step=, or integrator='dop853'"),
     ),
+    "file that is no run": (
+        lambda: rc.read(__file__),
+        rc.ResultFileError,
+        ("test_messages.py' is not a run that Recursa saved", "no HDF5 file"),
+    ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,
         rc.NoSweepError,

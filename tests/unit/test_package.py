@@ -35,7 +35,7 @@ LAYERS = (
     ("robot",),
     ("trajectories",),
     ("loading", "cartesian", "denoc", "free", "rollout", "operational"),
-    ("robots",),
+    ("robots", "results"),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
 )
@@ -108,7 +108,7 @@ def test_import_changes_no_global_setting() -> None:
         "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError", "count", "tables", "Table",
         "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
         "SecondDerivatives", "HessianDirection",
-        "SimulationError", "Run", "Event", "Stops",
+        "SimulationError", "Run", "Event", "Stops", "ResultFileError", "read", "resume", "TorqueTable",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

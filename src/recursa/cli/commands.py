@@ -1,71 +1,31 @@
-"""The verbs of ``recursa``."""
+"""The verbs of ``recursa``; those about motions are in motion_commands.py."""
 
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.group import METHOD, QUANTITY, ROBOT, TABLE, Verbs, completion_script
+from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
+from recursa.cli.motion_commands import demo, inverse, plot, simulate
+from recursa.cli.root import JSON, open_robot, robot_options
+from recursa.cli.root import recursa as recursa
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(rc.__version__, prog_name="recursa")
-def recursa() -> None:
-    """Dynamics of robot manipulators and other trees of rigid bodies.
-
-    \b
-    Examples:
-      recursa demo
-      recursa info puma560
-      recursa doctor my_robot.urdf
-      recursa inverse puma560 --to joint2=0.8 --plot torque.png
-
-    ROBOT is a URDF file or the name of a bundled robot (recursa info --list). Exit code 0: done, 1: the answer is no,
-    2: bad input, with one line that says what, 130: interrupted.
-    """
-
-
-def _robot_options(command: _Function) -> _Function:
-    for option in (
-        click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
-        click.option(
-            "--mimic",
-            type=click.Choice(["free", "tie"]),
-            default="free",
-            show_default=True,
-            help="Joints that mimic others: free ones, or tied to them.",
-        ),
-        JSON,
-    ):
-        command = option(command)
-    return command
-
-
-def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
-    """A robot by file or bundled name."""
-    if name in rc.robots.names() and not Path(name).is_file():
-        return rc.robots.by_name(name, floating=floating, mimic=mimic)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
-        return rc.load(name, floating=floating, mimic=mimic, strict=strict)
+for verb in (demo, inverse, simulate, plot):
+    recursa.add_command(verb)
 
 
 @recursa.command()
 @click.argument("robot", type=ROBOT, required=False)
 @click.option("--list", "list_robots", is_flag=True, help="List the bundled robots.")
-@_robot_options
+@robot_options
 def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_json: bool) -> None:
     """Show a robot: tree, joints, masses, conventions, provenance.
 
@@ -74,13 +34,21 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
       recursa info stanford
       recursa info go2.urdf --floating
       recursa info arm.urdf --json
+      recursa info run.h5
       recursa info --list
+
+    A result of recursa simulate, or a checkpoint, is summed up, too.
     """
     if list_robots:
         show.robot_list(as_json)
         return
     if robot is None:
         raise click.UsageError("which robot? Give a URDF file or a bundled name; --list shows those.")
+    if Path(robot).suffix.lower() in _RUNS:
+        from recursa.cli.runs import describe
+
+        describe(robot, as_json)
+        return
     chosen = open_robot(robot, floating=floating, mimic=mimic, strict=False)
     if as_json:
         show.print_json(show.as_data(chosen))
@@ -90,7 +58,7 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
 
 @recursa.command()
 @click.argument("robot", type=ROBOT)
-@_robot_options
+@robot_options
 def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
     """Check a robot's data. Exit code 0: healthy, 1: findings, 2: cannot be read.
 
@@ -109,67 +77,6 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
 
 
 @recursa.command()
-@click.option(
-    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo-output"), show_default=True,
-    help="The folder for pictures, animations and results.",
-)  # fmt: skip
-@click.option("--space", is_flag=True, help="A space robot instead: an arm moves, the bus turns, momentum stays.")
-@JSON
-def demo(out: Path, space: bool, as_json: bool) -> None:
-    """The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.
-
-    \b
-    Examples:
-      recursa demo
-      recursa demo --out demo-output
-      recursa demo --space
-      recursa demo --json > summary.json
-    """
-    if space:
-        from recursa.cli.space_demo import run_space_demo
-
-        run_space_demo(out, as_json)
-        return
-    from recursa.cli.demo import run_demo
-
-    run_demo(out, as_json)
-
-
-@recursa.command()
-@click.argument("robot", type=ROBOT)
-@click.argument("trajectory", required=False, type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the torques as CSV.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, power (png, pdf, svg).")
-@click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
-@click.option(
-    "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
-)
-@click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
-@click.option("--losses", is_flag=True, help="With damping and friction.")
-@click.option("--to", "targets", multiple=True, metavar="JOINT=VALUE", help="Instead of a file: a cycloid to there.")
-@click.option(
-    "--from", "starts", multiple=True, metavar="JOINT=VALUE", help="Where the cycloid starts, if not at zero."
-)
-@click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
-@_robot_options
-def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
-    """Torques for a motion: a CSV file, or a cycloid between two postures.
-
-    \b
-    Examples:
-      recursa inverse arm.urdf moves.csv -o torque.csv --plot torque.png
-      recursa inverse puma560 --to joint2=0.8 --to joint3=2.9 --duration 1.5 --gif arm.gif
-      recursa inverse stanford moves.csv --method tensor --losses --json
-
-    TRAJECTORY has a column t and one by the name of each joint, in any order; joint:v and joint:a too, if they are
-    known. What goes beyond a limit of the robot is told; the exit code stays 0.
-    """
-    from recursa.cli.motion import run_inverse
-
-    run_inverse(open_robot(robot, floating=floating, mimic=mimic), as_json, **options)
-
-
-@recursa.command()
 @click.argument("robot", type=ROBOT)
 @click.argument("quantity", type=QUANTITY)
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
@@ -177,7 +84,7 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
 @click.option("--losses", is_flag=True, help="With damping and friction, where the quantity has that option.")
 @click.option("--name", help="Name of the C function; without it, from robot and quantity.")
-@_robot_options
+@robot_options
 def export(
     robot: str, quantity: str, out: Path, name: str | None, floating: bool, mimic: str, as_json: bool, **options: Any
 ) -> None:
@@ -208,7 +115,7 @@ def export(
 @click.option("--robot", type=ROBOT, required=True, help="A URDF file or a bundled name.")
 @click.option("--code", type=click.Choice(["llvm", "c"]), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
-@_robot_options
+@robot_options
 def explain(
     formula: str, robot: str, code: Any, vectors: tuple[str, ...], floating: bool, mimic: str, as_json: bool
 ) -> None:
@@ -244,7 +151,7 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
     "--table", "name", type=TABLE, help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping."
 )
 @click.option("--robot", type=ROBOT, help="A URDF file or a bundled name: what every method costs in the code for it.")
-@_robot_options
+@robot_options
 def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_json: bool) -> None:
     """Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot costs.
 
@@ -285,7 +192,7 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
 @click.option("--cartesian", "link", metavar="LINK", help="The same by the motion of a link.")
 @click.option("--coordinates", help="With --cartesian: twist (default), position, or some of rx,ry,rz,x,y,z.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the matrices, .json or .npz.")
-@_robot_options
+@robot_options
 def linearize(
     robot: str, state: str, method: Any, out: Path | None, floating: bool, mimic: str, as_json: bool, **options: Any
 ) -> None:
@@ -388,7 +295,7 @@ def cache_clear(as_json: bool) -> None:
 @click.argument("robot", type=ROBOT, default="panda_like")
 @click.option("--batch", type=click.IntRange(1), default=10_000, show_default=True, help="States in a batch.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the times as JSON, too.")
-@_robot_options
+@robot_options
 def bench(robot: str, batch: int, out: Path | None, floating: bool, mimic: str, as_json: bool) -> None:
     """Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.
 
@@ -426,7 +333,7 @@ def bench(robot: str, batch: int, out: Path | None, floating: bool, mimic: str, 
     "--tolerance", type=click.FloatRange(0.0), default=1e-9, show_default=True,
     help="Of the largest entry, or of 1 where that is smaller.",
 )  # fmt: skip
-@_robot_options
+@robot_options
 def compare(robot: str, peer: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
     """Our terms against a peer's, and the reason where they differ.
 

@@ -14,7 +14,7 @@ from recursa.errors import did_you_mean
 
 SECTIONS = {
     "Start here": ("demo", "info", "doctor"),
-    "Motions": ("inverse", "simulate"),
+    "Motions": ("inverse", "simulate", "plot"),
     "Models": ("linearize", "compare"),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),

@@ -65,13 +65,13 @@ def _motion(
         if targets or starts or duration is not None:
             raise click.UsageError("--to, --from and --duration are for a motion without a file.")
         return rc.Trajectory.from_csv(file, robot)
-    start = _posture(starts, "--from")
+    start = posture(starts, "--from")
     return rc.Trajectory.cycloid(
-        start, {**start, **_posture(targets, "--to")}, 2.0 if duration is None else duration, robot=robot
+        start, {**start, **posture(targets, "--to")}, 2.0 if duration is None else duration, robot=robot
     )
 
 
-def _posture(texts: tuple[str, ...], option: str) -> dict[str, float]:
+def posture(texts: tuple[str, ...], option: str) -> dict[str, float]:
     """``joint=value`` as typed; joints of several freedoms stay where they are."""
     posture = {}
     for text in texts:

@@ -14,14 +14,10 @@ from rich.tree import Tree
 import recursa as rc
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
+from recursa.trajectories.columns import CONVENTIONS
 
 _DEPTH = 16  # of the tree that is shown
 _UNBOUNDED = 100_000  # columns
-
-CONVENTIONS = (
-    "six-vectors angular first; quaternions (x, y, z, w); v and forces of free joints in link axes; "
-    "bodies numbered base first, depth first; SI units, radians"
-)
 
 
 def console(width: int = 120) -> Console:

@@ -27,19 +27,20 @@ class State:
     tau: Array
 
 
-def read_state(robot: rc.Robot, path: str) -> State:
+def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS) -> State:
     """The state in a JSON file ("-": standard input): q, and what else there is of v and a or tau.
 
     Each is a list or an object by joint name. v is zero where it is missing, as are joints that an object leaves out
-    (q: neutral). Of a and tau the other follows; where both are missing a is zero.
+    (q: neutral). Of a and tau the other follows; where both are missing a is zero. ``only`` names the keys that are
+    allowed.
     """
     shown = "standard input" if path == "-" else f"'{path}'"
     data = _json(path, shown)
     if not isinstance(data, dict):
         raise StateError(f'{shown}: a state is an object such as {{"q": [...], "v": [...]}}, not {_kind(data)}')
     for key in data:
-        if key not in KEYS:
-            raise StateError(f"{shown}: {unknown_name('key', key, KEYS, owner='a state')}")
+        if key not in only:
+            raise StateError(f"{shown}: {unknown_name('key', key, only, owner='a state')}")
     if "q" not in data:
         raise StateError(f'{shown}: "q" is missing. Write "q": [...], or "q": {{}} for the neutral configuration')
     if "a" in data and "tau" in data:

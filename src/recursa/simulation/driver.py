@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from recursa.simulation.adaptive import Adaptive
 from recursa.simulation.equations import Equations, freedom_name
 from recursa.simulation.events import Event, Happened, crossing
 from recursa.simulation.fixed import METHODS
+from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.options import Options
 from recursa.simulation.progress import ProgressBar
 from recursa.simulation.run import Run, Status, keeps_momentum
@@ -41,6 +42,16 @@ class Cut(NamedTuple):
     freedom: int | None
 
 
+class Keeper(Protocol):
+    """Someone who keeps the state of a run under way; called between two steps."""
+
+    def update(self, simulation: Simulation) -> None:
+        """A step is done."""
+
+    def finish(self, simulation: Simulation) -> None:
+        """It goes no further, because it is at its end or was interrupted."""
+
+
 class Simulation:
     """One run: ``run()`` does it all, ``step()`` goes on by one; ``state()`` and ``restore()`` keep and bring back.
 
@@ -58,6 +69,7 @@ class Simulation:
         self.pieces: list[tuple[float, float, Any]] = []
         self.stopped_by = ""
         self.seconds = 0.0
+        self._began: float | None = None  # when run() started, while it is under way
         self._next_time = 0  # among the times asked for
         self._stalls = 0
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
@@ -88,16 +100,26 @@ class Simulation:
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
-    def run(self) -> Run:
-        """To the end, or as far as it gets; from the keyboard it can be stopped cleanly."""
+    def run(self, keeper: Keeper | None = None) -> Run:
+        """To the end, or as far as it gets; from the keyboard it can be stopped cleanly.
+
+        With a ``keeper`` the first Ctrl-C lets the step end, so that what is kept is the state of that moment.
+        """
         bar = ProgressBar(self.options.progress, self.end)
-        began = time.perf_counter()
+        self._began = time.perf_counter()
         status: Status = "finished"
         message = ""
         try:
-            while not self.finished:
-                self.step()
-                bar.update(self.stepper.t)
+            with Interrupts(deferred=keeper is not None) as interrupts:
+                while not (self.finished or interrupts.asked):
+                    self.step()
+                    bar.update(self.stepper.t)
+                    if keeper is not None:
+                        keeper.update(self)
+                if keeper is not None:
+                    keeper.finish(self)
+                if not self.finished:
+                    raise KeyboardInterrupt
             if self.stopped_by:
                 status, message = "stopped", f"event '{self.stopped_by}' at t = {self._accepted[0]:.9g} s"
         except KeyboardInterrupt:
@@ -107,8 +129,13 @@ class Simulation:
             raise
         finally:
             bar.close()
-            self.seconds += time.perf_counter() - began
+            self.seconds, self._began = self._elapsed, None
         return self.result(status, message)
+
+    @property
+    def _elapsed(self) -> float:
+        """Seconds at work so far."""
+        return self.seconds + (0.0 if self._began is None else time.perf_counter() - self._began)
 
     @property
     def finished(self) -> bool:
@@ -275,7 +302,7 @@ class Simulation:
         kept = keeps_momentum(
             equations.robot, equations.damping + equations.friction, equations.wrenches is not None, tau
         )
-        statistics = {**self.stepper.statistics(), "seconds": self.seconds}
+        statistics = {**self.stepper.statistics(), "seconds": self._elapsed}
         return Run(
             equations.robot,
             times,
@@ -308,14 +335,15 @@ class Simulation:
             "stalls": self._stalls,
             "next_time": self._next_time,
             "stopped_by": self.stopped_by,
-            "seconds": self.seconds,
+            "seconds": self._elapsed,
             "samples": list(self.samples),
             "happened": list(self.happened),
+            "pieces": list(self.pieces),
             "accepted": self._accepted,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there. A run with ``dense=True`` loses the interpolants of what was before."""
+        """Go on from there."""
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
         self.stepper.restore(state["stepper"])
@@ -323,8 +351,7 @@ class Simulation:
         self._watched, self._stalls = state["watched"].copy(), state["stalls"]
         self._next_time, self.stopped_by, self.seconds = state["next_time"], state["stopped_by"], state["seconds"]
         self.samples, self.happened = list(state["samples"]), list(state["happened"])
-        self._accepted = state["accepted"]
-        self.pieces = []
+        self.pieces, self._accepted = list(state["pieces"]), state["accepted"]
 
     # ---- what went wrong ---------------------------------------------------------------------------------------------
 

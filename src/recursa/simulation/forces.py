@@ -165,7 +165,7 @@ class StopForces:
         limits = np.array([sorted(joint.limits or ()) for joint in limited], dtype=float).reshape(-1, 2)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
         typical = STOP_FREQUENCY**2 / np.diagonal(robot.mass_matrix_inverse(q0))[self.at_v]
-        names = [joint.name for joint in limited]
+        self.names = names = [joint.name for joint in limited]
         self.stiffness = _per_joint(stops.stiffness, names, typical, "stiffness")
         self.damping = _per_joint(stops.damping, names, np.ones(len(names)), "damping")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -190,13 +191,27 @@ class Run:
         v = v0 + s * h * a0 + s**2 * (3.0 * (v1 - v0) - h * (2.0 * a0 + a1)) + s**3 * (2.0 * (v0 - v1) + h * (a0 + a1))
         return self.robot.integrate(self.q[k], x), v
 
-    # ---- showing -----------------------------------------------------------------------------------------------------
+    # ---- showing and saving ------------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``."""
         plotting = import_module("recursa.plotting")  # which stands above, and needs matplotlib
         values = {"q": self.q, "v": self.v, "tau": self.tau, "energy": self.energy}
         return plotting.plot_motion(self.robot, self.t, **values, path=path, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run to a file, by its ending; all of it or nothing. Returns the path.
+
+        - ``.h5``, ``.hdf5``: everything, with units, conventions and the robot; :func:`recursa.read` brings it back.
+        - ``.npz``: the arrays for NumPy, everything else as text.
+        - ``.csv``: t, q, v, a, tau in the columns of :meth:`recursa.Trajectory.from_csv`, which reads it.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1)
+        >>> run.save(pathlib.Path(tempfile.mkdtemp(), "run.h5")).name
+        'run.h5'
+        """
+        return import_module("recursa.results.saving").save(self, path)  # which stands above
 
 
 def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) -> Array:

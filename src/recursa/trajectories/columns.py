@@ -16,6 +16,12 @@ from collections.abc import Iterator, Mapping
 
 from recursa.model.model import Joint, Model
 
+CONVENTIONS = (
+    "six-vectors angular first; quaternions (x, y, z, w); v and forces of free joints in link axes; "
+    "bodies numbered base first, depth first; SI units, radians"
+)
+"""For whoever reads numbers of ours."""
+
 _COORDINATES: Mapping[str, tuple[str, ...]] = {
     "spherical": ("qx", "qy", "qz", "qw"),
     "planar": ("x", "y", "theta"),

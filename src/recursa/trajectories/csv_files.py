@@ -15,6 +15,7 @@ from recursa.trajectories.tables import Table, read_table, require_distinct, wri
 
 TIME = "t"
 _SPEED, _ACCELERATION = ":v", ":a"
+TORQUE = ":tau"  # in files of runs; no part of a motion, and passed over
 
 Read = tuple[tuple[str, ...], Array, Array, Array | None, Array | None]
 
@@ -30,17 +31,17 @@ def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
     if TIME not in table.names:
         raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
     if robot is None:
-        suffixes = (_SPEED, _ACCELERATION)
+        suffixes = (_SPEED, _ACCELERATION, TORQUE)
         coordinates = freedoms = tuple(name for name in table.names if name != TIME and not name.endswith(suffixes))
         owner = "the file's other columns"
     else:
         coordinates, freedoms = names_of(robot)
         owner = f"robot '{robot.name}'"
     speeds, accelerations = ([name + suffix for name in freedoms] for suffix in (_SPEED, _ACCELERATION))
-    known = [TIME, *coordinates, *speeds, *accelerations]
+    known = [TIME, *coordinates, *speeds, *accelerations, *(name + TORQUE for name in freedoms)]
     require_distinct(known)
     _require_known(table, known, owner)
-    _require_times(table)
+    require_times(table)
     q = _part(table, "coordinates", coordinates, owner, needed=True)
     v = _part(table, "speeds", speeds, owner)
     a = _part(table, "accelerations", accelerations, owner)
@@ -56,7 +57,8 @@ def _require_known(table: Table, known: Sequence[str], owner: str) -> None:
             raise table.error(f"belongs to no joint of {owner}. {did_you_mean(name, known)}", column=name)
 
 
-def _require_times(table: Table) -> None:
+def require_times(table: Table) -> None:
+    """At least two instants, which rise."""
     t = table.column(TIME)
     if len(t) < 2:
         raise table.error(f"has {len(t)} row{'s' * (len(t) != 1)} of numbers; a motion needs at least two")
@@ -82,10 +84,13 @@ def write(
     names: Sequence[str] | None,
     t: Array,
     states: tuple[Array, Array, Array],
+    tau: Array | None = None,
 ) -> None:
-    """t, q, v, a with their columns named."""
+    """t, q, v, a, and tau if there is one, with their columns named."""
     q, v, a = states
     coordinates = tuple(names) if names is not None else tuple(f"q{k + 1}" for k in range(q.shape[1]))
     freedoms = coordinates if robot is None else names_of(robot)[1]
     header = (TIME, *coordinates, *(n + _SPEED for n in freedoms), *(n + _ACCELERATION for n in freedoms))
-    write_table(path, header, np.column_stack([t, q, v, a]))
+    torques = [] if tau is None else [tau]
+    header += tuple(n + TORQUE for n in freedoms) if torques else ()
+    write_table(path, header, np.column_stack([t, q, v, a, *torques]))

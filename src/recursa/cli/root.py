@@ -1,0 +1,60 @@
+"""The program itself, and what its verbs share: the options of robots, and opening one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import recursa as rc
+from recursa.cli.group import Verbs
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(rc.__version__, prog_name="recursa")
+def recursa() -> None:
+    """Dynamics of robot manipulators and other trees of rigid bodies.
+
+    \b
+    Examples:
+      recursa demo
+      recursa info puma560
+      recursa doctor my_robot.urdf
+      recursa inverse puma560 --to joint2=0.8 --plot torque.png
+
+    ROBOT is a URDF file or the name of a bundled robot (recursa info --list). Exit code 0: done, 1: the answer is no,
+    2: bad input, with one line that says what, 130: interrupted.
+    """
+
+
+def robot_options(command: _Function) -> _Function:
+    """Decorator: how a robot is opened, and JSON."""
+    for option in (
+        click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
+        click.option(
+            "--mimic",
+            type=click.Choice(["free", "tie"]),
+            default="free",
+            show_default=True,
+            help="Joints that mimic others: free ones, or tied to them.",
+        ),
+        JSON,
+    ):
+        command = option(command)
+    return command
+
+
+def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
+    """A robot by file or bundled name."""
+    if name in rc.robots.names() and not Path(name).is_file():
+        return rc.robots.by_name(name, floating=floating, mimic=mimic)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
+        return rc.load(name, floating=floating, mimic=mimic, strict=strict)

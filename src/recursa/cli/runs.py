@@ -1,0 +1,169 @@
+"""Runs on the terminal: what came out, as tables or as data; pictures of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+import recursa as rc
+from recursa.cli import show
+from recursa.results.checkpoint import Kept
+from recursa.results.journal import MAGIC
+from recursa.results.saving import first_bytes
+from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
+
+
+def run_data(run: rc.Run) -> dict[str, Any]:
+    """All of the summary, for scripts."""
+    return {
+        "robot": run.robot.model.name,
+        "status": run.status,
+        "message": run.message,
+        "integrator": run.options.integrator,
+        "end_s": float(run.t[-1]) if len(run) else None,
+        "duration_s": run.options.duration,
+        "samples": len(run),
+        "energy_drift": run.energy_drift,
+        "momentum_drift": run.momentum_drift,
+        "work_J": float(run.work[-1]) if len(run) else None,
+        "lost_J": float(run.lost[-1]) if len(run) else None,
+        "statistics": dict(run.statistics),
+        "coordinates": _coordinates(run),
+        "freedoms": _freedoms(run),
+        "events": [{"name": event.name, "time_s": event.t} for event in run.events],
+    }
+
+
+def _coordinates(run: rc.Run) -> list[dict[str, Any]]:
+    model = run.robot.model
+    named = zip(coordinate_names(model), coordinate_units(model), run.q.T, strict=True)
+    return [
+        {"name": name, "unit": unit, "start": float(q[0]), "end": float(q[-1]), "least": float(q.min()),
+         "most": float(q.max())}
+        for name, unit, q in named
+        if len(q)
+    ]  # fmt: skip
+
+
+def _freedoms(run: rc.Run) -> list[dict[str, Any]]:
+    """Per freedom the speed at the end, the fastest, the strongest torque, and when."""
+    model, rows = run.robot.model, []
+    for k, (name, turns) in enumerate(zip(freedom_names(model), angular(model), strict=True)):
+        if not len(run):
+            break
+        fastest, strongest = (int(np.argmax(np.abs(values[:, k]))) for values in (run.v, run.tau))
+        rows.append(
+            {
+                "name": name,
+                "speed_unit": "rad/s" if turns else "m/s",
+                "end_speed": float(run.v[-1, k]),
+                "peak_speed": float(run.v[fastest, k]),
+                "peak_speed_time_s": float(run.t[fastest]),
+                "torque_unit": "N m" if turns else "N",
+                "peak_torque": float(run.tau[strongest, k]),
+                "peak_torque_time_s": float(run.t[strongest]),
+            }
+        )
+    return rows
+
+
+def show_run(run: rc.Run) -> None:
+    """The same for the eye."""
+    data, out = run_data(run), show.console()
+    why = f" ({run.message.splitlines()[0]})" if run.message else ""
+    colour = "green" if run.status in ("finished", "stopped") else "red"
+    out.print(f"[bold]{escape(data['robot'])}[/]: [{colour}]{run.status}[/]{escape(why)}", soft_wrap=True)
+    show.put(out, _coordinate_table(data["coordinates"]))
+    show.put(out, _freedom_table(data["freedoms"]))
+    counted = run.statistics
+    end = "no sample" if data["end_s"] is None else f"{data['end_s']:g} of {data['duration_s']:g} s"
+    lines = [
+        ("time", f"{end}, {len(run)} samples"),
+        ("integrator", f"{run.options.integrator}, {_accuracy(run)}"),
+        ("work", f"{data['work_J'] or 0.0:.6g} J put in, {data['lost_J'] or 0.0:.6g} J lost"),
+        ("energy drift", f"{data['energy_drift']:.2g}"),
+        ("momentum", "need not be kept" if data["momentum_drift"] is None else f"drift {data['momentum_drift']:.2g}"),
+        ("effort", f"{counted.get('steps', 0):g} steps, {counted.get('evaluations', 0):g} evaluations, "
+                   f"{counted.get('seconds', 0.0):.3g} s"),
+    ]  # fmt: skip
+    for name, text in lines:
+        click.echo(f"{name:<13} {text}")
+    for event in run.events[:20]:
+        click.echo(f"{'event':<13} {event.name} at {event.t:.9g} s")
+    if len(run.events) > 20:
+        click.echo(f"{'':<13} ... and {len(run.events) - 20} more")
+
+
+def _accuracy(run: rc.Run) -> str:
+    options = run.options
+    return f"step {options.step:g} s" if options.fixed else f"rtol {options.rtol:g}, atol {options.atol:g}"
+
+
+def _coordinate_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table("coordinate", "unit")
+    for name in ("start", "end", "least", "most"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        values = (f"{row[name]:.6g}" for name in ("start", "end", "least", "most"))
+        table.add_row(escape(row["name"]), row["unit"], *values)
+    return table
+
+
+def _freedom_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table("freedom")
+    for name in ("speed at the end", "fastest", "at, s", "", "strongest torque", "at, s", ""):
+        table.add_column(name, justify="right" if name else "left")
+    for row in rows:
+        table.add_row(
+            escape(row["name"]), f"{row['end_speed']:.6g}", f"{row['peak_speed']:.6g}",
+            f"{row['peak_speed_time_s']:.4g}", row["speed_unit"], f"{row['peak_torque']:.6g}",
+            f"{row['peak_torque_time_s']:.4g}", row["torque_unit"],
+        )  # fmt: skip
+    return table
+
+
+def describe(name: str, as_json: bool) -> None:
+    """What a result or a checkpoint holds."""
+    path = Path(name)
+    if first_bytes(path).startswith(MAGIC):
+        kept = Kept(path)
+        data = {"robot": kept.robot.name, "finished": kept.finished, "time_s": kept.t, "samples": kept.samples,
+                "duration_s": kept.options.duration, "integrator": kept.options.integrator}  # fmt: skip
+        if as_json:
+            click.echo(show.json_text(data))
+            return
+        click.echo(f"checkpoint of '{kept.robot.name}' at {kept.t:.6g} of {kept.options.duration:g} s, "
+                   f"{kept.samples} samples, {kept.options.integrator}")  # fmt: skip
+        click.echo(f"go on with: recursa simulate --resume {path}")
+        return
+    run = rc.read(path)
+    if as_json:
+        click.echo(show.json_text(run_data(run)))
+    else:
+        show_run(run)
+
+
+def require_drawable(plot: Path | None, gif: Path | None) -> None:
+    """Find out before a long run whether its pictures can be written."""
+    from recursa.files import known_suffix, named_file
+
+    for path, suffixes in ((plot, (".png", ".pdf", ".svg", ".jpg")), (gif, (".gif",))):
+        if path is not None and not known_suffix(named_file(path), suffixes).parent.is_dir():
+            raise rc.RecursaError(f"cannot write '{path}': there is no folder '{path.parent}'")
+
+
+def draw(run: rc.Run, plot: Path | None, gif: Path | None) -> list[Path]:
+    """Write the pictures that are asked for."""
+    robot: Any = run.robot
+    if plot is not None:
+        run.plot(plot)
+    if gif is not None:
+        from recursa.plotting import animate  # slow to import
+
+        animate(robot, run.t, run.q, gif)
+    return [path for path in (plot, gif) if path is not None]

@@ -1,0 +1,162 @@
+"""``recursa simulate``: a run to a file, with checkpoints, going on after a crash or Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+import recursa as rc
+from recursa.cli import runs, show
+from recursa.cli.motion import posture
+from recursa.cli.state_file import read_state
+from recursa.results.checkpoint import SUFFIX, Kept, checkpoint_of
+from recursa.results.saving import run_file
+
+
+def run_simulate(
+    robot: Callable[[], rc.Robot] | None,
+    as_json: bool,
+    *,
+    resume: Path | None,
+    out: Path | None,
+    plot: Path | None,
+    gif: Path | None,
+    restart: bool,
+    checkpoint_every: float | None,
+    **given: Any,
+) -> None:
+    """Simulate or go on, write what is asked for, tell; exit code 1 where the run did not come to its end."""
+    runs.require_drawable(plot, gif)
+    part: Path | None
+    if resume is not None:
+        part = checkpoint_of(resume)
+        out = _result_of(part) if out is None else out
+        _refuse_given(given, restart)
+    elif robot is None:
+        raise click.UsageError("which robot? Give a URDF file or a bundled name; recursa info --list shows those.")
+    else:
+        part = None if out is None else out.with_name(out.name + SUFFIX)
+    if out is not None:
+        run_file(out)
+    with _terminable():
+        if resume is not None and part is not None:
+            run = _caught(lambda: _resumed(part, robot, checkpoint_every))
+        else:
+            assert robot is not None
+            chosen, options = robot(), dict(given)
+            start = _start(chosen, options)
+            options["torque"] = _torque(chosen, options.pop("torque"), options.pop("between"))
+            options["stops"] = options["stops"] or None
+            if part is not None:
+                _require_no_other(part, restart)
+                options |= {"checkpoint": part}
+                options |= {} if checkpoint_every is None else {"checkpoint_every": checkpoint_every}
+            wanted = {name: value for name, value in options.items() if value is not None}
+            run = _caught(lambda: chosen.simulate(*start, **wanted))
+    files = []
+    if out is not None:
+        files.append(run.save(out))
+        if part is not None and run.status != "interrupted":
+            part.unlink(missing_ok=True)  # the result is safe
+    files += runs.draw(run, plot, gif)
+    _tell(run, files, part, out, as_json)
+    sys.exit(0 if run.status in ("finished", "stopped") else 1)
+
+
+def _caught(simulated: Callable[[], rc.Run]) -> rc.Run:
+    """The run, as far as it got."""
+    try:
+        return simulated()
+    except rc.SimulationError as error:
+        if not isinstance(error.run, rc.Run):
+            raise
+        return error.run
+
+
+def _resumed(part: Path, robot: Callable[[], rc.Robot] | None, every: float | None) -> rc.Run:
+    if robot is not None and robot() != Kept(part).robot:
+        raise rc.StateError(
+            f"file '{part}' is of another robot than the one given, or that was changed since; a run goes on with its "
+            "own: leave the robot out"
+        )
+    return rc.resume(part, checkpoint_every=every)
+
+
+def _result_of(part: Path) -> Path:
+    if part.suffix != SUFFIX:
+        raise click.UsageError(f"where is the result of '{part}' to go? Add -o FILE.")
+    return part.with_suffix("")
+
+
+def _refuse_given(given: dict[str, Any], restart: bool) -> None:
+    """A run that goes on has its options already."""
+    typed = [name for name, value in given.items() if value not in (None, False, ()) and name != "losses"]
+    typed += ["no-losses"] * (given["losses"] is False) + ["restart"] * restart
+    if typed:
+        listed = ", ".join(f"--{name.replace('_', '-')}" for name in typed)
+        raise click.UsageError(f"{listed}: a run that goes on does so as it began; leave it out with --resume.")
+
+
+def _start(robot: rc.Robot, options: dict[str, Any]) -> tuple[Any, Any]:
+    state, q0, v0 = (options.pop(name) for name in ("state", "q0", "v0"))
+    if options["duration"] is None:
+        raise click.UsageError("how long? Add --duration SECONDS.")
+    if state is None:
+        return posture(q0, "--q0"), posture(v0, "--v0")
+    if q0 or v0:
+        raise click.UsageError("--state and --q0, --v0 say the same: give one of them.")
+    found = read_state(robot, state, only=("q", "v"))
+    return found.q, found.v
+
+
+def _torque(robot: rc.Robot, file: Path | None, between: Any) -> rc.TorqueTable | None:
+    if file is None:
+        if between is not None:
+            raise click.UsageError("--between is for the rows of a --torque file.")
+        return None
+    return rc.TorqueTable.from_csv(file, robot, between or "linear")
+
+
+def _require_no_other(part: Path, restart: bool) -> None:
+    """Hours of work may be in a checkpoint: it is not replaced unless that is wanted."""
+    if not part.is_file():
+        return
+    kept = Kept(part)  # what is no checkpoint is left alone in any case
+    if restart:
+        part.unlink()
+        return
+    raise rc.ResultFileError(
+        f"file '{part}' holds a run that was cut short (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
+        f"with recursa simulate --resume {part.with_suffix('')}, or add --restart to start again"
+    )
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """A polite kill (SIGTERM, as queues of clusters send it) is taken as Ctrl-C: what was computed is kept."""
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell(run: rc.Run, files: list[Path], part: Path | None, out: Path | None, as_json: bool) -> None:
+    more = f"recursa simulate --resume {out}" if run.status == "interrupted" and part is not None else None
+    if as_json:
+        click.echo(show.json_text({**runs.run_data(run), "files": [str(file) for file in files], "resume": more}))
+    else:
+        runs.show_run(run)
+        for file in files:
+            click.echo(f"wrote {file}")
+    if run.status == "failed":
+        click.echo(f"failed: {run.message}", err=True)
+    if run.status == "interrupted":
+        hint = f"go on with: {more}" if more else "it cannot go on: with -o FILE it could"
+        click.echo(f"interrupted {run.message}; {hint}", err=True)

@@ -1,0 +1,102 @@
+"""What acts on a robot during a run, as data where it is data; functions have to be given again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from recursa.dynamics.wrenches import Wrench
+from recursa.errors import StateError, shortened
+from recursa.results.torque_tables import TorqueTable
+from recursa.simulation.events import Event
+from recursa.simulation.forces import Controller, StopForces, Stops
+
+Record = dict[str, Any]
+_WRENCH = ("force", "moment", "point")
+
+
+def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[Event, ...]) -> Record:
+    """For a checkpoint; stops with the numbers that they have got."""
+    return {
+        "torque": _torque(torque),
+        "wrenches": _wrenches(wrenches),
+        "stops": None
+        if stops is None
+        else {"joints": stops.names, "stiffness": stops.stiffness, "damping": stops.damping},
+        "events": [[event.name, event.stop, event.direction] for event in events],
+    }
+
+
+def _torque(torque: Any) -> Record | None:
+    if torque is None:
+        return None
+    if isinstance(torque, TorqueTable):
+        return {"kind": "table", "t": torque.t, "tau": torque.tau, "between": torque.between}
+    if isinstance(torque, Controller) or hasattr(torque, "sample") or callable(torque):
+        return _function(torque)
+    return {"kind": "constant", "values": np.array(torque, dtype=float)}
+
+
+def _wrenches(wrenches: Any) -> Record | None:
+    if wrenches is None:
+        return None
+    if callable(wrenches):
+        return _function(wrenches)
+    listed = [wrenches] if isinstance(wrenches, Wrench) else wrenches
+    if isinstance(listed, Iterable) and all(isinstance(one, Wrench) for one in listed):
+        vectors = [{name: np.array(getattr(one, name), dtype=float) for name in _WRENCH} for one in listed]
+        return {
+            "kind": "wrenches",
+            "values": [{"at": one.at, "frame": one.frame, **own} for one, own in zip(listed, vectors, strict=True)],
+        }
+    return {"kind": "constant", "values": np.array(wrenches, dtype=float)}
+
+
+def _function(given: Any) -> Record:
+    """All that can be kept of it is a name, to remind of which one it was."""
+    return {"kind": "function", "name": str(getattr(given, "__qualname__", type(given).__name__))}
+
+
+# ---- and back --------------------------------------------------------------------------------------------------------
+
+
+def again(kept: Record | None, given: Any, what: str) -> Any:
+    """Torques or wrenches of a run that goes on: from the record, or from the caller where they were functions."""
+    if kept is not None and kept["kind"] == "function":
+        if given is None:
+            raise StateError(
+                f"the {what} of this run came from '{kept['name']}', and functions cannot be kept in files: "
+                f"give it again, rc.resume(path, {what}=...)"
+            )
+        return given
+    if given is not None:
+        had = "had none" if kept is None else "are in the file"
+        raise StateError(f"{what}= is given, but the run goes on as it began, and its {what} {had}: leave it out")
+    if kept is None:
+        return None
+    if kept["kind"] == "table":
+        return TorqueTable(kept["t"], kept["tau"], kept["between"])
+    return [Wrench(**one) for one in kept["values"]] if kept["kind"] == "wrenches" else kept["values"]
+
+
+def stops_again(kept: Record | None) -> Stops | None:
+    """Stops with the same numbers."""
+    if kept is None:
+        return None
+    numbers = {name: dict(zip(kept["joints"], kept[name].tolist(), strict=True)) for name in ("stiffness", "damping")}
+    return Stops(**numbers, joints=kept["joints"])
+
+
+def require_same_events(kept: list[list[Any]], events: tuple[Event, ...]) -> None:
+    """Events of a run that goes on have to be those it began with, as far as can be told."""
+    now = [[event.name, event.stop, event.direction] for event in events]
+    if now == kept:
+        return
+    had, have = (shortened([f"'{one[0]}'" for one in rows]) or "none" for rows in (kept, now))
+    changed = "" if had != have else " (stop= or direction= differ)"
+    raise StateError(
+        f"the run began with the events {had}; given are {have}{changed}. Functions cannot be kept in files: give the "
+        "same ones again, rc.resume(path, events=...)"
+    )

@@ -1,0 +1,252 @@
+"""Runs that survive: what there is of a run is appended to a file now and then, and a run goes on from there.
+
+One journal (:mod:`recursa.results.journal`): first the robot, the options, what acts; then, with every checkpoint, the
+samples and events since the last one and all that the integrator needs to go on. A checkpoint costs what is new, not
+what there is already, and never touches what is safe on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recursa.errors import RecursaError, ResultFileError, StateError
+from recursa.files import named_file
+from recursa.results import interpolants
+from recursa.results.acting import Record, again, require_same_events, stops_again
+from recursa.results.acting import record as record
+from recursa.results.hdf5 import OURS
+from recursa.results.journal import MAGIC, Journal, read_blocks, require_checkpoint
+from recursa.results.packing import pack, unpack
+from recursa.results.robot_text import robot_from_text, robot_text
+from recursa.results.saving import first_bytes
+from recursa.results.version import version
+from recursa.robot import Robot
+from recursa.simulation.driver import Sample, Simulation
+from recursa.simulation.equations import Equations
+from recursa.simulation.events import Happened, events_of
+from recursa.simulation.forces import stop_forces, torque_function, wrench_function
+from recursa.simulation.options import Options
+from recursa.simulation.run import Run
+from recursa.simulation.steppers import State
+from recursa.sweeps.batching import Array
+
+SUFFIX = ".part"
+
+
+# ---- keeping ---------------------------------------------------------------------------------------------------------
+
+
+class Checkpoint:
+    """Keeps a run under way: a :class:`recursa.simulation.driver.Keeper`."""
+
+    def __init__(self, journal: Journal, every: float, counts: tuple[int, int, int]) -> None:
+        self._journal, self._every = journal, every
+        self._counts = counts  # of samples, events, interpolants that are on the disk
+        self._next = time.perf_counter() + every
+
+    def update(self, simulation: Simulation) -> None:
+        """Keep it if it is time to."""
+        if time.perf_counter() >= self._next:
+            self._keep(simulation)
+            self._next = time.perf_counter() + self._every
+
+    def finish(self, simulation: Simulation) -> None:
+        """Keep where it ends."""
+        self._keep(simulation)
+
+    def _keep(self, simulation: Simulation) -> None:
+        """A full disk is no reason to lose a run: it goes on, and the next checkpoint holds what this one lacks."""
+        payload, counts = _packed(simulation, self._counts)
+        try:
+            self._journal.append(payload)
+        except OSError as error:
+            warnings.warn(
+                f"no checkpoint at t = {simulation.stepper.t:.6g} s: cannot write '{self._journal.path}': "
+                f"{error.strerror or error}. The run goes on",
+                stacklevel=2,
+            )
+        else:
+            self._counts = counts
+
+
+def run_kept(simulation: Simulation, path: Path, every: float, start: tuple[Array, Array], acting: Record) -> Run:
+    """Run from the start, with a new file."""
+    robot: Any = simulation.equations.robot
+    header = {
+        "recursa": version(),
+        "robot": robot_text(robot),
+        "digest": robot.model.digest,
+        "options": {item.name: getattr(simulation.options, item.name) for item in fields(Options)},
+        "every": every,
+        "q0": start[0],
+        "v0": start[1],
+        "acting": acting,
+    }
+    payload, counts = _packed(simulation, (0, 0, 0))
+    journal = Journal.create(path, [pack(header), payload])
+    try:
+        return simulation.run(Checkpoint(journal, every, counts))
+    finally:
+        journal.close()
+
+
+def _packed(simulation: Simulation, done: tuple[int, int, int]) -> tuple[bytes, tuple[int, int, int]]:
+    """One checkpoint: the state, and what came after the first ``done`` samples, events and interpolants."""
+    state = simulation.state()
+    lists = [state.pop(name) for name in ("samples", "happened", "pieces")]
+    samples, happened, pieces = (items[count:] for items, count in zip(lists, done, strict=True))
+    content = {
+        "state": state,
+        "finished": simulation.finished,
+        "samples": [np.array(column) for column in zip(*samples, strict=True)],
+        "happened": [tuple(one) for one in happened],
+        "pieces": interpolants.as_arrays(simulation.options.integrator, pieces),
+    }
+    return pack(content), (len(lists[0]), len(lists[1]), len(lists[2]))
+
+
+def interval(every: Any) -> float:
+    """Seconds between checkpoints, checked."""
+    try:
+        seconds = float(every)
+    except (TypeError, ValueError):
+        seconds = np.nan
+    if not seconds >= 0.0:
+        raise StateError(f"checkpoint_every must be seconds, at least 0 (after every step), not {every!r}")
+    return seconds
+
+
+def free_place(path: str | os.PathLike[str]) -> Path:
+    """A path for a new checkpoint: nothing there, or one of a run that came to its end."""
+    place = named_file(path)
+    if not place.exists():
+        return place
+    if not first_bytes(place).startswith(MAGIC):
+        raise ResultFileError(f"file '{place}' exists and is no checkpoint: it is left alone. Give another name")
+    kept = Kept(place)
+    if not kept.finished:
+        raise ResultFileError(
+            f"file '{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go "
+            f"on with rc.resume('{place}'), or delete it to start again"
+        )
+    return place
+
+
+# ---- going on --------------------------------------------------------------------------------------------------------
+
+
+class Kept:
+    """What a checkpoint file holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        blocks, self.end = read_blocks(path)
+        if len(blocks) < 2:
+            raise ResultFileError(f"file '{path}' is cut off before its first checkpoint: nothing of the run is left.")
+        try:
+            self._header = unpack(blocks[0])
+            self._checkpoints = [unpack(one) for one in blocks[1:]]
+            self.options = Options(**self._header["options"])
+            self.every = float(self._header["every"])
+            self.finished = bool(self._checkpoints[-1]["finished"])
+            self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
+            self.robot: Robot = robot_from_text(self._header["robot"])
+        except (KeyError, TypeError, ValueError, IndexError, RecursaError) as error:
+            raise ResultFileError(f"file '{path}' was written by another version of Recursa: {error!r}") from None
+        if self._header["recursa"] == version() and self.robot.model.digest != self._header["digest"]:
+            raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
+
+    @property
+    def samples(self) -> int:
+        """How many there are so far."""
+        return sum(len(one["samples"][0]) for one in self._checkpoints if one["samples"])
+
+    def simulation(self, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
+        """The run as it was at the last checkpoint."""
+        acting, robot = self._header["acting"], self.robot
+        watched = events_of(events)
+        require_same_events(acting["events"], watched)
+        q0, v0 = self._header["q0"], self._header["v0"]
+        equations = Equations(
+            robot,
+            torque_function(robot, again(acting["torque"], torque, "torque")),
+            wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches")),
+            stop_forces(robot, stops_again(acting["stops"]), q0),
+            self.options.losses,
+        )
+        found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
+        found.restore(self._state())
+        return found
+
+    def _state(self) -> dict[str, Any]:
+        checkpoints = self._checkpoints
+        state: dict[str, Any] = dict(checkpoints[-1]["state"])
+        t, where = state["accepted"]
+        state["accepted"] = t, State(*where)
+        state["samples"] = [
+            Sample(float(row[0]), *row[1:]) for one in checkpoints for row in zip(*one["samples"], strict=True)
+        ]
+        state["happened"] = [Happened(*row) for one in checkpoints for row in one["happened"]]
+        integrator = self.options.integrator
+        state["pieces"] = [
+            piece for one in checkpoints for piece in interpolants.from_arrays(integrator, one["pieces"])
+        ]
+        return state
+
+
+def checkpoint_of(path: str | os.PathLike[str]) -> Path:
+    """The checkpoint that is meant: the file itself, or ``<name>.part`` beside it."""
+    place = Path(path)
+    part = place.with_name(place.name + SUFFIX) if place.name else place
+    if part.is_file() and not (place.is_file() and first_bytes(place).startswith(MAGIC)):
+        return part
+    if first_bytes(place).startswith(OURS):
+        raise ResultFileError(
+            f"file '{place}' is a saved run, and there is no '{part}' from which it could go on. rc.read reads it"
+        )
+    return place
+
+
+def resume(
+    path: str | os.PathLike[str],
+    *,
+    torque: Any = None,
+    wrenches: Any = None,
+    events: Any = None,
+    progress: bool = True,
+    checkpoint_every: float | None = None,
+) -> Run:
+    """Go on with a run from its checkpoint: ``robot.simulate(..., checkpoint=path)`` was killed or interrupted.
+
+    The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
+    stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
+    controllers, trajectories and events cannot be kept there: give the same ones again. A controller with a memory of
+    its own starts with the memory that you give it. ``path`` may also be the name of a result, whose checkpoint
+    is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end gives that run.
+
+    >>> import pathlib, tempfile, recursa as rc
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.part")
+    >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1, torque=[0.2, 0.1], checkpoint=file)
+    >>> bool((rc.resume(file).q == run.q).all())
+    True
+    """
+    place = checkpoint_of(path)
+    every = None if checkpoint_every is None else interval(checkpoint_every)
+    require_checkpoint(place)
+    journal = Journal(place)
+    try:
+        kept = Kept(place)  # now that nobody else appends
+        journal.end = kept.end
+        simulation = kept.simulation(torque, wrenches, events, progress)
+        counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
+        keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
+        return simulation.run(keeper)
+    finally:
+        journal.close()

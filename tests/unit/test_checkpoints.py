@@ -1,0 +1,314 @@
+"""Runs that are cut short and go on: the result equals that of a run that was never interrupted, to the bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from comparing import equal_runs
+from recursa.results import journal
+from recursa.results.checkpoint import Kept
+from recursa.simulation.options import ADAPTIVE
+from recursa.trajectories.tables import write_table
+
+INTEGRATORS = ("dop853", "rk45", "radau", "rk4", "implicit-midpoint", "semi-implicit")
+
+
+def rubbing() -> rc.Robot:
+    """A ball joint and two that rub, one with a limit: quaternions, friction that sticks, stops."""
+    b = rc.Builder("rubbing")
+    for k in (1, 2, 3):
+        b.link(f"l{k}", mass=1.0 + 0.1 * k, com=(0.02, 0.1, -0.3), inertia=(0.02, 0.03, 0.04, 0.001, -0.002, 0.003))
+    b.joint("ball", "spherical", parent="world", child="l1")
+    b.joint(
+        "two", "revolute", parent="l1", child="l2", axis=(0, 1, 0), xyz=(0, 0, -0.4), friction=0.3, limits=(-0.2, 0.2)
+    )
+    b.joint("three", "revolute", parent="l2", child="l3", axis=(1, 0, 0), xyz=(0, 0, -0.4), damping=0.1, friction=2.0)
+    return b.build()
+
+
+def arguments(integrator: str, **more: Any) -> dict[str, Any]:
+    t = np.linspace(0.0, 0.4, 9)
+    tau = np.random.default_rng(2).normal(size=(9, 5)) * 0.3
+    adaptive = integrator in ADAPTIVE
+    return {
+        "duration": 0.25, "integrator": integrator, "rtol": 1e-5, "atol": 1e-6, "step": None if adaptive else 0.015,
+        "torque": rc.TorqueTable(t, tau), "stops": True, "dense": adaptive, "progress": False, **more,
+    }  # fmt: skip
+
+
+START = ([0.1, -0.2, 0.3, np.sqrt(0.86), 0.15, 0.3], [0.5, -1.0, 0.2, 1.5, 0.0])
+
+
+def turn(t: float, q: np.ndarray, v: np.ndarray) -> float:
+    return float(v[0])
+
+
+# ---- cut off anywhere ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_run_resumed_from_a_file_cut_anywhere_equals_the_whole_run(integrator: str, tmp_path: Path) -> None:
+    robot, file = rubbing(), tmp_path / "run.part"
+    given = arguments(integrator, events={"turn": turn})
+    whole = robot.simulate(*START, **given)
+    assert whole.events
+    kept = robot.simulate(*START, **given, checkpoint=file, checkpoint_every=0)
+    equal_runs(kept, whole, seconds=False)
+    data = file.read_bytes()
+    first = Kept(file)
+    assert first.finished
+    rng = np.random.default_rng(7)
+    least = _end_of_block(data, 2)
+    for length in [least, *rng.integers(least, len(data), 5).tolist()]:
+        file.write_bytes(data[:length])
+        resumed = rc.resume(file, events={"turn": turn}, progress=False, checkpoint_every=1e9)
+        equal_runs(resumed, whole, seconds=False)
+        if given["dense"]:
+            assert np.array_equal(resumed.at(0.123)[0], whole.at(0.123)[0])
+        equal_runs(rc.resume(file, events={"turn": turn}), whole, seconds=False)  # it is finished now
+    for length in [*range(0, 40, 3), *rng.integers(40, least, 20).tolist()]:  # before the first checkpoint was whole
+        file.write_bytes(data[:length])
+        with pytest.raises(rc.ResultFileError, match="cut off"):
+            rc.resume(file, events={"turn": turn})
+
+
+def _end_of_block(data: bytes, number: int) -> int:
+    return [stop for _, stop in journal._extents(data)][number - 1]
+
+
+def test_wrong_byte_in_a_block_goes_back_to_the_one_before(tmp_path: Path) -> None:
+    robot, file = rubbing(), tmp_path / "run.part"
+    whole = robot.simulate(*START, **arguments("rk4"), checkpoint=file, checkpoint_every=0)
+    data = bytearray(file.read_bytes())
+    data[_end_of_block(bytes(data), 9) - 5] ^= 64
+    file.write_bytes(data)
+    assert Kept(file).t == whole.t[6]  # blocks 1 and 2 are the start
+    equal_runs(rc.resume(file, progress=False), whole, seconds=False)
+
+
+def test_times_asked_for_and_wrenches_are_kept(tmp_path: Path) -> None:
+    robot, file = rc.robots.free_flyer(2), tmp_path / "run.part"
+    q, v = robot.random_state(seed=1)
+    for wrenches in ([rc.Wrench(at="link2", force=(0, 1.0, 3.0), point=(0.1, 0, 0))], np.ones((robot.nlinks, 6))):
+        given = {"duration": 0.2, "rtol": 1e-5, "samples": 7, "wrenches": wrenches, "torque": np.arange(8.0)}
+        whole = robot.simulate(q, v, **given)
+        robot.simulate(q, v, **given, checkpoint=file, checkpoint_every=0)
+        data = file.read_bytes()
+        file.write_bytes(data[: _end_of_block(data, 4)])
+        equal_runs(rc.resume(file), whole, seconds=False)
+
+
+# ---- interrupted -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals here")
+def test_keyboard_interrupt_keeps_the_last_step(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(2), tmp_path / "run.part"
+    given: dict[str, Any] = {"duration": 0.5, "integrator": "rk4", "step": 5e-3}
+    whole = robot.simulate([0.1, 0.2], **given)
+    main = threading.main_thread().ident or 0
+    calls = []
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        calls.append(t)
+        if len(calls) == 200:
+            signal.pthread_kill(main, signal.SIGINT)
+        return [0.0, 0.0]
+
+    run = robot.simulate([0.1, 0.2], **given, torque=torque, checkpoint=file, checkpoint_every=1e9)
+    assert run.interrupted
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert Kept(file).t == run.t[-1] > 0.1
+    with pytest.raises(rc.StateError, match=r"came from '.*torque', and functions cannot be kept"):
+        rc.resume(file)
+    resumed = rc.resume(file, torque=torque)
+    for name in ("t", "q", "v", "a"):
+        assert np.array_equal(getattr(resumed, name), getattr(whole, name)), name
+
+
+def test_failed_run_goes_on_when_its_torque_is_mended(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(1), tmp_path / "run.part"
+    given: dict[str, Any] = {"duration": 0.3, "integrator": "rk4", "step": 0.01}
+
+    class BrokenError(Exception):
+        pass
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        if t > 0.2:
+            raise BrokenError
+        return [0.1]
+
+    with pytest.raises(BrokenError):
+        robot.simulate([0.1], **given, torque=torque, checkpoint=file, checkpoint_every=0)
+    resumed = rc.resume(file, torque=lambda t, q, v: [0.1])
+    whole = robot.simulate([0.1], **given, torque=[0.1])
+    equal_runs(resumed, whole, seconds=False)
+
+
+def test_full_disk_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, file = rc.robots.planar(1), tmp_path / "run.part"
+    given: dict[str, Any] = {"duration": 0.1, "integrator": "rk4", "step": 0.01}
+    whole = robot.simulate([0.1], **given)
+    write, count = os.write, [0]
+
+    def sometimes(file: int, data: Any) -> int:
+        count[0] += 1
+        if count[0] == 3:
+            write(file, data[: len(data) // 2])
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", sometimes)
+    with pytest.warns(UserWarning, match=r"no checkpoint at t = .* s: cannot write '.*': No space left"):
+        run = robot.simulate([0.1], **given, checkpoint=file, checkpoint_every=0)
+    monkeypatch.undo()
+    equal_runs(run, whole, seconds=False)
+    equal_runs(rc.resume(file), whole, seconds=False)
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_checkpoint_that_could_go_on_is_not_overwritten(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(1), tmp_path / "run.part"
+    run = robot.simulate([0.1], duration=0.1, checkpoint=file, checkpoint_every=0)
+    robot.simulate([0.1], duration=0.1, checkpoint=file, checkpoint_every=0)  # of a finished one nothing is lost
+    data = file.read_bytes()
+    file.write_bytes(data[: _end_of_block(data, 3)])
+    with pytest.raises(rc.ResultFileError, match=r"not finished \(at t = .* of 0\.1 s\): go on with rc\.resume"):
+        robot.simulate([0.1], duration=0.1, checkpoint=file)
+    file.write_text("precious")
+    with pytest.raises(rc.ResultFileError, match="exists and is no checkpoint"):
+        robot.simulate([0.1], duration=0.1, checkpoint=file)
+    assert file.read_text() == "precious"
+    with pytest.raises(rc.ResultFileError, match="is not a checkpoint"):
+        rc.resume(file)
+    for every in (-1.0, "often", np.nan):
+        with pytest.raises(rc.StateError, match="checkpoint_every"):
+            robot.simulate([0.1], duration=0.1, checkpoint=tmp_path / "other", checkpoint_every=every)  # type: ignore[arg-type]
+    saved = run.save(tmp_path / "run.h5")
+    with pytest.raises(rc.ResultFileError, match=r"is a saved run, and there is no '.*run\.h5\.part'"):
+        rc.resume(saved)
+    with pytest.raises(rc.ResultFileError, match="there is no file"):
+        rc.resume(tmp_path / "nothing")
+
+
+def test_other_versions_and_other_arguments_are_refused(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(1), tmp_path / "run.part"
+    robot.simulate([0.1], duration=0.1, torque=[0.1], events={"turn": turn}, checkpoint=file, checkpoint_every=0)
+    with pytest.raises(rc.StateError, match="torque are in the file: leave it out"):
+        rc.resume(file, torque=[0.2], events={"turn": turn})
+    with pytest.raises(rc.StateError, match="wrenches had none"):
+        rc.resume(file, wrenches=lambda t, q, v: [], events={"turn": turn})
+    with pytest.raises(rc.StateError, match="began with the events 'turn'; given are none"):
+        rc.resume(file)
+    with pytest.raises(rc.StateError, match="stop= or direction= differ"):
+        rc.resume(file, events={"turn": rc.Event(turn, stop=True)})
+    with pytest.raises(rc.ResultFileError, match=r"not finished: go on with rc\.resume"):
+        rc.read(file)
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"checkpoint 1\n", b"checkpoint 7\n", 1))
+    with pytest.raises(rc.ResultFileError, match="in version 7 of the format; this Recursa reads version 1"):
+        rc.resume(file, events={"turn": turn})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks here")
+def test_run_that_is_still_under_way_is_not_resumed(tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        with pytest.raises(rc.ResultFileError, match="being written by another process"):
+            rc.resume(file, torque=torque)
+        return [0.1]
+
+    run = rc.robots.planar(1).simulate(
+        [0.1], duration=0.02, integrator="rk4", step=0.01, torque=lambda t, q, v: torque(t, q, v) if t > 0 else [0.1],
+        checkpoint=file,
+    )  # fmt: skip
+    assert run.status == "finished"
+
+
+# ---- killed ----------------------------------------------------------------------------------------------------------
+
+
+def _command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "recursa", "simulate", *words]
+
+
+def _killed_after(command: list[str], part: Path, seconds: float) -> bool:
+    """Start it, let it work for a while once it keeps checkpoints, and kill it; False if it was faster."""
+    before = part.stat().st_size if part.exists() else 0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60.0
+    while process.poll() is None and time.monotonic() < deadline:
+        if part.exists() and part.stat().st_size > before + 1:
+            time.sleep(seconds)
+            break
+        time.sleep(0.002)
+    process.kill()
+    _, said = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), said.decode()
+    return process.returncode != 0
+
+
+def _kill_and_resume(tmp_path: Path, integrator: str, duration: float, kills: int, seed: int) -> int:
+    robot = rc.robots.planar(2)
+    torque = tmp_path / "torque.csv"
+    t = np.linspace(0.0, duration, 40)
+    rows = np.column_stack([t, 0.1 * np.sin(9 * t), 0.05 * np.cos(7 * t)])
+    write_table(torque, ["t", "joint1", "joint2"], rows)
+    out, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
+    step = [] if integrator in ADAPTIVE else ["--step", "0.002"]
+    begun = _command("planar2.urdf", "--duration", repr(duration), "--torque", str(torque), "--q0", "joint1=0.4",
+                     "--integrator", integrator, *step, "-o", str(out), "--checkpoint-every", "0")  # fmt: skip
+    begun[4] = str(tmp_path / "planar2.urdf")
+    Path(begun[4]).write_text(robot.to_urdf())
+    rng = np.random.default_rng(seed)
+    killed = 0
+    command = begun
+    for _ in range(kills):
+        if not _killed_after(command, part, float(rng.uniform(0.0, 0.25))):
+            break
+        killed += 1
+        assert part.exists()
+        assert not out.exists()
+        command = _command("--resume", str(out))
+    torque.unlink()  # what is needed of it is in the checkpoint
+    if part.exists():
+        subprocess.run(_command("--resume", str(out), "--checkpoint-every", "100"), check=True, capture_output=True)
+    assert not part.exists()
+    resumed = rc.read(out)
+    whole = resumed.robot.simulate(  # type: ignore[attr-defined]
+        {"joint1": 0.4}, duration=duration, integrator=integrator, step=0.002 if step else None,
+        torque=rc.TorqueTable(rows[:, 0], rows[:, 1:]),
+    )  # fmt: skip
+    equal_runs(resumed, whole, seconds=False)
+    return killed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such kill here")
+def test_killed_command_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECURSA_COMPILE", "0")  # as in this process
+    assert _kill_and_resume(tmp_path, "rk4", 0.8, kills=2, seed=3) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such kill here")
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "implicit-midpoint"])
+def test_command_killed_ten_times_goes_on_to_the_same_result(
+    integrator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECURSA_COMPILE", "0")
+    assert _kill_and_resume(tmp_path, integrator, 20.0 if integrator == "dop853" else 4.0, kills=10, seed=8) == 10
