@@ -19,7 +19,7 @@ from recursa.model.variations import with_frame, with_free_base, with_payload
 if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
-    from recursa.simulation.options import Integrator
+    from recursa.simulation.options import Coordinates, Integrator
     from recursa.simulation.run import Run
 
 
@@ -144,6 +144,7 @@ class Robot(ExportMethods):
         losses: bool = True,
         dense: bool = False,
         progress: bool = True,
+        coordinates: Coordinates = "joint",
     ) -> Run:
         """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
 
@@ -160,6 +161,9 @@ class Robot(ExportMethods):
         - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
         - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
         - ``progress``: a bar, if standard error is a terminal and the run takes long.
+        - ``coordinates``: "joint", or "diagonal" to integrate (q, nu) of :attr:`diagonal` instead of (q, v); tolerances
+          are then on nu. There "implicit-midpoint" keeps the kinetic energy of a free motion to rounding. Results are
+          q, v, tau as always.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
         raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
@@ -173,14 +177,15 @@ class Robot(ExportMethods):
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import driver, equations, forces, options  # SciPy takes long to import
+        from recursa.simulation import diagonal, driver, equations, forces, options  # SciPy takes long to import
         from recursa.simulation.events import events_of
 
         chosen = options.options_of(
-            self.model, duration, integrator, rtol, atol, step, samples, save_every, dense, losses, progress
+            self.model, duration, integrator, rtol, atol, step, samples, save_every, dense, losses, progress, coordinates
         )
         q, v = options.start_of(self.model, q0, v0)
-        acting = equations.Equations(
+        kind = diagonal.DiagonalEquations if chosen.coordinates == "diagonal" else equations.Equations
+        acting = kind(
             self,
             forces.torque_function(self, torque),
             forces.wrench_function(self, wrenches),
