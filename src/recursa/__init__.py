@@ -50,6 +50,7 @@ from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 
 if TYPE_CHECKING:
+    from recursa import control as control
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -79,7 +80,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
+_MODULES_LATER = ("control",)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES_LATER:
+        return import_module(f"recursa.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'recursa' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
@@ -87,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_MODULES_LATER})

@@ -34,6 +34,7 @@ LAYERS = (
     ("simulation",),
     ("robot",),
     ("trajectories",),
+    ("control",),
     ("loading", "cartesian", "denoc", "rollout"),
     ("robots",),
     ("counts",),
@@ -108,7 +109,7 @@ def test_import_changes_no_global_setting() -> None:
         "StateSpace", "cartesian", "denoc", "SingularConfigurationError", "count", "tables", "Table",
         "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
         "SecondDerivatives", "HessianDirection",
-        "SimulationError", "Run", "Event", "Stops",
+        "SimulationError", "Run", "Event", "Stops", "control",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:
