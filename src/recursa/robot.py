@@ -181,7 +181,18 @@ class Robot(ExportMethods):
         from recursa.simulation.events import events_of
 
         chosen = options.options_of(
-            self.model, duration, integrator, rtol, atol, step, samples, save_every, dense, losses, progress, coordinates
+            self.model,
+            duration,
+            integrator,
+            rtol,
+            atol,
+            step,
+            samples,
+            save_every,
+            dense,
+            losses,
+            progress,
+            coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
         kind = diagonal.DiagonalEquations if chosen.coordinates == "diagonal" else equations.Equations

@@ -20,7 +20,8 @@ def rubbing() -> rc.Robot:
     for k, (joint, link, parent) in enumerate((("shoulder", "upper", "world"), ("elbow", "lower", "upper"))):
         builder.link(link, mass=1.0, com=(0.3, 0.02, 0.0), inertia=(0.01, 0.02, 0.03))
         builder.joint(
-            joint, "revolute", parent=parent, child=link, axis=(0, 1, 0), xyz=(0.5 * k, 0, 0), friction=1.0, damping=0.02
+            joint, "revolute", parent=parent, child=link, axis=(0, 1, 0), xyz=(0.5 * k, 0, 0), friction=1.0,
+            damping=0.02,
         )  # fmt: skip
     return builder.build()
 

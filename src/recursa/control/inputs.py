@@ -54,8 +54,8 @@ def per_freedom(robot: Robot, name: str, value: Any, *, positive: bool = False) 
 
 
 def _by_joint(robot: Robot, name: str, value: Mapping[str, Any]) -> Array:
-    for joint in value:
-        robot.model.joint_index(joint)
+    for known in value:
+        robot.model.joint_index(known)
     array = np.empty(robot.nv)
     for joint in robot.model.joints:
         if not joint.independent:
@@ -95,7 +95,7 @@ def weight(name: str, value: Any, size: int, *, definite: bool = False) -> Array
 
 
 def torque_limits(robot: Robot, effort: Any) -> Array | None:
-    """Limits (nv,) from what the caller gave: None, "model", or as :func:`per_freedom`; infinite where there are none."""
+    """Limits (nv,) from None, "model", or as :func:`per_freedom`; infinite where there are none."""
     if effort is None:
         return None
     if isinstance(effort, str):
@@ -140,11 +140,13 @@ def desired(robot: Robot, motion: Any) -> Sampler:
     if isinstance(motion, Trajectory):
         if motion.nq != robot.nq:
             raise ShapeError(
-                f"the trajectory has {motion.nq} coordinates, robot '{robot.name}' has {robot.nq}: it was made for another"
+                f"the trajectory has {motion.nq} coordinates, robot '{robot.name}' has {robot.nq}: it is another's"
             )
         known = motion.robot
         if known is not None and known.joint_names != robot.joint_names:
-            raise StateError(f"the trajectory is one of robot '{known.name}', whose joints are others than '{robot.name}'s")
+            raise StateError(
+                f"the trajectory is one of robot '{known.name}', whose joints are others than '{robot.name}'s"
+            )
         return motion.sample
     end = float(getattr(motion, "duration", np.inf))
 

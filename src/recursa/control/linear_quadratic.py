@@ -23,13 +23,13 @@ class LinearQuadratic(Law):
     ``tau = tau_d(t) - K(t) x``, x = (difference(q_d, q), v - v_d), ``K = inv(R) B* S``, with A, B of
     :meth:`Robot.state_space` along the motion and
 
-    - "time-varying": ``-S' = A* S + S A - S B inv(R) B* S + Q``, backwards from ``final``, which is a matrix (2 nv, 2 nv), or
-      by default what is best for holding still at the end. Between two knots A and B are those of the middle (order 2).
+    - "time-varying": ``-S' = A* S + S A - S B inv(R) B* S + Q``, backwards from ``final``, a matrix (2 nv, 2 nv), or by
+      default what is best for holding still at the end. Between two knots A and B are those of the middle (order 2).
     - "scheduled": the algebraic equation at every knot, each gain optimal for its model held still.
 
-    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q`` (2 nv, 2 nv)
-    without, ``R`` (nv, nv) with positive eigenvalues only; also as diagonals, R as one number. ``losses`` are fed
-    forward at the desired speeds; the linear models are without them.
+    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q``
+    (2 nv, 2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number.
+    ``losses`` are fed forward at the desired speeds; the linear models are without them.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -64,7 +64,9 @@ class LinearQuadratic(Law):
         self.knots = _instants(trajectory, int(knots))
         if method == "scheduled":
             if final is not None:
-                raise StateError('final is where the time-varying equation starts; method="scheduled" has no use for it')
+                raise StateError(
+                    'final is where the time-varying equation starts; method="scheduled" has no use for it'
+                )
             A, B = self._models(self.knots)
             self.cost = np.array([self._held(*one) for one in zip(self.knots, A, B, strict=True)])
         else:
@@ -105,14 +107,18 @@ class LinearQuadratic(Law):
         """S of the algebraic equation: the model held still for ever."""
         from scipy.linalg import solve_continuous_are  # slow to import
 
+        reason = "what is left does not die out"
         try:
-            return np.asarray(solve_continuous_are(A, B, self.Q, self.R))
+            S = np.asarray(solve_continuous_are(A, B, self.Q, self.R))
+            if np.linalg.eigvals(A - B @ np.linalg.solve(self.R, B.T @ S)).real.max() < 0.0:
+                return S
         except (np.linalg.LinAlgError, ValueError) as error:
-            raise StateError(
-                f"Riccati's equation at t = {t:.6g} s has no solution that stabilises robot '{self.robot.name}': {error}.\n"
-                "  A weight in Q that leaves an unstable motion unseen, or weights of very different size, do that; "
-                "give every deviation a weight."
-            ) from None
+            reason = str(error)
+        raise StateError(
+            f"Riccati's equation at t = {t:.6g} s has no solution that makes '{self.robot.name}' stable ({reason}).\n"
+            "  Weights of zero in Q may leave a motion unseen, and weights of very different size lose digits: give "
+            "every deviation a weight."
+        )
 
     def _backwards(self, final: Any) -> Array:
         """S (knots, 2 nv, 2 nv): ``(x, S x)' = H (x, S x)`` with Hamilton's matrix, by exponentials, backwards."""

@@ -22,11 +22,11 @@ Target = Callable[[Any], tuple[Array, Array, Array]]
 class OperationalSpace(Law):
     """A link follows a pose: ``tau = J* Lambda (x''_c - J a_0 - J' v) + M(q) a_0 + bias(q, v)``.
 
-    ``x''_c = x''_d + damping (x'_d - x') + stiffness e``: velocities are (omega, v) of the link's origin in world axes, e
-    is the rotation vector and the way from the link to the target. ``Lambda = inv(J inv(M) J*)`` is the inertia that the
-    link shows (Khatib), so deviations obey ``e'' + damping e' + stiffness e = 0`` (turns: to first order). ``a_0`` are
-    joint accelerations for what the link leaves free: towards ``posture``, if there is one, and damped. They reach the
-    joints through the null space alone; an arm without freedoms to spare does not notice them.
+    ``x''_c = x''_d + damping (x'_d - x') + stiffness e``: velocities are (omega, v) of the link's origin in world axes,
+    e is the rotation vector and the way from the link to the target. ``Lambda = inv(J inv(M) J*)`` is the inertia that
+    the link shows (Khatib), so deviations obey ``e'' + damping e' + stiffness e = 0`` (turns: to first order). ``a_0``
+    are joint accelerations for what the link leaves free: towards ``posture``, if there is one, and damped. They reach
+    the joints through the null space alone; an arm without freedoms to spare does not notice them.
 
     - ``target``: a pose (4, 4); a function of t that returns a pose, or (pose, velocity, acceleration), as
       :class:`PoseLine` does; or a joint motion with ``sample(t)``, whose link motion is followed.

@@ -46,14 +46,15 @@ class PoseRegulator(Law):
     """Pulls a link towards a pose: ``eps = -c1 nu + inv(W) H psi B Wt e``. Jain & Rodriguez, 8.2, corrected.
 
     ``e = Yhat - Y`` are twelve numbers, the link's origin and its three axes in world axes, target less actual.
-    Since ``inv(m) H phi = inv(W) H psi`` (W W* = D), it is ``tau = -m c1 m* v + H phi B Wt e``: the transposed Jacobian, and
-    damping shaped by the inertia. ``damping`` is c1 in 1/s, one number or one per freedom; ``stiffness`` one number c2,
-    twelve, or a symmetric positive matrix Wt (12, 12), N/m for the origin, N m for the axes. Gravity is compensated. O(n).
+    Since ``inv(m) H phi = inv(W) H psi`` (W W* = D), it is ``tau = -m c1 m* v + H phi B Wt e``: the transposed
+    Jacobian, and damping shaped by the inertia. ``damping`` is c1 in 1/s, one number or one per freedom; ``stiffness``
+    one number c2, twelve, or a symmetric positive matrix Wt (12, 12), N/m for the origin, N m for the axes. Gravity is
+    compensated. O(n).
 
-    ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where ``H phi B Wt e``
-    is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a saddle may keep it
-    for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives |e| and |H phi B e|; look at
-    both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``; it drives the arm away.
+    ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where
+    ``H phi B Wt e`` is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a
+    saddle may keep it for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives |e| and
+    |H phi B e|; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``; it drives the arm away.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.ur5_like()
@@ -118,7 +119,7 @@ class PoseRegulator(Law):
     # ---- how far it is -----------------------------------------------------------------------------------------------
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """``|nu|^2 + e* Wt e`` (...); ``|nu|^2 + c2 |e|^2`` for one number c2. It never grows, limits and losses aside."""
+        """``|nu|^2 + e* Wt e`` (...), for one number ``|nu|^2 + c2 |e|^2``. It never grows, within limits of effort."""
         nu, e = self.robot.diagonal.total_rates(q, v), self.error(q)
         return np.asarray((nu * nu).sum(axis=-1) + (e @ self.stiffness * e).sum(axis=-1))
 

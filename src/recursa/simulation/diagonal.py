@@ -2,7 +2,7 @@
 
     dq/dt = inv(m)* nu on the manifold        dnu/dt = inv(m) tau - C(q, nu)
 
-Algorithm 8.1 with V of the present configuration, three sweeps. ``nu C(q, nu) = 0``: only work changes the length of nu.
+Algorithm 8.1 with V of the present configuration, three sweeps. ``nu C(q, nu) = 0``: only work changes nu's length.
 Friction has its modes as ever: what slides is a torque, what sticks is held by torques that take its acceleration away.
 """
 
@@ -36,9 +36,7 @@ class DiagonalEquations(Equations):
         sizes = {"q": self.nq, "joint:nu": self.nv, "tau": self.nv}
         sizes |= {"wrench": 6 * robot.nlinks} if self.wrenches is not None else {}
         shape = (self.nq + 2 * self.nv,)
-        self._slopes = robot._trusting_entry(
-            self._diagonal_plan, sizes, self._gather_slopes, shape, robot._joint_space
-        )
+        self._slopes = robot._trusting_entry(self._diagonal_plan, sizes, self._gather_slopes, shape, robot._joint_space)
         self._joint_rates = robot._trusting_entry(
             JOINT_RATES, {"q": self.nq, "joint:nu": self.nv}, self._gather_rates, (self.nv,), robot._joint_space
         )

@@ -74,8 +74,8 @@ class Simulation:
             method = METHODS[options.integrator]
             if method.resolves_friction and self.equations.rubbed and self.equations.diagonal:
                 raise StateError(
-                    f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates: "
-                    "in diagonal coordinates take another integrator, or losses=False"
+                    f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
+                    " in diagonal coordinates take another integrator, or losses=False"
                 )
             return method(self.equations, options.step or self.end)
         longest = np.inf if options.step is None else options.step
