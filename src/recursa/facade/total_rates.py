@@ -267,4 +267,5 @@ class Unnormalized(TotalRates):
 
 
 def both_of(both: Array) -> tuple[Array, Array]:
+    """Two joint vectors of (..., 2, nv)."""
     return both[..., 0, :], both[..., 1, :]
