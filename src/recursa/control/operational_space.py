@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.inputs import desired, numbers, per_freedom, pose
 from recursa.control.law import Law
-from recursa.control.pose_line import rotation_vector
+from recursa.control.pose_line import PoseLine, rotation_vector
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, prepare
@@ -87,34 +87,39 @@ class OperationalSpace(Law):
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         jacobian = robot.jacobian(q, self.link, frame="mixed")[..., rows, :]
         rate = robot.jacobian_derivative(q, v, self.link, frame="mixed")[..., rows, :]
-        _, velocity, acceleration = self._target(t)
+        there, velocity, acceleration = self._target(t)
         off = velocity[..., rows] - _times(jacobian, v)
-        command = acceleration[..., rows] + self.damping * off + self.stiffness * self.error(t, q)
+        command = acceleration[..., rows] + self.damping * off + self.stiffness * self._error(there, q)
         rest = -self.posture_damping * v  # a_0
         if self.posture is not None:
             rest = rest + self.posture_stiffness * robot.difference(q, self.posture)
         missing = command - _times(jacobian, rest) - _times(rate, v)
-        force = _times(self.inertia(q), missing)
-        tau = robot.inverse_dynamics(q, v, rest) + np.einsum("...ij,...i->...j", jacobian, force)
+        force = _times(self._inertia(q, jacobian), missing)
+        tau = robot.inverse_dynamics(q, v, rest) + _times(np.swapaxes(jacobian, -1, -2), force)
         return tau + robot.joint_losses(v) if self.losses else tau
 
     def error(self, t: ArrayLike, q: ArrayLike) -> Array:
         """From the link to its target (..., m): rotation vector and way, world axes, the rows that are controlled."""
-        here, there = self.robot.pose(q, self.link), self._target(t)[0]
+        return self._error(self._target(t)[0], q)
+
+    def _error(self, there: Array, q: ArrayLike) -> Array:
+        here = self.robot.pose(q, self.link)
         turn = there[..., :3, :3] @ np.swapaxes(here[..., :3, :3], -1, -2)
         both = np.concatenate([rotation_vector(turn), there[..., :3, 3] - here[..., :3, 3]], axis=-1)
         return both[..., self.rows]
 
     def inertia(self, q: ArrayLike) -> Array:
         """``Lambda`` (..., m, m), smoothly zero in the directions in which the link cannot be moved."""
-        values, vectors = np.linalg.eigh(_compliance(self.robot, q, self.link, self.rows))
+        return self._inertia(q, self.robot.jacobian(q, self.link, frame="mixed")[..., self.rows, :])
+
+    def _inertia(self, q: ArrayLike, jacobian: Array) -> Array:
+        values, vectors = np.linalg.eigh(_compliance(self.robot, q, jacobian))
         floor = self.singular * values[..., -1:]
-        return np.einsum("...ij,...j,...kj->...ik", vectors, values / (values**2 + floor**2), vectors)
+        return (vectors * (values / (values**2 + floor**2))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
-def _compliance(robot: Robot, q: ArrayLike, link: str, rows: Sequence[int]) -> Array:
-    """``J inv(M) J*`` (..., m, m): how the link yields to forces at its origin, world axes."""
-    jacobian = robot.jacobian(q, link, frame="mixed")[..., rows, :]
+def _compliance(robot: Robot, q: ArrayLike, jacobian: Array) -> Array:
+    """``J inv(M) J*`` (..., m, m): how the link yields to forces at its origin."""
     return jacobian @ robot.mass_matrix_inverse(q) @ np.swapaxes(jacobian, -1, -2)
 
 
@@ -130,6 +135,8 @@ def _target(robot: Robot, link: str, target: Any) -> Target:
             return robot.pose(q, link), _times(jacobian, v), _times(jacobian, a) + _times(rate, v)
 
         return along
+    if isinstance(target, PoseLine):
+        return target
     still = np.zeros(6)
     if not callable(target):
         fixed = pose("target", target)
@@ -175,4 +182,4 @@ def _per_row(name: str, value: Any, size: int) -> Array:
 
 
 def _times(matrix: Array, vector: Array) -> Array:
-    return np.einsum("...ij,...j->...i", matrix, vector)
+    return (matrix @ vector[..., None])[..., 0]

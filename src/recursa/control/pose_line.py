@@ -52,18 +52,22 @@ class PoseLine:
 
 def rotation_vector(rotation: Array) -> Array:
     """The axis times the angle (..., 3) of rotation matrices (..., 3, 3)."""
-    return np.stack(_columns(Rotation(*_entries(rotation)).log()), axis=-1)
+    return _stacked(Rotation(*_entries(rotation)).log(), rotation.shape[:-2])
 
 
 def rotation_of(vector: Array) -> Array:
     """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
-    turned = Rotation.exp(Vec3(*np.moveaxis(vector, -1, 0)))
-    return np.stack(_columns(turned), axis=-1).reshape(*vector.shape[:-1], 3, 3)
+    turned = Rotation.exp(Vec3(*(vector.tolist() if vector.ndim == 1 else vector.T)))
+    return _stacked(turned, vector.shape[:-1]).reshape(*vector.shape[:-1], 3, 3)
 
 
 def _entries(rotation: Array) -> list[Any]:
-    return list(np.moveaxis(rotation.reshape(*rotation.shape[:-2], 9), -1, 0))
+    """Nine numbers, or columns of a batch; on few numbers floats are faster than arrays."""
+    return rotation.ravel().tolist() if rotation.ndim == 2 else list(rotation.reshape(*rotation.shape[:-2], 9).T)
 
 
-def _columns(value: Any) -> list[Array]:
-    return [np.asarray(part, dtype=float) for part in value]
+def _stacked(parts: Any, batch: tuple[int, ...]) -> Array:
+    """Numbers (n,), or columns of a batch, axes reversed, as (..., n)."""
+    if not batch:
+        return np.array(parts, dtype=float)
+    return np.stack([np.broadcast_to(part, batch[::-1]) for part in parts]).T
