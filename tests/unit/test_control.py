@@ -151,6 +151,11 @@ def test_tied_joints() -> None:
     law = rc.control.ComputedTorque(robot, motion, 10.0)
     a = robot.forward_dynamics(q, v, law.torque(0.0, q, v), losses=False)
     close(a, -2.0 * np.sqrt(10.0) * v, 1e-9)
+    for other in (
+        rc.control.OperationalSpace(robot, "lens", robot.pose(q, "lens"), 10.0, coordinates=(3, 4)),
+        rc.control.LinearQuadratic(robot, motion, 1.0, 1.0, knots=3),
+    ):
+        assert np.isfinite(other.torque(0.0, q, v)).all()
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ MOMENTS = (
 )
 CORIOLIS = (
     "C(q, xi) has three causes, in the order of a sweep from the tips to the base. Past: the links outward change "
-    "shape, and D with them, P_dot H* xi. Present: the link turns and carries its momentum round, -V~* M V. Future: "
-    "the parent moves, and the joint turns what it carries against that motion, -S P+ V+. C(q, nu) is what remains after "
-    "half of the change of D: it does no work, nu C = 0."
+    "shape, and D with them, P_dot H* xi. Present: the link turns and carries its momentum round, -V~* M V. "
+    "Future: the parent moves, and the joint turns what it carries against that motion, -S P+ V+. C(q, nu) is what "
+    "remains after half of the change of D: it does no work, nu C = 0."
 )
 
 
