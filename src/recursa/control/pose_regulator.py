@@ -20,12 +20,12 @@ _STEP = 1e-5  # of the central differences for a Hessian, rad or m
 class PoseReport:
     """Where a motion stands: how far from the target, and how hard it is still pulled.
 
-    - ``error``: |e| of the twelve numbers; ``position`` in m and ``angle`` in rad are the same in words.
-    - ``gradient``: |H phi B e| (with a weight matrix |H phi B Wt e|). Where it is zero and the robot is at rest, the
-      regulator is done, whether or not ``error`` is zero.
-    - ``rate``: |nu|, the root of twice the kinetic energy.
-    - ``curvature``: the least eigenvalue of the Hessian of |e|^2/2 over the joints: positive at a minimum, negative
-      at a saddle, which the least push leaves.
+    - ``error``: ``|e|`` of the twelve numbers; ``position`` in m and ``angle`` in rad are the same in words.
+    - ``gradient``: ``|H phi B e|`` (with a weight matrix ``|H phi B Wt e|``). Where it is zero and the robot is at
+      rest, the regulator is done, whether or not ``error`` is zero.
+    - ``rate``: ``|nu|``, the root of twice the kinetic energy.
+    - ``curvature``: the least eigenvalue of the Hessian of ``|e|^2/2`` over the joints: positive at a minimum,
+      negative at a saddle, which the least push leaves.
     """
 
     error: float
@@ -53,8 +53,8 @@ class PoseRegulator(Law):
 
     ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where
     ``H phi B Wt e`` is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a
-    saddle may keep it for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives |e| and
-    |H phi B e|; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``; it drives the arm away.
+    saddle may keep it for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives ``|e|``
+    and ``|H phi B e|``; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``; it drives the arm away.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.ur5_like()

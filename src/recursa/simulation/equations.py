@@ -35,8 +35,8 @@ class Equations:
     Friction has modes, which whoever integrates sets: ``slip`` holds a sign per freedom that slides (0 elsewhere),
     ``locked`` lists freedoms that stick. Between changes of mode everything is smooth.
 
-    Integrators see a state (q, u) and :meth:`slopes`. Here u is v; :class:`~recursa.simulation.diagonal.
-    DiagonalEquations` has nu in its place. :meth:`rates` are in terms of v in both.
+    Integrators see a state (q, u) and :meth:`slopes`. Here u is v; ``DiagonalEquations`` have nu in its place.
+    :meth:`rates` are in terms of v in both.
     """
 
     diagonal = False
