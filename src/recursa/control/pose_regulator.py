@@ -54,7 +54,7 @@ class PoseRegulator(Law):
     ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where
     ``H phi B Wt e`` is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a
     saddle may keep it for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives ``|e|``
-    and ``|H phi B e|``; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``; it drives the arm away.
+    and ``|H phi B e|``; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``: it drives away.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.ur5_like()
