@@ -12,7 +12,7 @@ import numpy as np
 
 import recursa as rc
 from recursa.cli import space_demo
-from recursa.plotting import plot_motion
+from recursa.plotting import plot_diagonal, plot_motion
 
 
 def operators(path: Path) -> None:
@@ -83,10 +83,17 @@ def simulation(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def diagonal(path: Path) -> None:
+    """A planar arm in diagonal coordinates."""
+    plot_diagonal(rc.robots.planar(3), [0.6, -0.9, -0.7], [1.0, 2.0, -1.5], path)
+
+
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")
     space(here / "images" / "space.png")
-    of_page(here / "lqr.md", here / "images")
+    diagonal(here / "images" / "diagonal.png")
+    for page in ("lqr.md", "control.md", "diagonal-simulation.md"):
+        of_page(here / page, here / "images")

@@ -52,6 +52,7 @@ from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 
 if TYPE_CHECKING:
+    from recursa import control as control
     from recursa import free as free
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
@@ -88,7 +89,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("free",)  # the same, as modules
+_MODULES = ("control", "free")  # the same, as modules
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from recursa.model.variations import with_frame, with_free_base, with_payload
 if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
-    from recursa.simulation.options import Integrator
+    from recursa.simulation.options import Coordinates, Integrator
     from recursa.simulation.run import Run
 
 
@@ -151,6 +151,7 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         progress: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 10.0,
+        coordinates: Coordinates = "joint",
     ) -> Run:
         """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
 
@@ -169,6 +170,9 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         - ``progress``: a bar, if standard error is a terminal and the run takes long.
         - ``checkpoint``: a file to which the run so far is appended every ``checkpoint_every`` seconds (0: after every
           step), on the clock on the wall; from it :func:`recursa.resume` goes on after a crash or Ctrl-C.
+        - ``coordinates``: "joint", or "diagonal" to integrate (q, nu) of :attr:`diagonal` instead of (q, v); tolerances
+          are then on nu. There "implicit-midpoint" keeps the kinetic energy of a free motion to rounding. Results are
+          q, v, tau as always.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
         raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
@@ -182,14 +186,25 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import driver, equations, forces, options  # SciPy takes long to import
+        from recursa.simulation import diagonal, driver, forces, options  # SciPy takes long to import
         from recursa.simulation.events import events_of
 
         chosen = options.options_of(
-            self.model, duration, integrator, rtol, atol, step, samples, save_every, dense, losses, progress
+            self.model,
+            duration,
+            integrator,
+            rtol,
+            atol,
+            step,
+            samples,
+            save_every,
+            dense,
+            losses,
+            progress,
+            coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
-        acting = equations.Equations(
+        acting = diagonal.equations_in(chosen.coordinates)(
             self,
             forces.torque_function(self, torque),
             forces.wrench_function(self, wrenches),

@@ -312,3 +312,24 @@ def test_command_killed_ten_times_goes_on_to_the_same_result(
 ) -> None:
     monkeypatch.setenv("RECURSA_COMPILE", "0")
     assert _kill_and_resume(tmp_path, integrator, 20.0 if integrator == "dop853" else 4.0, kills=10, seed=8) == 10
+
+
+def test_runs_in_diagonal_coordinates_are_kept_and_resumed(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(2), tmp_path / "run.part"
+    given: dict[str, Any] = {"duration": 0.3, "coordinates": "diagonal", "dense": True}
+    calls = []
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        calls.append(t)
+        if len(calls) == 150:
+            raise KeyboardInterrupt
+        return [0.1, 0.0]
+
+    cut = robot.simulate([0.1, 0.2], **given, torque=torque, checkpoint=file, checkpoint_every=0)
+    assert cut.interrupted
+    whole = robot.simulate([0.1, 0.2], **given, torque=lambda t, q, v: [0.1, 0.0])
+    resumed = rc.resume(file, torque=lambda t, q, v: [0.1, 0.0])
+    whole.save(tmp_path / "run.h5")
+    for run in (resumed, rc.read(tmp_path / "run.h5")):
+        assert np.array_equal(run.v, whole.v)
+        assert np.array_equal(run.at(0.217)[1], whole.at(0.217)[1])

@@ -34,7 +34,7 @@ LAYERS = (
     ("simulation",),
     ("robot",),
     ("trajectories",),
-    ("loading", "cartesian", "denoc", "free", "rollout", "operational"),
+    ("loading", "cartesian", "denoc", "free", "rollout", "operational", "control"),
     ("robots", "results"),
     ("counts",),
     ("plotting", "interop", "cli", "__init__", "__main__"),
@@ -108,7 +108,7 @@ def test_import_changes_no_global_setting() -> None:
         "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError", "count", "tables", "Table",
         "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
         "SecondDerivatives", "HessianDirection",
-        "SimulationError", "Run", "Event", "Stops", "ResultFileError", "read", "resume", "TorqueTable",
+        "SimulationError", "Run", "Event", "Stops", "ResultFileError", "read", "resume", "TorqueTable", "control",
     ],
 )  # fmt: skip
 def test_public_name_exists(name: str) -> None:

@@ -111,13 +111,27 @@ def export(
 
 
 @recursa.command()
-@click.argument("formula")
-@click.option("--robot", type=ROBOT, required=True, help="A URDF file or a bundled name.")
+@click.argument("formula", required=False)
+@click.option("--robot", type=ROBOT, help="A URDF file or a bundled name; with --diagonal puma560 if there is none.")
+@click.option(
+    "--diagonal", is_flag=True, help="Instead of a formula: rates, moments and Coriolis terms, joint by joint."
+)
+@click.option("--state", metavar="S.json", help="With --diagonal: the state; else a random one. - is standard input.")
+@click.option("--plot", type=click.Path(path_type=Path), help="With --diagonal: draw it (png, pdf, svg).")
 @click.option("--code", type=click.Choice(["llvm", "c"]), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
 @robot_options
 def explain(
-    formula: str, robot: str, code: Any, vectors: tuple[str, ...], floating: bool, mimic: str, as_json: bool
+    formula: str | None,
+    robot: str | None,
+    diagonal: bool,
+    state: str | None,
+    plot: Path | None,
+    code: Any,
+    vectors: tuple[str, ...],
+    floating: bool,
+    mimic: str,
+    as_json: bool,
 ) -> None:
     """What becomes of an operator formula: identities, sweeps, the step at a body, its arithmetic.
 
@@ -126,10 +140,25 @@ def explain(
       recursa explain "inv(mass) (T - C)" --robot puma560
       recursa explain "inv(H phi M phi* H*)" --robot panda_like --code c
       recursa explain "J(tip) x" --robot planar --vector x=joint --json
+      recursa explain --diagonal --robot stanford --plot diagonal.png
 
     FORMULA is in the papers' notation: H phi M phi* H* and so on, T a free joint vector. Exit code 0: explained down to
-    the code, 1: no sweep computes it, 2: cannot be read.
+    the code, 1: no sweep computes it, 2: cannot be read. --diagonal explains the diagonalised equations of Jain and
+    Rodriguez at a state (as for recursa linearize) instead.
     """
+    if diagonal:
+        if formula is not None or code or vectors:
+            raise click.UsageError("--diagonal explains a robot at a state; it takes no formula, --code or --vector")
+        from recursa.cli.explain_diagonal import run_explain
+
+        run_explain(open_robot(robot or "puma560", floating=floating, mimic=mimic), state, plot, as_json)
+        return
+    if state is not None or plot is not None:
+        raise click.UsageError("--state and --plot go with --diagonal")
+    if formula is None:
+        raise click.UsageError("Missing argument 'FORMULA' (or --diagonal)")
+    if robot is None:
+        raise click.UsageError("Missing option '--robot'")
     told = rc.explain(formula, open_robot(robot, floating=floating, mimic=mimic), code=code, vectors=_spaces(vectors))
     if as_json:
         show.print_json(told.as_dict())

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import recursa as rc
+from recursa.cli import show
 from recursa.cli.group import METHOD, ROBOT
 from recursa.cli.root import JSON, open_robot, robot_options
 

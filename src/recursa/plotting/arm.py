@@ -83,9 +83,16 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     """
     shown = robot.neutral() if q is None else q
     _require_one_state(robot, shown)
-    bones = skeleton(robot, shown)
     figure = new_figure(7.2, 6.4)
-    axes: Any = figure.add_subplot(projection="3d")
+    draw_robot(figure.add_subplot(projection="3d"), robot, shown)
+    if path is not None:
+        save(figure, path, dpi=130)
+    return figure
+
+
+def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
+    """The same on three-dimensional axes that are there."""
+    bones = skeleton(robot, q)
     points = np.concatenate([np.zeros((1, 3)), bones.anchors, bones.centers, *bones.reaches])
     size = frame_axes(axes, points)
     draw_ground(axes, size)
@@ -101,9 +108,6 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     axes.set_title(f"{plain(robot.name)}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
     if robot.nbodies:
         axes.legend(loc="upper left", fontsize=8, framealpha=0.8)
-    if path is not None:
-        save(figure, path, dpi=130)
-    return figure
 
 
 def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0) -> float:

@@ -28,8 +28,8 @@ from recursa.results.robot_text import robot_from_text, robot_text
 from recursa.results.saving import first_bytes
 from recursa.results.version import version
 from recursa.robot import Robot
+from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
-from recursa.simulation.equations import Equations
 from recursa.simulation.events import Happened, events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
 from recursa.simulation.options import Options
@@ -174,7 +174,7 @@ class Kept:
         watched = events_of(events)
         require_same_events(acting["events"], watched)
         q0, v0 = self._header["q0"], self._header["v0"]
-        equations = Equations(
+        equations = equations_in(self.options.coordinates)(
             robot,
             torque_function(robot, again(acting["torque"], torque, "torque")),
             wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches")),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from recursa.errors import SimulationError
+from recursa.errors import SimulationError, StateError
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
 from recursa.simulation.equations import Equations, freedom_name
@@ -74,22 +74,31 @@ class Simulation:
         self._stalls = 0
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
-        self._accepted: tuple[float, State] = (0.0, State(equations.normalized(q0), v0.copy(), np.zeros(2)))
+        q = equations.normalized(q0)
+        start = State(q, equations.from_joint(q, v0.copy()), np.zeros(2))
+        self._accepted: tuple[float, State] = (0.0, start)
         with np.errstate(all="ignore"):
             self._begin()
 
     def _make_stepper(self) -> Stepper:
         options = self.options
         if options.fixed:
-            return METHODS[options.integrator](self.equations, options.step or self.end)
+            method = METHODS[options.integrator]
+            if method.resolves_friction and self.equations.rubbed and self.equations.diagonal:
+                raise StateError(
+                    f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
+                    " in diagonal coordinates take another integrator, or losses=False"
+                )
+            return method(self.equations, options.step or self.end)
         longest = np.inf if options.step is None else options.step
         return Adaptive(self.equations, options.integrator, self.end, options.rtol, options.atol, longest)
 
     def _begin(self) -> None:
         t, state = self._accepted
+        v = self._speeds(state)
         if self._rubs:
-            friction.settle(self.equations, t, state.q, state.v)
-        if not np.isfinite(self.equations.rates(t, state.q, state.v).a).all():
+            friction.settle(self.equations, t, state.q, v)
+        if not np.isfinite(self.equations.rates(t, state.q, v).a).all():
             raise SimulationError(f"the simulation cannot start: {self._reason(state)}", t)
         self.stepper.start(t, state)
         self._watched = self._values(t, state)
@@ -163,14 +172,21 @@ class Simulation:
                     self._record(stepper.t, stepper.now)
             self._accepted = stepper.t, stepper.now
 
+    def _speeds(self, state: State) -> Array:
+        """Joint rates of a state."""
+        return self.equations.to_joint(state.q, state.u)
+
     # ---- what happens within a step ----------------------------------------------------------------------------------
 
     def _values(self, t: float, state: State) -> Array:
         """Of the events, then per freedom the margin to another mode of friction."""
-        values = [event.value(t, state.q.copy(), state.v.copy()) for event in self.events]
+        if not (self.events or self._rubs):
+            return np.empty(0)
+        v = self._speeds(state)
+        values = [event.value(t, state.q.copy(), v.copy()) for event in self.events]
         if not self._rubs:
             return np.array(values)
-        return np.concatenate([values, friction.margins(self.equations, t, state.q, state.v)])
+        return np.concatenate([values, friction.margins(self.equations, t, state.q, v)])
 
     def _watch(self) -> Cut | None:
         """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
@@ -201,7 +217,7 @@ class Simulation:
             if number >= len(self.events):
                 return Cut(t, number - len(self.events))
             event, state = self.events[number], self.stepper.at(t)
-            self.happened.append(Happened(event.name, t, state.q.copy(), state.v.copy()))
+            self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
                 self.stopped_by = event.name
                 return Cut(t, None)
@@ -213,9 +229,10 @@ class Simulation:
     def _value(self, number: int, t: float) -> float:
         """One of the values, at a time within the last step."""
         state = self.stepper.at(t)
+        v = self._speeds(state)
         if number < len(self.events):
-            return self.events[number].value(t, state.q.copy(), state.v.copy())
-        return float(friction.margins(self.equations, t, state.q, state.v)[number - len(self.events)])
+            return self.events[number].value(t, state.q.copy(), v.copy())
+        return float(friction.margins(self.equations, t, state.q, v)[number - len(self.events)])
 
     def _locate_change(self, number: int, start: float, end: float, before: float, after: float) -> float:
         """A freedom that has just been let go starts at zero speed: its margin is zero there, too, and does not count.
@@ -245,10 +262,10 @@ class Simulation:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
         if cut.freedom is not None:
-            v = state.v.copy()
+            v = self._speeds(state).copy()
             v[equations.locked] = 0.0
             v[cut.freedom] = 0.0
-            state = state._replace(v=v)
+            state = state._replace(u=equations.from_joint(state.q, v))
             friction.settle(equations, cut.t, state.q, v)
             if self._stalls > _MAX_STALLS:  # rounding alone decides: at rest is as good as moving
                 equations.slip[cut.freedom] = 0.0
@@ -264,11 +281,12 @@ class Simulation:
 
     def _record(self, t: float, state: State) -> None:
         counted = self.equations.evaluations
+        v = self._speeds(state)
         if self.equations.rubbed and self.stepper.resolves_friction:
-            friction.settle(self.equations, t, state.q, state.v)  # for the accelerations alone
-        rates = self.equations.rates(t, state.q, state.v)
+            friction.settle(self.equations, t, state.q, v)  # for the accelerations alone
+        rates = self.equations.rates(t, state.q, v)
         self.equations.evaluations = counted
-        self.samples.append(Sample(t, state.q.copy(), state.v.copy(), rates.a, rates.tau.copy(), state.work.copy()))
+        self.samples.append(Sample(t, state.q.copy(), v.copy(), rates.a, rates.tau.copy(), state.work.copy()))
 
     def _sample_until(self, t: float, *, inclusive: bool = True) -> None:
         """Samples at the times asked for, up to t."""
@@ -369,13 +387,14 @@ class Simulation:
         model = self.equations.robot.model
         if self.equations.trouble:
             return self.equations.trouble
-        if not np.isfinite(state.v).all():
-            freedom = int(np.argmax(~np.isfinite(state.v)))
-            return f"the speed of {freedom_name(model, freedom)} is {state.v[freedom]}"
-        if not state.v.size:
+        v = self._speeds(state)
+        if not np.isfinite(v).all():
+            freedom = int(np.argmax(~np.isfinite(v)))
+            return f"the speed of {freedom_name(model, freedom)} is {v[freedom]}"
+        if not v.size:
             return "the robot has no joints"
-        freedom = int(np.argmax(np.abs(state.v)))
-        return f"{freedom_name(model, freedom)} is the fastest, with a speed of {state.v[freedom]:.3g}"
+        freedom = int(np.argmax(np.abs(v)))
+        return f"{freedom_name(model, freedom)} is the fastest, with a speed of {v[freedom]:.3g}"
 
     def _collapse(self) -> str:
         t, state = self._accepted

@@ -21,7 +21,8 @@ class Rates(NamedTuple):
     """What happens at an instant."""
 
     qdot: Array  # (nq,)
-    a: Array  # (nv,)
+    v: Array  # (nv,)
+    a: Array  # (nv,) rate of the speeds that are integrated: of v, or of nu
     tau: Array  # (nv,) of the drives
     gained: float  # power of drives and wrenches
     lost: float  # power that losses and stops take out
@@ -32,7 +33,12 @@ class Equations:
 
     Friction has modes, which whoever integrates sets: ``slip`` holds a sign per freedom that slides (0 elsewhere),
     ``locked`` lists freedoms that stick. Between changes of mode everything is smooth.
+
+    Integrators see a state (q, u) and :meth:`slopes`. Here u is v; ``DiagonalEquations`` have nu in its place.
+    :meth:`rates` are in terms of v in both.
     """
+
+    diagonal = False
 
     def __init__(
         self,
@@ -71,15 +77,15 @@ class Equations:
 
     @property
     def size(self) -> int:
-        """Entries of a state: q, v, and where there is work done the work gained and lost."""
+        """Entries of a state: q, speeds, and where there is work done the work gained and lost."""
         return self.nq + self.nv + (0 if self.passive else 2)
 
-    def packed(self, q: Array, v: Array, work: Array) -> Array:
+    def packed(self, q: Array, u: Array, work: Array) -> Array:
         """One vector."""
-        return np.concatenate([q, v] if self.passive else [q, v, work])
+        return np.concatenate([q, u] if self.passive else [q, u, work])
 
     def unpacked(self, y: Array) -> tuple[Array, Array, Array]:
-        """q with unit quaternions, v, work; copies."""
+        """q with unit quaternions, the speeds that are integrated, work; copies."""
         n = self.nq + self.nv
         work = np.zeros(2) if self.passive else y[n:].copy()
         return self.normalized(y[: self.nq]), y[self.nq : n].copy(), work
@@ -91,6 +97,24 @@ class Equations:
             part = q[start : start + 4]
             part /= np.sqrt(part @ part)
         return q
+
+    # ---- the speeds that are integrated ------------------------------------------------------------------------------
+
+    def to_joint(self, q: Array, u: Array) -> Array:
+        """Joint rates v of the speeds that are integrated, which here are the same."""
+        return u
+
+    def from_joint(self, q: Array, v: Array) -> Array:
+        """The speeds that are integrated, of joint rates v."""
+        return v
+
+    def slopes(self, t: float, q: Array, u: Array) -> Rates:
+        """Everything at an instant, with the rate of the speeds that are integrated; for integrators."""
+        return self.rates(t, q, u)
+
+    def accelerated(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+        """Rate of the speeds that are integrated, from the torques that move the bodies."""
+        return self.solved(q, u, tau, wrench)[self.nq :]
 
     # ---- rates -------------------------------------------------------------------------------------------------------
 
@@ -105,7 +129,7 @@ class Equations:
             return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, None)
         n = self.nq + self.nv
         result = np.empty(n + 2)
-        rates = self.rates(t, self.normalized(y[: self.nq]), y[self.nq : n])
+        rates = self.slopes(t, self.normalized(y[: self.nq]), y[self.nq : n])
         result[: self.nq], result[self.nq : n] = rates.qdot, rates.a
         result[n], result[n + 1] = rates.gained, rates.lost
         return result
@@ -113,6 +137,16 @@ class Equations:
     def rates(self, t: float, q: Array, v: Array) -> Rates:
         """Everything at an instant; q has unit quaternions. Where the torque is not finite, nothing is."""
         self.evaluations += 1
+        tau, wrench, moving, lost = self.moving(t, q, v)
+        both = self.solved(q, v, moving, wrench)
+        a = both[self.nq :]
+        if self.locked.size:
+            a = a + self.holding(q, a)[1]
+            a[self.locked] = 0.0
+        return Rates(both[: self.nq], v, a, tau, self.power(q, v, tau, wrench), lost)
+
+    def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array, float]:
+        """Torques of the drives, wrenches, all torques that move the bodies, and the power that is lost."""
         tau, wrench, stop = self.acting(t, q, v)
         moving, lost = tau, 0.0
         if stop is not None:
@@ -123,12 +157,7 @@ class Equations:
         if self.rubbed:
             rub = self.friction * self.slip
             moving, lost = moving - rub, lost + float(rub.dot(v))
-        both = self.solved(q, v, moving, wrench)
-        a = both[self.nq :]
-        if self.locked.size:
-            a = a + self.holding(q, a)[1]
-            a[self.locked] = 0.0
-        return Rates(both[: self.nq], a, tau, self.power(q, v, tau, wrench), lost)
+        return tau, wrench, moving, lost
 
     def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
         """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""

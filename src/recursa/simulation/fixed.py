@@ -108,25 +108,25 @@ class RungeKutta4(FixedStep):
 
     def stepped(self, t: float, state: State, h: float) -> State:
         """One step."""
-        q, v, work = state
-        rates = self.equations.rates
-        one = rates(t, q, v)
-        x1, a1 = v, one.a
-        v2, x = v + 0.5 * h * a1, 0.5 * h * x1
-        two = rates(t + 0.5 * h, self.moved(q, x), v2)
-        x2, a2 = self.chart_rates(x, v2), two.a
-        v3, x = v + 0.5 * h * a2, 0.5 * h * x2
-        three = rates(t + 0.5 * h, self.moved(q, x), v3)
-        x3, a3 = self.chart_rates(x, v3), three.a
-        v4, x = v + h * a3, h * x3
-        four = rates(t + h, self.moved(q, x), v4)
-        x4, a4 = self.chart_rates(x, v4), four.a
+        q, u, work = state
+        slopes = self.equations.slopes
+        one = slopes(t, q, u)
+        x1, a1 = one.v, one.a
+        x = 0.5 * h * x1
+        two = slopes(t + 0.5 * h, self.moved(q, x), u + 0.5 * h * a1)
+        x2, a2 = self.chart_rates(x, two.v), two.a
+        x = 0.5 * h * x2
+        three = slopes(t + 0.5 * h, self.moved(q, x), u + 0.5 * h * a2)
+        x3, a3 = self.chart_rates(x, three.v), three.a
+        x = h * x3
+        four = slopes(t + h, self.moved(q, x), u + h * a3)
+        x4, a4 = self.chart_rates(x, four.v), four.a
         sixth = h / 6.0
         gained = sixth * (one.gained + 2.0 * (two.gained + three.gained) + four.gained)
         lost = sixth * (one.lost + 2.0 * (two.lost + three.lost) + four.lost)
         return State(
             self.moved(q, sixth * (x1 + 2.0 * (x2 + x3) + x4)),
-            v + sixth * (a1 + 2.0 * (a2 + a3) + a4),
+            u + sixth * (a1 + 2.0 * (a2 + a3) + a4),
             work + np.array([gained, lost]),
         )
 
@@ -143,18 +143,19 @@ class SemiImplicitEuler(FixedStep):
     def stepped(self, t: float, state: State, h: float) -> State:
         """One step."""
         eq = self.equations
-        q, v, work = state
+        q, u, work = state
         eq.evaluations += 1
-        tau, wrench, stop = eq.acting(t, q, v)
-        a = eq.solved(q, v, tau if stop is None else tau + stop, wrench)[eq.nq :]
-        v1 = v + h * a
+        tau, wrench, stop = eq.acting(t, q, eq.to_joint(q, u))
+        u1 = u + h * eq.accelerated(q, u, tau if stop is None else tau + stop, wrench)
+        v1 = eq.to_joint(q, u1)
         lost = 0.0
         if eq.damped or eq.rubbed:
             v1, lost = self._slowed(q, v1, h)
+            u1 = eq.from_joint(q, v1)
         if stop is not None:
             lost -= h * float(stop @ v1)
         gained = h * eq.power(q, v1, tau, wrench)
-        return State(self.moved(q, h * v1), v1, work + np.array([gained, lost]))
+        return State(self.moved(q, h * v1), u1, work + np.array([gained, lost]))
 
     def _slowed(self, q: Array, v1: Array, h: float) -> tuple[Array, float]:
         """Speeds after losses, and the energy that these take."""
@@ -180,12 +181,17 @@ class ImplicitMidpoint(FixedStep):
 
     Seen from its end, going back, a step is the same step: the method is symmetric. On reversible systems, such as
     robots without losses, it keeps the energy near its value for very long times (Hairer, Lubich & Wanner, XI).
+
+    In diagonal coordinates nu takes the place of v, and w has two parts: the middle joint rates, which move q, and the
+    middle nu. Without forces ``nu1 nu1 - nu0 nu0 = 2 nu (nu1 - nu0) = -2 h nu C(q, nu) = 0`` at the middle: the kinetic
+    energy is kept to rounding.
     """
 
     def stepped(self, t: float, state: State, h: float) -> State:
         """One step; the equation for w by fixed-point iteration, by Newton's method where that is slow."""
         q, v, work = state
-        w = v + 0.5 * h * self.equations.rates(t, q, v).a
+        first = self.equations.slopes(t, q, v)
+        w = self._joined(first.v, v + 0.5 * h * first.a)
         change = before = np.inf
         for _ in range(_FIXED_POINT_ROUNDS):
             new = self._next(t, q, v, w, h)
@@ -196,11 +202,21 @@ class ImplicitMidpoint(FixedStep):
             if change > 0.3 * before:
                 w = self._newton(t, q, v, w, h) if change > _STALLED * (1.0 + np.abs(w).max()) else w
                 break
-        middle = self.equations.rates(t + 0.5 * h, self.moved(q, 0.5 * h * w), w)
-        return State(self.moved(q, h * w), v + h * middle.a, work + h * np.array([middle.gained, middle.lost]))
+        speeds, u = self._parted(w)
+        middle = self.equations.slopes(t + 0.5 * h, self.moved(q, 0.5 * h * speeds), u)
+        return State(self.moved(q, h * speeds), v + h * middle.a, work + h * np.array([middle.gained, middle.lost]))
 
     def _next(self, t: float, q: Array, v: Array, w: Array, h: float) -> Array:
-        return v + 0.5 * h * self.equations.rates(t + 0.5 * h, self.moved(q, 0.5 * h * w), w).a
+        speeds, u = self._parted(w)
+        middle = self.equations.slopes(t + 0.5 * h, self.moved(q, 0.5 * h * speeds), u)
+        return self._joined(middle.v, v + 0.5 * h * middle.a)
+
+    def _joined(self, speeds: Array, u: Array) -> Array:
+        return np.concatenate([speeds, u]) if self.equations.diagonal else u
+
+    def _parted(self, w: Array) -> tuple[Array, Array]:
+        """Joint rates, and the speeds that are integrated."""
+        return (w[: self.equations.nv], w[self.equations.nv :]) if self.equations.diagonal else (w, w)
 
     def _newton(self, t: float, q: Array, v: Array, w: Array, h: float) -> Array:
         """``w - next(w) = 0`` with a Jacobian by differences, made anew when progress is poor."""

@@ -12,6 +12,8 @@ from recursa.model.model import Model
 from recursa.sweeps.batching import Array, prepare
 
 Integrator = Literal["dop853", "rk45", "radau", "rk4", "semi-implicit", "implicit-midpoint"]
+Coordinates = Literal["joint", "diagonal"]
+COORDINATES = ("joint", "diagonal")
 ADAPTIVE = ("dop853", "rk45", "radau")
 FIXED = ("rk4", "semi-implicit", "implicit-midpoint")
 DEFAULT_STEP = 1e-3
@@ -33,6 +35,7 @@ class Options:
     dense: bool = False
     losses: bool = True
     progress: bool = True
+    coordinates: Coordinates = "joint"
 
     @property
     def fixed(self) -> bool:
@@ -52,10 +55,13 @@ def options_of(
     dense: bool,
     losses: bool,
     progress: bool,
+    coordinates: Any = "joint",
 ) -> Options:
     """Checked options; errors name the option, what was expected and what came."""
     if integrator not in (*ADAPTIVE, *FIXED):
         raise unknown_name("integrator", integrator, (*ADAPTIVE, *FIXED))
+    if coordinates not in COORDINATES:
+        raise unknown_name("set of coordinates", coordinates, COORDINATES)
     duration = _number("duration", duration, low=0.0, unit=" s")
     fixed = integrator in FIXED
     step = DEFAULT_STEP if step is None and fixed else None if step is None else _number("step", step, unit=" s")
@@ -85,6 +91,7 @@ def options_of(
         bool(dense),
         bool(losses),
         bool(progress),
+        coordinates,
     )
 
 

@@ -172,6 +172,8 @@ class Run:
             q[row], v[row] = y[:nq], y[nq : nq + nv]
         for start in self.robot.model.quaternions:
             q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
+        if self.options.coordinates == "diagonal":  # then it is nu that was integrated
+            v = self.robot.diagonal.joint_rates(q, v)
         return q, v
 
     def _through_samples(self, times: Array) -> tuple[Array, Array]:

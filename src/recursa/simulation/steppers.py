@@ -12,10 +12,13 @@ from recursa.sweeps.batching import Array
 
 
 class State(NamedTuple):
-    """Where a run is: coordinates, speeds, and the work (gained, lost) since the start."""
+    """Where a run is: coordinates, speeds, and the work (gained, lost) since the start.
+
+    The speeds are those that are integrated: v, or in diagonal coordinates nu. ``Equations.to_joint`` makes v of them.
+    """
 
     q: Array
-    v: Array
+    u: Array
     work: Array
 
 

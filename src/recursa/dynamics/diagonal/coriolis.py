@@ -148,6 +148,30 @@ def equation_7_9(
     return joint.project(y), step.force(behind)
 
 
+def three_causes(
+    joint: Joint,
+    done: Eliminations,
+    rest: ArticulatedInertia,
+    rate: ArticulatedInertia,
+    outward: Force,
+    inward: Force,
+    own: Force,
+    bias: Force,
+    xi: Numbers,
+    v: Numbers,
+    velocity: Motion,
+    step: Transform,
+) -> tuple[Numbers, Force, Force, Force]:
+    """(7.9) with its three terms apart: one after the other, ``H psi`` of each."""
+    across, none = joint.motion(v), (0.0,) * len(done)
+    outward = outward + rate @ joint.motion(xi)
+    own = own + bias
+    pushed = across.cross_force(rest @ (velocity - across))  # S P+ V+
+    causes = tuple(x for y in (outward, inward, own) for x in joint.project(y))
+    outward, inward, own = (filtered(done, none, y)[1] for y in (outward, inward, own))
+    return causes, step.force(outward), step.force(inward - pushed), step.force(own)
+
+
 # ---- plans -----------------------------------------------------------------------------------------------------------
 
 _BUFFERS = (*MOTION_BUFFERS, Buffer("lam", ArticulatedInertia.zero()), Buffer("y", Force.zero()))
@@ -224,5 +248,22 @@ UNNORMALIZED: dict[str, Plan] = {
         INERTIA_RATE,
     ),
 }
+CAUSES = Plan(
+    "C(q, xi) by its three causes",
+    (*_BUFFERS, *(Buffer(name, Force.zero()) for name in ("y_out", "y_in", "y_own")), Buffer("causes", ())),
+    (
+        tip_to_base(RELATIVE, ARTICULATE),
+        base_to_tip(RATES_OF_XI, BIAS_FORCE),
+        tip_to_base(
+            Step(
+                three_causes,
+                ("joint", "G", "P+", "Pdot", "y_out", "y_in", "y_own", "f", "joint:xi", "rate", "V", "X"),
+                ("causes", "y_out@parent", "y_in@parent", "y_own@parent"),
+                "H psi P_dot H* xi, -H psi E_phi S P+ V+, -H psi V~* M V    (7.9)",
+            ),
+            INERTIA_RATE,
+        ),
+    ),
+)
 ONE_FREEDOM = ("7.1", "7.10")
 """The forms that hold for joints with one freedom."""

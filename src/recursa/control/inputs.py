@@ -1,0 +1,166 @@
+"""What users hand to controllers, checked: gains, weights, limits, poses, motions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from recursa.errors import ShapeError, StateError
+from recursa.robot import Robot
+from recursa.simulation.equations import freedom_name
+from recursa.sweeps.batching import Array
+from recursa.trajectories.trajectory import Trajectory
+
+_SYMMETRIC = 1e-9  # of the largest entry
+_ORTHOGONAL = 1e-6
+
+Sampler = Callable[[Any], tuple[Array, Array, Array]]
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Real finite numbers as float64, of any shape."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers, not {value!r}") from None
+    if not np.isfinite(array).all():
+        raise StateError(f"{name} must be finite, not {value!r}")
+    return array
+
+
+# ---- gains and weights -----------------------------------------------------------------------------------------------
+
+
+def per_freedom(robot: Robot, name: str, value: Any, *, positive: bool = False) -> Array:
+    """One number for all freedoms, (nv,), or numbers by joint name for all joints; none negative."""
+    if isinstance(value, Mapping):
+        array = _by_joint(robot, name, value)
+    else:
+        array = numbers(name, value)
+        array = np.full(robot.nv, array) if array.ndim == 0 else array
+    if array.shape != (robot.nv,):
+        raise ShapeError(
+            f"{name} has shape {array.shape}, expected one number, ({robot.nv},), or numbers by joint name"
+        )
+    bad = np.flatnonzero(array <= 0.0 if positive else array < 0.0)
+    if len(bad):
+        wanted = "above 0" if positive else "at least 0"
+        raise StateError(
+            f"{name} of {freedom_name(robot.model, int(bad[0]))} is {array[bad[0]]:g}; it must be {wanted}"
+        )
+    return array
+
+
+def _by_joint(robot: Robot, name: str, value: Mapping[str, Any]) -> Array:
+    for known in value:
+        robot.model.joint_index(known)
+    array = np.empty(robot.nv)
+    for joint in robot.model.joints:
+        if not joint.independent:
+            continue
+        if joint.name not in value:
+            raise StateError(f"{name} has no number for joint '{joint.name}'; give one for every joint, or one for all")
+        own = numbers(f"{name} of joint '{joint.name}'", value[joint.name])
+        if own.shape not in ((), (joint.kind.nv,)):
+            raise ShapeError(f"{name} of joint '{joint.name}' has shape {own.shape}, expected one number")
+        array[joint.v_start : joint.v_start + joint.kind.nv] = own
+    return array
+
+
+def gain(robot: Robot, name: str, value: Any) -> Array:
+    """A gain (nv, nv): as :func:`per_freedom` on the diagonal, or a symmetric positive matrix."""
+    if not isinstance(value, Mapping) and np.ndim(value) == 2:
+        return weight(name, value, robot.nv)
+    return np.diag(per_freedom(robot, name, value))
+
+
+def weight(name: str, value: Any, size: int, *, definite: bool = False) -> Array:
+    """A symmetric matrix (size, size) without negative eigenvalues, from one number, a diagonal, or a matrix."""
+    array = numbers(name, value)
+    if array.ndim < 2:
+        array = np.diag(np.broadcast_to(array, size)) if array.shape in ((), (size,)) else array
+    if array.shape != (size, size):
+        raise ShapeError(f"{name} has shape {array.shape}, expected one number, ({size},) or ({size}, {size})")
+    scale = np.abs(array).max(initial=0.0)
+    if np.abs(array - array.T).max(initial=0.0) > _SYMMETRIC * scale:
+        raise StateError(f"{name} must be a symmetric matrix")
+    array = 0.5 * (array + array.T)
+    least = float(np.linalg.eigvalsh(array)[0]) if size else 1.0
+    if (least <= 0.0) if definite else (least < -_SYMMETRIC * scale):
+        wanted = "positive" if definite else "not negative"
+        raise StateError(f"{name} must have eigenvalues that are {wanted}; the least is {least:.3g}")
+    return array
+
+
+def torque_limits(robot: Robot, effort: Any) -> Array | None:
+    """Limits (nv,) from None, "model", or as :func:`per_freedom`; infinite where there are none."""
+    if effort is None:
+        return None
+    if isinstance(effort, str):
+        if effort != "model":
+            raise StateError(f'effort must be "model", numbers or None, not {effort!r}')
+        limits = np.full(robot.nv, np.inf)
+        for joint in robot.model.joints:
+            if joint.effort is not None and joint.independent:
+                limits[joint.v_start : joint.v_start + joint.kind.nv] = joint.effort
+        if not np.isfinite(limits).any():
+            raise StateError(
+                f"effort='model', but no joint of robot '{robot.name}' has a limit of effort. Give them: effort={{...}}"
+            )
+        return limits
+    return per_freedom(robot, "effort", effort)
+
+
+# ---- poses and motions -----------------------------------------------------------------------------------------------
+
+
+def pose(name: str, value: Any) -> Array:
+    """A homogeneous matrix (4, 4) with a proper rotation."""
+    array = numbers(name, value)
+    if array.shape != (4, 4):
+        raise ShapeError(f"{name} has shape {array.shape}, expected a homogeneous matrix (4, 4)")
+    rotation = array[:3, :3]
+    off = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+    if off > _ORTHOGONAL or np.linalg.det(rotation) < 0.0 or np.abs(array[3] - (0, 0, 0, 1)).max() > _ORTHOGONAL:
+        raise StateError(
+            f"{name} is not a pose: its rotation is off by {off:.3g} from an orthogonal matrix with determinant 1, or "
+            "its last row is not 0 0 0 1"
+        )
+    return array
+
+
+def desired(robot: Robot, motion: Any) -> Sampler:
+    """Any motion with ``sample(t)`` as a function from instants to q, v, a; after its end it stands still."""
+    if not hasattr(motion, "sample"):
+        raise StateError(
+            f"the motion must have a method sample(t) -> q, v, a, such as rc.Trajectory has; it is {motion!r}"
+        )
+    if isinstance(motion, Trajectory):
+        if motion.nq != robot.nq:
+            raise ShapeError(
+                f"the trajectory has {motion.nq} coordinates, robot '{robot.name}' has {robot.nq}: it is another's"
+            )
+        known = motion.robot
+        if known is not None and known.joint_names != robot.joint_names:
+            raise StateError(
+                f"the trajectory is one of robot '{known.name}', whose joints are others than '{robot.name}'s"
+            )
+        return motion.sample
+    end = float(getattr(motion, "duration", np.inf))
+
+    def one(t: float) -> tuple[Array, Array, Array]:
+        q, v, a = (np.asarray(part, dtype=float) for part in motion.sample(min(t, end)))
+        return (q, np.zeros(robot.nv), np.zeros(robot.nv)) if t > end else (q, v, a)
+
+    def many(t: Any) -> tuple[Array, Array, Array]:
+        times = np.asarray(t, dtype=float)
+        if times.ndim == 0:
+            return one(float(times))
+        columns = zip(*(one(float(x)) for x in times.ravel()), strict=True)
+        return tuple(np.array(part).reshape(*times.shape, -1) for part in columns)  # type: ignore[return-value]
+
+    if one(0.0)[0].shape != (robot.nq,):
+        raise ShapeError(f"the motion's q has shape {one(0.0)[0].shape}, expected ({robot.nq},)")
+    return many

@@ -1,0 +1,157 @@
+"""PoseRegulator: control 8.2 of Jain and Rodriguez, corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.control.inputs import per_freedom, pose, weight
+from recursa.control.law import Law
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array
+
+_STEP = 1e-5  # of the central differences for a Hessian, rad or m
+
+
+@dataclass(frozen=True)
+class PoseReport:
+    """Where a motion stands: how far from the target, and how hard it is still pulled.
+
+    - ``error``: ``|e|`` of the twelve numbers; ``position`` in m and ``angle`` in rad are the same in words.
+    - ``gradient``: ``|H phi B e|`` (with a weight matrix ``|H phi B Wt e|``). Where it is zero and the robot is at
+      rest, the regulator is done, whether or not ``error`` is zero.
+    - ``rate``: ``|nu|``, the root of twice the kinetic energy.
+    - ``curvature``: the least eigenvalue of the Hessian of ``|e|^2/2`` over the joints: positive at a minimum,
+      negative at a saddle, which the least push leaves.
+    """
+
+    error: float
+    gradient: float
+    rate: float
+    position: float
+    angle: float
+    curvature: float
+
+    def __str__(self) -> str:
+        return (
+            f"|e| = {self.error:.3g} ({self.position:.3g} m, {self.angle:.3g} rad), |H phi B e| = {self.gradient:.3g}, "
+            f"|nu| = {self.rate:.3g}, least curvature {self.curvature:.3g}"
+        )
+
+
+class PoseRegulator(Law):
+    """Pulls a link towards a pose: ``eps = -c1 nu + inv(W) H psi B Wt e``. Jain & Rodriguez, 8.2, corrected.
+
+    ``e = Yhat - Y`` are twelve numbers, the link's origin and its three axes in world axes, target less actual.
+    Since ``inv(m) H phi = inv(W) H psi`` (W W* = D), it is ``tau = -m c1 m* v + H phi B Wt e``: the transposed
+    Jacobian, and damping shaped by the inertia. ``damping`` is c1 in 1/s, one number or one per freedom; ``stiffness``
+    one number c2, twelve, or a symmetric positive matrix Wt (12, 12), N/m for the origin, N m for the axes. Gravity is
+    compensated. O(n).
+
+    ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where
+    ``H phi B Wt e`` is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a
+    saddle may keep it for long, and an orientation that is half a turn off pulls nowhere. :meth:`report` gives ``|e|``
+    and ``|H phi B e|``; look at both. As printed, (8.6) has the wrong sign and lacks ``D^-1/2``: it drives away.
+
+    >>> import numpy as np, recursa as rc
+    >>> arm = rc.robots.ur5_like()
+    >>> target = arm.pose(np.array([0.4, -1.1, 1.2, -0.3, 0.8, 0.2]), "link6")
+    >>> regulator = rc.control.PoseRegulator(arm, "link6", target, stiffness=60.0, damping=4.0)
+    >>> q, v = arm.random_state(1)
+    >>> bool(np.isclose(regulator.lyapunov(q, 0 * v), 60.0 * regulator.report(q).error ** 2))
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        link: str,
+        target: ArrayLike,
+        *,
+        stiffness: Any = 1.0,
+        damping: Any = 1.0,
+        gravity: bool = True,
+        effort: Any = None,
+        drive_base: bool = False,
+    ) -> None:
+        super().__init__(robot, effort, drive_base)
+        self._independent()
+        robot.model.link_index(link)
+        self.link = link
+        self.target = pose("target", target)
+        self.damping = per_freedom(robot, "damping", damping, positive=True)
+        self.stiffness = weight("stiffness", stiffness, 12, definite=True)
+        self.gravity = bool(gravity)
+        self._goal = _output(self.target)
+        self._scale = float(stiffness) if np.ndim(stiffness) == 0 else 1.0  # what |H phi B e| is measured without
+
+    # ---- the law -----------------------------------------------------------------------------------------------------
+
+    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+        """``m (-c1 nu + eps_grav) + H phi B Wt e``; t does not matter."""
+        d = self.robot.diagonal
+        tau = d.joint_moments(q, -self.damping * d.total_rates(q, v)) + self.pull(q)
+        return tau + self.robot.gravity_forces(q) if self.gravity else tau
+
+    def error(self, q: ArrayLike) -> Array:
+        """``e = Yhat - Y`` (..., 12): origin, x, y and z axis of the link, world axes, target less actual."""
+        return self._goal - _output(self.robot.pose(q, self.link))
+
+    def pull(self, q: ArrayLike) -> Array:
+        """``H phi B Wt e`` (..., nv), the torques towards the target: ``-d/dq (e* Wt e / 2)``.
+
+        ``B e = [sum of y_i x e_i ; e_0]`` (8.5), at the link's origin in world axes.
+        """
+        here = self.robot.pose(q, self.link)
+        weighted = (self._goal - _output(here)) @ self.stiffness
+        dyads = here[..., :3, :3] @ weighted[..., 3:].reshape(*weighted.shape[:-1], 3, 3)  # sum of y_i e_i*
+        wrench = np.empty((*weighted.shape[:-1], 6, 1))  # B Wt e
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            wrench[..., k, 0] = dyads[..., i, j] - dyads[..., j, i]
+        wrench[..., 3:, 0] = weighted[..., :3]
+        jacobian = self.robot.jacobian(q, self.link, frame="mixed")
+        return (jacobian.swapaxes(-1, -2) @ wrench)[..., 0]
+
+    # ---- how far it is -----------------------------------------------------------------------------------------------
+
+    def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """``|nu|^2 + e* Wt e`` (...), for one number ``|nu|^2 + c2 |e|^2``. It never grows, within limits of effort."""
+        nu, e = self.robot.diagonal.total_rates(q, v), self.error(q)
+        return np.asarray((nu * nu).sum(axis=-1) + (e @ self.stiffness * e).sum(axis=-1))
+
+    def lyapunov_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Its derivative in time, ``-2 nu c1 nu`` (...)."""
+        nu = self.robot.diagonal.total_rates(q, v)
+        return np.asarray(-2.0 * (self.damping * nu * nu).sum(axis=-1))
+
+    def hessian(self, q: ArrayLike) -> Array:
+        """Second derivatives (nv, nv) of ``e* Wt e / 2`` over the joints, by central differences of :meth:`pull`."""
+        q, nv = np.asarray(q, dtype=float), self.robot.nv
+        steps = _STEP * np.eye(nv)
+        ahead, behind = (self.pull(self.robot.integrate(q, sign * steps)) for sign in (1.0, -1.0))
+        slope = (behind - ahead) / (2.0 * _STEP)
+        return 0.5 * (slope + slope.T)
+
+    def report(self, q: ArrayLike, v: ArrayLike | None = None) -> PoseReport:
+        """How far a state is from the target and from rest."""
+        q, v = self._state(q, np.zeros(self.robot.nv) if v is None else v)
+        here = self.robot.pose(q, self.link)
+        angle = 0.5 * (np.trace(here[:3, :3].T @ self.target[:3, :3]) - 1.0)
+        return PoseReport(
+            float(np.linalg.norm(self.error(q))),
+            float(np.linalg.norm(self.pull(q))) / self._scale,
+            float(np.linalg.norm(self.robot.diagonal.total_rates(q, v))),
+            float(np.linalg.norm(self.target[:3, 3] - here[:3, 3])),
+            float(np.arccos(np.clip(angle, -1.0, 1.0))),
+            float(np.linalg.eigvalsh(self.hessian(q))[0]) / self._scale,
+        )
+
+
+def _output(here: Array) -> Array:
+    """Y (..., 12) of poses (..., 4, 4): the origin, then the three axes."""
+    turned = here.swapaxes(-1, -2)
+    return np.concatenate([turned[..., 3, :3], turned[..., :3, :3].reshape(*here.shape[:-2], 9)], axis=-1)

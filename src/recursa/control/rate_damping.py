@@ -1,0 +1,53 @@
+"""RateDamping: control 8.1 of Jain and Rodriguez."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.control.inputs import per_freedom
+from recursa.control.law import Law
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array
+
+
+class RateDamping(Law):
+    """Stops a robot, wherever it is: ``eps = -c nu``, ``tau = m eps``, in total rates. Jain & Rodriguez, 8.1.
+
+    With one number c (1/s) the kinetic energy falls as ``exp(-2 c t)``, whatever the robot does meanwhile:
+    ``tau = -c M(q) v``. With one per freedom it falls at least as fast as with the smallest. ``gravity`` is
+    compensated by ``eps_grav = inv(m) G(q)`` unless it is False; losses of the joints only add to the damping. O(n).
+
+    >>> import numpy as np, recursa as rc
+    >>> arm = rc.robots.planar(2)
+    >>> stop = rc.control.RateDamping(arm, 3.0)
+    >>> q, v = np.array([0.3, -0.5]), np.array([1.0, 2.0])
+    >>> bool(np.allclose(stop.torque(0.0, q, v), -3.0 * arm.mass_matrix(q) @ v + arm.gravity_forces(q)))
+    True
+    """
+
+    def __init__(
+        self, robot: Robot, damping: Any, *, gravity: bool = True, effort: Any = None, drive_base: bool = False
+    ) -> None:
+        super().__init__(robot, effort, drive_base)
+        self._independent()
+        self.damping = per_freedom(robot, "damping", damping)
+        self.gravity = bool(gravity)
+
+    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+        """``m (-c nu + eps_grav)``; t does not matter."""
+        d = self.robot.diagonal
+        tau = d.joint_moments(q, -self.damping * d.total_rates(q, v))
+        return tau + self.robot.gravity_forces(q) if self.gravity else tau
+
+    def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """``|nu|^2`` (...), twice the kinetic energy."""
+        nu = self.robot.diagonal.total_rates(q, v)
+        return np.asarray((nu * nu).sum(axis=-1))
+
+    def lyapunov_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Its derivative in time, ``-2 nu c nu``, without limits and losses."""
+        nu = self.robot.diagonal.total_rates(q, v)
+        return np.asarray(-2.0 * (self.damping * nu * nu).sum(axis=-1))

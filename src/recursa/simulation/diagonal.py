@@ -1,0 +1,127 @@
+"""The equations of motion in diagonal coordinates: the state is (q, nu), ``nu = m* v``, mass = m m* (Jain & Rodriguez).
+
+    dq/dt = inv(m)* nu on the manifold        dnu/dt = inv(m) tau - C(q, nu)
+
+Algorithm 8.1 with V of the present configuration, three sweeps. ``nu C(q, nu) = 0``: only work changes nu's length.
+Friction has its modes as ever: what slides is a torque, what sticks is held by torques that take its acceleration away.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from recursa.dynamics import configuration, gathering
+from recursa.dynamics.diagonal.motion import equations_plan, reading
+from recursa.dynamics.diagonal.tables import JOINT_RATES
+from recursa.simulation.equations import Equations, Rates, coordinate_rates
+from recursa.sweeps import Plan, base_to_tip
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import Values
+
+
+class DiagonalEquations(Equations):
+    """``dq/dt``, ``dnu/dt`` and powers of a robot with what acts on it."""
+
+    diagonal = True
+
+    def __init__(self, robot: Any, *acting: Any) -> None:
+        robot.diagonal._independent()
+        super().__init__(robot, *acting)
+        self._diagonal_plan = _slopes_plan(wrenches=self.wrenches is not None)
+        sizes = {"q": self.nq, "joint:nu": self.nv, "tau": self.nv}
+        sizes |= {"wrench": 6 * robot.nlinks} if self.wrenches is not None else {}
+        shape = (self.nq + 2 * self.nv,)
+        self._slopes = robot._trusting_entry(self._diagonal_plan, sizes, self._gather_slopes, shape, robot._joint_space)
+        self._joint_rates = robot._trusting_entry(
+            JOINT_RATES, {"q": self.nq, "joint:nu": self.nv}, self._gather_rates, (self.nv,), robot._joint_space
+        )
+
+    # ---- the speeds that are integrated ------------------------------------------------------------------------------
+
+    def to_joint(self, q: Array, u: Array) -> Array:
+        """``v = inv(m)* nu``; exactly zero for freedoms that friction holds, where integrating leaves an error."""
+        v: Any = NotImplemented if self._joint_rates is None else self._joint_rates(q, u)
+        if v is NotImplemented:
+            if not (np.isfinite(q).all() and np.isfinite(u).all()):
+                return np.full(self.nv, np.nan)
+            v = self.robot.diagonal.joint_rates(q, u)
+        if self.locked.size:
+            v[self.locked] = 0.0
+        return v
+
+    def from_joint(self, q: Array, v: Array) -> Array:
+        """``nu = m* v``."""
+        return self.robot.diagonal.total_rates(q, v)
+
+    # ---- rates -------------------------------------------------------------------------------------------------------
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """dy/dt."""
+        if not self.passive:
+            return super().__call__(t, y)
+        self.evaluations += 1
+        return self._diagonally_solved(y[: self.nq], y[self.nq :], self._zero, None)[: self.nq + self.nv]
+
+    def slopes(self, t: float, q: Array, u: Array) -> Rates:
+        """Everything at an instant; ``a`` is the rate of nu."""
+        self.evaluations += 1
+        n = self.nq + self.nv
+        if self.passive:
+            found = self._diagonally_solved(q, u, self._zero, None)
+            return Rates(found[: self.nq], found[n:], found[self.nq : n], self._zero, 0.0, 0.0)
+        v = self.to_joint(q, u)
+        tau, wrench, moving, lost = self.moving(t, q, v)
+        if self.locked.size:
+            moving = moving.copy()
+            moving[self.locked] += self.holding(q, self.solved(q, v, moving, wrench)[self.nq :])[0]
+        found = self._diagonally_solved(q, u, moving, wrench)
+        qdot = coordinate_rates(self.robot, q, v) if self.locked.size else found[: self.nq]
+        return Rates(qdot, v, found[self.nq : n], tau, self.power(q, v, tau, wrench), lost)
+
+    def accelerated(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+        """Rate of nu from the torques that move the bodies."""
+        return self._diagonally_solved(q, u, tau, wrench)[self.nq : self.nq + self.nv]
+
+    def _diagonally_solved(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+        """(dq/dt, dnu/dt, v); nan where something is not finite, or an error that names a joint."""
+        given = (q, u, tau) if wrench is None else (q, u, tau, wrench)
+        if self._slopes is not None:
+            result: Any = self._slopes(*given)
+            if result is not NotImplemented:
+                return result
+        robot, shape = self.robot, (self.nq + 2 * self.nv,)
+        if not all(np.isfinite(x).all() for x in given):
+            return np.full(shape, np.nan)
+        arguments: dict[str, Any] = {"q": self.normalized(q), "joint:nu": u, "tau": tau}
+        if wrench is not None:
+            arguments["wrench"] = wrench.reshape(robot.nlinks, 6)
+        found = robot._evaluate(
+            self._diagonal_plan, arguments, self._gather_slopes, shape, None, None, store=robot._joint_space
+        )
+        robot._require_finite(found, arguments)
+        return found
+
+    def _gather_slopes(self, values: Values) -> Any:
+        nu_dot = gathering.joint_vector(self.robot.model, values.lists.get("eps", []))
+        return chain(configuration.rate_entries(values), nu_dot, self._gather_rates(values))
+
+    def _gather_rates(self, values: Values) -> Any:
+        return gathering.joint_vector(self.robot.model, values.lists.get("rate", []))
+
+
+@cache
+def _slopes_plan(*, wrenches: bool) -> Plan:
+    """The diagonalised equations of motion, and the rates of q that belong to them."""
+    plan, rates = equations_plan(wrenches=wrenches), configuration.COORDINATE_RATES
+    ((step,),) = (sweep.steps for sweep in rates.sweeps)
+    last = base_to_tip(reading(step, v="rate"))
+    return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))
+
+
+def equations_in(coordinates: str) -> type[Equations]:
+    """The equations of motion in "joint" or in "diagonal" coordinates."""
+    return DiagonalEquations if coordinates == "diagonal" else Equations
