@@ -17,7 +17,8 @@ import recursa as rc
 from expressions import expressions, gap, largest_part
 from recursa.loading import trusted
 from recursa.operators.cost import Cost, cost
-from recursa.operators.expression import Expression, product, total
+from recursa.operators.arithmetic import product, total
+from recursa.operators.expression import Expression
 from recursa.operators.rules import LINK_RULES, RULES, factor, inverse_factor
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from recursa.operators.arithmetic import coefficient, transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -19,9 +20,7 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
-    coefficient,
     known_shape,
-    transpose,
 )
 from recursa.operators.shapes import ONE
 from recursa.operators.structure import structure

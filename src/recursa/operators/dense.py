@@ -6,6 +6,7 @@ Everything here is written as the definitions read, with 6N x 6N arrays. Leading
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
-from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, unknown_name
+from recursa.dynamics.configuration import INTEGRATE, next_entries
+from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
     Constant,
@@ -30,20 +32,21 @@ from recursa.operators.expression import (
     known_shape,
 )
 from recursa.operators.shapes import ONE
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import DIRECTED, RATES, Kind
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, base_to_tip, run
 from recursa.sweeps.batching import Array, Batch, prepare
 
+_SMALL = 1e-30  # a complex step has no rounding error, however small
 _POSES = Plan("relative poses", BUFFERS, (base_to_tip(RELATIVE),))
 
 
 def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **vectors: ArrayLike) -> Array:
     """The matrix (..., rows, columns) of an operator expression, or the vector (..., n), at a state.
 
-    Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V
-    or C occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots and as the oracle.
+    Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V,
+    C or a time derivative occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots and as the oracle.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)
@@ -85,6 +88,14 @@ class _Evaluation:
         match expression:
             case Leaf(kind=Kind.B, link=str(link)):
                 return self.pick_off(link)
+            case Leaf(kind=kind) if kind in _UNDERIVED:
+                return self.rate(replace(expression, kind=_UNDERIVED[kind], along=None), self.direction(expression))
+            case Leaf(kind=Kind.S):
+                return self.crf(_t(self.H) @ self.direction(expression))
+            case Leaf(kind=Kind.S_V):
+                return self.crf(_t(self.phi) @ _t(self.H) @ self.direction(expression))
+            case Leaf(kind=Kind.OMEGA):
+                return self.rotation(_t(self.phi) @ _t(self.H) @ self.direction(expression))
             case Leaf(kind=kind):
                 return _DEFINITIONS[kind](self)
             case Vector():
@@ -292,7 +303,9 @@ class _Evaluation:
     def v(self) -> Array:
         """Joint speeds."""
         if "v" not in self.batch.rows:
-            raise ShapeError("v is missing: a, b, V and C depend on it. Call dense(expression, q, v)")
+            raise ShapeError(
+                "v is missing: a, b, V, C, v, S and time derivatives depend on it. Call dense(expression, q, v)"
+            )
         return self.batch.rows["v"][:, :, None]
 
     @cached_property
@@ -300,24 +313,57 @@ class _Evaluation:
         """``phi* H* v``."""
         return _t(self.phi) @ _t(self.H) @ self.v
 
-    @cached_property
-    def crm(self) -> Array:
-        """``crm(V) = [[~w, 0], [~v, ~w]]`` of every body."""
+    def crf(self, motions: Array) -> Array:
+        """``crf(m) = -crm(m)* = [[~w, ~v], [0, ~w]]`` of a motion (w, v) at every body."""
+        return self.block_diagonal(motions, lambda w, v: np.block([[w, v], [np.zeros_like(w), w]]))
+
+    def rotation(self, motions: Array) -> Array:
+        """``[[~w, 0], [0, ~w]]``."""
+        return self.block_diagonal(motions, lambda w, v: np.block([[w, np.zeros_like(w)], [np.zeros_like(w), w]]))
+
+    def block_diagonal(self, vectors: Array, block: Callable[[Array, Array], Array]) -> Array:
+        """A block at every body, made of the matrices ``~x``, ``~y`` of the halves of its six numbers."""
         result = self.zeros(self.n6, self.n6)
         for body in self.bodies:
-            w, v = _skew(self.V[:, body][:, :3, 0]), _skew(self.V[:, body][:, 3:, 0])
-            result[:, body, body] = np.block([[w, np.zeros_like(w)], [v, w]])
+            six = vectors[:, body, 0]
+            result[:, body, body] = block(_skew(six[:, :3]), _skew(six[:, 3:]))
         return result
 
     @cached_property
     def a(self) -> Array:
-        """``crm(V) H* v``."""
-        return self.crm @ _t(self.H) @ self.v
+        """``crm(V) H* v``, where ``crm = -crf*``."""
+        return -_t(self.crf(self.V)) @ _t(self.H) @ self.v
 
     @cached_property
     def b(self) -> Array:
-        """``crf(V) M V``, where ``crf = -crm*``."""
-        return -_t(self.crm) @ self.M @ self.V
+        """``crf(V) M V``."""
+        return self.crf(self.V) @ self.M @ self.V
+
+    @cached_property
+    def N(self) -> Array:
+        """``N x = crf(x) p``, p = (n, f) = M V: ``(w x n + v x f, w x f)`` of x = (w, v)."""
+        return self.block_diagonal(self.M @ self.V, lambda n, f: np.block([[-n, -f], [-f, np.zeros_like(n)]]))
+
+    # ---- derivatives -----------------------------------------------------------------------------------------------
+
+    def direction(self, leaf: Leaf) -> Array:
+        """The joint speeds along which a leaf is meant: v, or one for a single freedom."""
+        if leaf.along is None:
+            return self.v
+        name, freedom = leaf.along
+        at = next(joint.v_start for joint in self.model.joints if joint.name == name) + freedom
+        return self.zeros(self.nv, 1) + np.eye(self.nv)[at][:, None]
+
+    def rate(self, leaf: Leaf, along: Array) -> Array:
+        """The derivative of a leaf along joint speeds, v held, by a complex step: it knows no rule of derivatives."""
+        if self.batch.dtype.kind == "c":
+            raise StateError(f"the derivative of {leaf} is itself found by a complex step: it takes real states only")
+        columns = {"q": list(self.batch.rows["q"].T.astype(complex)), "v": list(1j * _SMALL * along[:, :, 0].T)}
+        values = list(next_entries(run(INTEGRATE, self.model, columns)))
+        moved = np.array([np.broadcast_to(x, self.batch.size) for x in values], complex).T
+        rows = {**self.batch.rows, "q": moved.reshape(self.batch.size, self.model.nq)}
+        there = _Evaluation(self.model, Batch(rows, self.batch.shape, np.dtype(complex)), self.vectors)
+        return there.matrix(leaf).imag / _SMALL
 
     @cached_property
     def gravity(self) -> Array:
@@ -339,8 +385,9 @@ def _definition(code: str) -> Callable[[_Evaluation], Array]:
     return lambda evaluation: getattr(evaluation, code)
 
 
+_UNDERIVED = {rate: kind for kind, rate in RATES.items()}
 _DEFINITIONS: dict[Kind, Callable[[_Evaluation], Array]] = {
-    kind: _definition(kind.value.code) for kind in Kind if kind is not Kind.B
+    kind: _definition(kind.value.code) for kind in Kind if kind is not Kind.B and kind not in DIRECTED
 }
 
 

@@ -8,6 +8,7 @@ does: it takes the motion of H* for a force.
 from __future__ import annotations
 
 from recursa.errors import ShapeError
+from recursa.operators.arithmetic import transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -20,7 +21,6 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     known_shape,
-    transpose,
 )
 from recursa.operators.symbols import Kind
 

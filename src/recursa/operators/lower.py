@@ -16,6 +16,7 @@ from recursa.errors import NoSweepError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
 from recursa.operators.assembly import Assembly
+from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -28,14 +29,8 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     Zero,
-    coefficient,
     free_vectors,
-    inverse,
     known_shape,
-    product,
-    scaled,
-    total,
-    transpose,
 )
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import newton_euler

@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from recursa.errors import NotationError, ShapeError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
-from recursa.operators.expression import Expression, Identity, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import inverse, product, scaled, total, transpose
+from recursa.operators.expression import Expression, Identity
 from recursa.operators.leaves import Operators
 from recursa.operators.symbols import Kind
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.operators import articulated_rules, mass_rules, rigid_rules
-from recursa.operators.expression import Expression, scaled, transpose
+from recursa.operators.arithmetic import scaled, transpose
+from recursa.operators.expression import Expression
 from recursa.operators.identity import ENTERED, JR, LINK_RULES, RK, Rule, Sides, factor, inverse_factor
 from recursa.operators.leaves import Operators
 from recursa.operators.rigid_rules import newton_euler

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, overload
 
 from recursa.operators.cost import Cost, cost
+from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total
 from recursa.operators.expression import (
     Expression,
     Identity,
@@ -24,13 +25,8 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
-    coefficient,
-    inverse,
     known_shape,
     parts_of,
-    product,
-    scaled,
-    total,
 )
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import RK, accelerations, equations
