@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.dynamics.configuration import INTEGRATE, next_entries
+from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
@@ -46,7 +46,8 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
     """The matrix (..., rows, columns) of an operator expression, or the vector (..., n), at a state.
 
     Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V,
-    C or a time derivative occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots and as the oracle.
+    C or a time derivative occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots
+    and as the oracle.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)

@@ -35,9 +35,11 @@ from recursa.operators.expression import (
     free_vectors,
 )
 from recursa.operators.leaves import Operators, freedom_of
+from recursa.operators.shapes import ONE, Shape
 from recursa.operators.symbols import RATES, STEADY, Kind
 
 KINDS = ("local", "inertial")
+_NUMBER = Shape(ONE, ONE)
 ACCELERATION = "vdot"
 """The free joint vector that the derivatives of V, a, b, C and v take."""
 
@@ -115,7 +117,11 @@ class _Rule:
         return Zero(expression.shape)
 
     def _sum(self, terms: Iterator[Expression]) -> Expression:
-        found = [term for term in terms if not isinstance(term, Zero)]
+        found: list[Expression] = []
+        for term in terms:
+            if not isinstance(term, Zero):
+                turned = transpose(term) if term.shape == _NUMBER else term  # of one number the same: x* M y = y* M x
+                found.append(turned if turned in found else term)
         return total(found) if found else Zero(None)
 
     def _leaf(self, leaf: Leaf) -> Expression:

@@ -175,7 +175,7 @@ def own_motion_behind_the_hinge(o: Operators) -> Sides:
 
 @identity(f"{JR} Identity 6.3 (6.14)", RATE_RULES)
 def sensitivity_of_the_mass_matrix(o: Operators) -> Sides:
-    """``H phi E_phi S phi M phi* H* + transpose = H phi (S phi M + M phi* S*) phi* H*``, where joints have one freedom."""
+    """``mass_dot = H phi (S phi M + M phi* S*) phi* H*``, where joints have one freedom."""
     if not _single(o):
         return None
     return mass_rate(o), o.H @ o.phi @ (o.S @ o.phi @ o.M + o.M @ o.phi.T @ o.S.T) @ o.phi.T @ o.H.T
