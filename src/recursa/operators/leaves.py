@@ -160,7 +160,8 @@ def freedom_of(model: Model, joint: str | Freedom) -> Freedom:
         return name, 0
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < freedoms:
         which = "freedom 0" if freedoms == 1 else f"freedoms 0 to {freedoms - 1}"
+        wrong = "say which" if number is None else f"not {number}"
         raise StateError(
-            f"joint '{name}' ({found.kind.name}) has {which}, not {number}: give (name, freedom), as in ('{name}', 0)"
+            f"joint '{name}' ({found.kind.name}) has {which}, {wrong}: ('{name}', 0), or {{{name},0}} in text"
         )
     return name, int(number)

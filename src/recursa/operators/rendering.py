@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 WIDTH = 116  # columns of plain text
 _ASCII = {kind.value.text: kind.value.code for kind in RATES.values()} | {
-    "Ω̃": "Omega", "φ": "phi", "ψ": "psi", "τ̄": "tau_bar", "Υ": "Upsilon", "⁻¹": "^-1", "Σ": "sum", "°": " deg", "·": "@",
+    "Ω̃": "Omega",
+    "φ": "phi", "ψ": "psi", "τ̄": "tau_bar", "Υ": "Upsilon", "⁻¹": "^-1", "Σ": "sum", "°": " deg", "·": "@",
 }  # fmt: skip
 
 
