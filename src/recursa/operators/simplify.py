@@ -105,8 +105,8 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
             heapq.heappush(queue, (price, len(seen), found))
             if price < best_cost:
                 best_cost, best, patience = price, found, _PATIENCE
-    if prices.spent:
-        best = _without_inverses(best, table)
+    if prices.spent or best_cost.dense:  # rather every inverse in factors than a shorter expression without sweeps
+        best = min((_without_inverses(node, table) for node in (best, start)), key=lambda node: cost(node.expression))
     return (best.expression, list(best.steps)) if trace else best.expression
 
 
