@@ -8,16 +8,18 @@ from hypothesis import strategies as st
 import recursa as rc
 from recursa.operators.expression import Expression, Inverse, Product, Sum, Transpose
 from recursa.operators.leaves import Operators
-from recursa.operators.lower import input_name, lower, operand_of
+from recursa.operators.lower import lower
 from recursa.operators.symbols import Kind
+from recursa.operators.values import input_name, operand_of
 from recursa.sweeps import run
 
 
 def leaves(robot: rc.Robot) -> dict[str, Expression]:
-    """Every operator of a robot, its transpose, and the inverses of what is block diagonal and surely has one."""
+    """Every operator at rest, its transpose, and the inverses of what is block diagonal and surely has one."""
     o = robot.operators
     link = robot.link_names[-1]
-    found = [o.B(link) if kind is Kind.B else getattr(o, kind.value.code) for kind in Kind if not kind.value.is_vector]
+    kinds = [kind for kind in Kind if not kind.value.is_vector and not kind.value.moving]
+    found = [o.B(link) if kind is Kind.B else getattr(o, kind.value.code) for kind in kinds]
     found += [leaf.T for leaf in found if leaf != leaf.T]
     found += [o.D.inverse(), o.M.inverse(), o.R.inverse(), o.P.inverse()]
     return {str(x): x for x in found}

@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 import recursa as rc
 from expressions import expressions, gap, largest_part
 from recursa.loading import trusted
+from recursa.operators.arithmetic import product, total
 from recursa.operators.cost import Cost, cost
-from recursa.operators.expression import Expression, product, total
+from recursa.operators.expression import Expression
 from recursa.operators.rules import LINK_RULES, RULES, factor, inverse_factor
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
@@ -145,10 +146,10 @@ def test_power_is_the_same_from_either_side(name, kind):
     robot = robot_of(name)
     o = robot.operators
     leaf = o.B(robot.link_names[-1]) if kind is Kind.B else getattr(o, kind.value.code)
-    q, _ = robot.random_state(2)
+    q, v = robot.random_state(2)
     rng = np.random.default_rng(7)
     x, y = (rng.normal(size=space.size) for space in leaf.shape)
-    left, right = x @ rc.dense(leaf @ y, q), rc.dense(leaf.T @ x, q) @ y
+    left, right = x @ rc.dense(leaf @ y, q, v), rc.dense(leaf.T @ x, q, v) @ y
     assert abs(left - right) < 1e-10 * max(1.0, abs(left))
 
 

@@ -12,7 +12,8 @@ import recursa as rc
 from expressions import by_matrices, by_sweeps, expressions, gap, largest_part, leaves, numbers_for
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
-from recursa.operators.expression import Constant, Expression, Product, product
+from recursa.operators.arithmetic import product
+from recursa.operators.expression import Constant, Expression, Product
 from recursa.operators.simplify import simplify
 from recursa.robots import random_description
 from zoo import pendulum

@@ -16,8 +16,9 @@ from expressions import by_matrices, by_sweeps, gap, leaves, numbers_for, produc
 from recursa.errors import SingularMatrixError, UntraceableError
 from recursa.loading import trusted
 from recursa.operators.expression import Expression, free_vectors
-from recursa.operators.lower import input_name, lower
+from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
+from recursa.operators.values import input_name
 from recursa.robots import random_description
 from recursa.sweeps import run
 from zoo import ZOO, floating_tree_with_rotors

@@ -9,8 +9,9 @@ import pytest
 
 import recursa as rc
 from recursa.operators.expression import Expression
-from recursa.operators.lower import input_name, lower, operand_of
+from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
+from recursa.operators.values import input_name, operand_of
 from recursa.spatial.counting import Counter
 from recursa.sweeps import run
 from zoo import ZOO

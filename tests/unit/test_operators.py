@@ -217,8 +217,8 @@ def outward(robot: rc.Robot, i: int, j: int) -> bool:
     return i in robot.model.support(j)
 
 
-def check_structure(robot: rc.Robot, expression, q) -> None:
-    known, matrix = structure(expression), rc.dense(expression, q)
+def check_structure(robot: rc.Robot, expression, q, v) -> None:
+    known, matrix = structure(expression), rc.dense(expression, q, v)
     scale = max(1.0, np.abs(matrix).max())
     if known & (Structure.BLOCK_DIAGONAL | Structure.GATHERING | Structure.SPREADING):
         rows, columns = (blocks(robot, space.name) for space in expression.shape)
@@ -234,6 +234,8 @@ def check_structure(robot: rc.Robot, expression, q) -> None:
                     assert np.allclose(block, np.eye(*block.shape), atol=1e-10 * scale), (str(expression), i)
     if Structure.SYMMETRIC in known:
         assert np.allclose(matrix, matrix.T, atol=1e-10 * scale)
+    if Structure.SKEW in known:
+        assert np.allclose(matrix, -matrix.T, atol=1e-10 * scale)
     if Structure.SEMIDEFINITE in known:
         assert np.linalg.eigvalsh((matrix + matrix.T) / 2).min() >= -1e-10 * scale
     if Structure.DEFINITE in known:
@@ -243,7 +245,7 @@ def check_structure(robot: rc.Robot, expression, q) -> None:
 @pytest.mark.parametrize("name", ["pendulum", "one_of_each", "mixed_tree", "tree"])
 def test_claimed_structure_matches_the_matrices(name):
     robot = ZOO[name]()
-    o, (q, _) = robot.operators, robot.random_state(4)
+    o, (q, v) = robot.operators, robot.random_state(4)
     leaves = [getattr(o, k.value.code) for k in Kind if k is not Kind.B and not k.value.is_vector]
     factor = o.I + o.H @ o.phi @ o.K
     made = [
@@ -252,7 +254,7 @@ def test_claimed_structure_matches_the_matrices(name):
         factor @ o.D @ factor.T, o.H.T @ o.H, o.A + o.D, o.phi.T @ o.phi, o.E_phi + o.E_psi, o.I + o.phi,
     ]  # fmt: skip
     for expression in (*leaves, *(leaf.T for leaf in leaves), *made):
-        check_structure(robot, expression, q)
+        check_structure(robot, expression, q, v)
 
 
 def test_structure_finds_what_matters():

@@ -9,9 +9,13 @@ carried outward as an inertia is carried inward, by the inverse of the step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recursa.dynamics.articulated import Elimination
+from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.mat3 import Mat3
+from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3
 from recursa.spatial.vectors6 import Force, Motion
@@ -26,6 +30,32 @@ def compliance(step: Transform, done: tuple[Elimination, ...], parent: Articulat
         half = (response.dot(u) * inverse_d + 1.0) * (inverse_d * 0.5)
         here = _minus_pair(here, column, response * inverse_d - column * half)
     return here
+
+
+def compliance_rate(
+    joint: Joint,
+    step: Transform,
+    done: tuple[Elimination, ...],
+    slopes: tuple[Force, ...],
+    parent: ArticulatedInertia,
+    parent_rate: ArticulatedInertia,
+    v: Sequence[Scalar],
+) -> ArticulatedInertia:
+    """The rate of Upsilon in body axes, from the parent's and from ``w = P_dot s`` of every freedom.
+
+    With ``U = phi* Upsilon(parent) phi``, of which the joint's motion makes ``S* U + U S``, a freedom at a time:
+    ``T* U_dot T - s r* - r s*``, ``r = T* U g_dot + s d_dot/(2 d^2)``, where ``g = u/d`` and ``T = 1 - g s*``.
+    """
+    here, moved = step.inverse.articulated(parent), step.inverse.articulated(parent_rate)
+    rate = moved + here.carried_along(joint.motion(v)) * -1.0  # halves exchanged: crm stands where crf does
+    for (column, u, inverse_d), slope in zip(reversed(done), reversed(slopes), strict=True):
+        gain, change = u * inverse_d, column.dot(slope)
+        gain_rate = (slope - gain * change) * inverse_d
+        response, turned = yielding(here, gain), yielding(rate, gain)
+        own = 0.5 * (change * inverse_d * inverse_d - turned.dot(gain)) - response.dot(gain_rate)
+        rate = _minus_pair(rate, column, turned + yielding(here, gain_rate) + column * own)
+        here = _minus_pair(here, column, response - column * ((response.dot(gain) + inverse_d) * 0.5))
+    return rate
 
 
 def yielding(of: ArticulatedInertia, force: Force) -> Motion:
@@ -54,5 +84,11 @@ COMPLIANCE = Step(
     ("X", "G", "Upsilon@parent"),
     ("Upsilon",),
     "Upsilon = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H    Jain & Rodriguez (34)",
+)
+COMPLIANCE_RATE = Step(
+    compliance_rate,
+    ("joint", "X", "G", "slope", "Upsilon@parent", "Upsilondot@parent", "v"),
+    ("Upsilondot",),
+    "Upsilon_dot = d/dt (psi* Upsilon(parent) psi + H* inv(D) H)    from Jain & Rodriguez (34) and Table 4",
 )
 COMPLIANCE_BUFFER = Buffer("Upsilon", ArticulatedInertia.zero())

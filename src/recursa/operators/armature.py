@@ -12,21 +12,8 @@ from functools import lru_cache
 
 from recursa.model.assemble import assemble
 from recursa.model.model import Model
-from recursa.operators.expression import (
-    Expression,
-    Inverse,
-    Leaf,
-    Product,
-    Scaled,
-    Sum,
-    Transpose,
-    inverse,
-    parts_of,
-    product,
-    scaled,
-    total,
-    transpose,
-)
+from recursa.operators.arithmetic import inverse, product, scaled, total, transpose
+from recursa.operators.expression import Expression, Inverse, Leaf, Product, Scaled, Sum, Transpose, parts_of
 from recursa.operators.leaves import Operators
 from recursa.operators.symbols import RICCATI, Kind
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from recursa.operators.expression import Zero, total
+from recursa.operators.arithmetic import total
+from recursa.operators.expression import Zero
 from recursa.operators.identity import JR, RK, Sides, factor, identity, inverse_factor, one
 from recursa.operators.leaves import Operators
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER
+from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
+from recursa.dynamics.diagonal.motion import INERTIA_RATE
+from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
+from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.operators.shapes import ONE, Space
-from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, each_link, fuse, tip_to_base
 from recursa.sweeps.plan import split
@@ -31,7 +35,17 @@ PREPARED: dict[str, tuple[Step, ...]] = {
 }
 """Buffers that depend on the state alone, and the steps that fill them."""
 
-_INWARD = (ELIMINATE, COMPOSITE)
+RATES: dict[str, tuple[Step, ...]] = {
+    "V": (RELATIVE, VELOCITY),
+    "Pdot": (RELATIVE, ELIMINATE, INERTIA_RATE),
+    "Rdot": (RELATIVE, COMPOSITE, COMPOSITE_RATE),
+    "Upsilondot": (RELATIVE, ELIMINATE, COMPLIANCE, INERTIA_RATE, COMPLIANCE_RATE),
+}
+"""Buffers that depend on a velocity of the robot too, be it v or another, and the steps that fill them."""
+
+_VELOCITY_INPUTS = ("v", "rate", "joint:along")  # what these steps call that velocity
+_OF_VELOCITY = (*RATES, "slope")  # what they make of it: one buffer for each velocity
+_INWARD = (ELIMINATE, COMPOSITE, INERTIA_RATE, COMPOSITE_RATE)
 
 
 class Assembly:
@@ -49,18 +63,42 @@ class Assembly:
     def __init__(self) -> None:
         self._sweeps: dict[Sweep, None] = {}
         self._buffers: list[Buffer] = []
+        self._made = 0
         self._inward = {"P", "G", "R"}  # buffers that a sweep from tip to base fills
 
     def plan(self, name: str, result: str) -> Plan:
         """All of it in the fewest sweeps; what the result does not need is left out."""
         buffers = (*ARTICULATED_BUFFERS, Buffer("R", RigidInertia.zero()), COMPLIANCE_BUFFER, *self._buffers)
-        return fuse(Plan(name, buffers, tuple(self._sweeps)), name=name, keep=(result,))
+        sweeps = tuple(self._sweeps)
+        if any("P+" in step.reads for sweep in sweeps for step in sweep.steps):  # the same recursion, P+ kept
+            buffers = (*buffers, Buffer("P+", ArticulatedInertia.zero()))
+            sweeps = tuple(tip_to_base(ARTICULATE) if x == tip_to_base(ELIMINATE) else x for x in sweeps)
+        return fuse(Plan(name, buffers, sweeps), name=name, keep=(result,))
 
     def prepare(self, *names: str) -> None:
         """See to it that buffers of the state are computed; other names are let through."""
         for name in names:
             for step in PREPARED.get(name, ()):
                 self._append(tip_to_base(step) if step in _INWARD else base_to_tip(step))
+
+    def rate(self, name: str, velocity: str) -> str:
+        """See to it that a buffer of :data:`RATES` is computed for a velocity, an input; what it is called then."""
+        mark = "" if velocity == "v" else "_" + velocity.partition(":")[2]
+
+        def named(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(renamed.get(split(x)[0], split(x)[0]) + x[len(split(x)[0]) :] for x in names)
+
+        renamed = {x: x + mark for x in _OF_VELOCITY} | dict.fromkeys(_VELOCITY_INPUTS, velocity)
+        for step in RATES[name]:
+            step = replace(step, reads=named(step.reads), writes=named(step.writes))
+            self._append(tip_to_base(step) if step.fn in [x.fn for x in _INWARD] else base_to_tip(step))
+        for made in {split(x)[0] for step in RATES[name] for x in step.writes} & {*_OF_VELOCITY}:
+            base = {"V": Motion.zero(), "slope": (), "Rdot": RigidInertia.zero()}.get(made, ArticulatedInertia.zero())
+            if renamed[made] not in {buffer.name for buffer in (*ARTICULATED_BUFFERS, *self._buffers)}:
+                self._buffers.append(Buffer(renamed[made], base))
+            if made not in ("V", "Upsilondot"):
+                self._inward.add(renamed[made])
+        return renamed[name]
 
     def local(self, fn: Function, reads: tuple[str, ...], space: Space, meaning: str) -> str:
         """At the body itself, or from its parent."""
@@ -113,6 +151,7 @@ class Assembly:
         self._sweeps.setdefault(sweep)
 
     def _buffer(self, base: Any) -> str:
-        name = f"x{len(self._buffers) + 1}"
+        self._made += 1
+        name = f"x{self._made}"
         self._buffers.append(Buffer(name, base))
         return name

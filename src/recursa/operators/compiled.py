@@ -16,10 +16,11 @@ from recursa.model.regroup import Zeroed
 from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
-from recursa.operators.lower import Lowered, input_name, lower, operand_of
+from recursa.operators.lower import lower
 from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
+from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from recursa.operators.arithmetic import coefficient, transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -19,13 +20,11 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
-    coefficient,
     known_shape,
-    transpose,
 )
 from recursa.operators.shapes import ONE
 from recursa.operators.structure import structure
-from recursa.operators.symbols import RICCATI, Kind, Structure
+from recursa.operators.symbols import RATES, RICCATI, SWEPT_RATES, Kind, Structure
 
 
 class Cost(NamedTuple):
@@ -39,13 +38,15 @@ class Cost(NamedTuple):
 
 MULTIPLICATIONS = {
     Kind.H: 6, Kind.E_PHI: 24, Kind.PHI: 24, Kind.M: 24, Kind.R: 24, Kind.P: 36, Kind.D: 1, Kind.G: 6, Kind.K: 30,
-    Kind.TAU_BAR: 12, Kind.E_PSI: 36, Kind.PSI: 36, Kind.A: 1, Kind.UPSILON: 36, Kind.B: 1,
+    Kind.TAU_BAR: 12, Kind.E_PSI: 36, Kind.PSI: 36, Kind.A: 1, Kind.UPSILON: 36, Kind.B: 1, Kind.S: 18, Kind.S_V: 18,
+    Kind.OMEGA: 12, Kind.N: 42, Kind.P_DOT: 36, Kind.R_DOT: 24, Kind.UPSILON_DOT: 36,
 }  # fmt: skip
 """To apply an operator to a vector, per body, with one-freedom joints."""
 
 _BLOCKS = Structure.BLOCK_DIAGONAL | Structure.SYMMETRIC
 _SOLVE = 50  # the factors of a symmetric 6 x 6 block, beside applying them
 _RICCATI_STEP, _COMPOSITE_STEP, _COMPLIANCE_STEP, _VELOCITY_STEP = 132, 52, 153, 24
+_RATE_STEPS = {Kind.P_DOT: 210, Kind.R_DOT: 76, Kind.UPSILON_DOT: 520}
 _PREPARED = {
     **dict.fromkeys(RICCATI, (("articulated", _RICCATI_STEP),)),
     Kind.UPSILON: (("articulated", _RICCATI_STEP), ("compliance", _COMPLIANCE_STEP)),
@@ -54,6 +55,17 @@ _PREPARED = {
     Kind.BIAS_ACCELERATION: (("velocity", _VELOCITY_STEP), ("a", 12)),
     Kind.BIAS_FORCE: (("velocity", _VELOCITY_STEP), ("b", 42)),
     Kind.GRAVITY: (("gravity", 24),),
+    Kind.S_V: (("velocity", _VELOCITY_STEP),),
+    Kind.OMEGA: (("velocity", _VELOCITY_STEP),),
+    Kind.N: (("velocity", _VELOCITY_STEP),),
+    Kind.P_DOT: (("articulated", _RICCATI_STEP), ("rate of P", _RATE_STEPS[Kind.P_DOT])),
+    Kind.R_DOT: (("composite", _COMPOSITE_STEP), ("rate of R", _RATE_STEPS[Kind.R_DOT])),
+    Kind.UPSILON_DOT: (
+        ("articulated", _RICCATI_STEP),
+        ("compliance", _COMPLIANCE_STEP),
+        ("rate of P", _RATE_STEPS[Kind.P_DOT]),
+        ("rate of Upsilon", _RATE_STEPS[Kind.UPSILON_DOT]),
+    ),
     Kind.BIAS: (("velocity", _VELOCITY_STEP), ("a", 12), ("b", 42), ("C", 24 + 24 + 24 + 6)),
 }
 """What must have been computed before a leaf can be used, and its multiplications per body."""
@@ -78,7 +90,13 @@ def cost(expression: Expression) -> Cost:
 
 def has_solve(expression: Expression) -> bool:
     """Whether its inverse is one step at a body: of the symmetric blocks M, R, P, Upsilon, D and A."""
-    return isinstance(expression, Leaf) and structure(expression) & _BLOCKS == _BLOCKS
+    is_leaf = isinstance(expression, Leaf) and expression.kind not in SWEPT_RATES  # a rate may well be singular
+    return is_leaf and structure(expression) & _BLOCKS == _BLOCKS
+
+
+_CARRIED_OUT = (
+    Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.BIAS_FORCE, Kind.GRAVITY, Kind.S_V, Kind.OMEGA, Kind.N,
+)  # fmt: skip
 
 
 class _Schedule:
@@ -110,11 +128,11 @@ class _Schedule:
     def _leaf(self, kind: Kind, ready: int, *, transposed: bool) -> int:
         if transposed and kind in (Kind.K, Kind.E_PSI):  # G* E_phi* and tau_bar* E_phi*: only the left one waits
             return self._used(max(self._next(ready, self.first_outward), self.first_inward))
-        if kind in RICCATI or kind is Kind.R:
+        if kind in RICCATI or kind in (Kind.R, Kind.R_DOT):
             ready = max(ready, self.first_inward)
-        if kind is Kind.UPSILON:
+        if kind in (Kind.UPSILON, Kind.UPSILON_DOT):
             ready = self._next(ready, self.first_outward)
-        if kind in (Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.BIAS_FORCE, Kind.GRAVITY):
+        if kind in _CARRIED_OUT:
             return self._used(max(ready, self.first_outward))
         if kind is Kind.BIAS:
             return self._used(max(ready, self._next(self.first_outward, self.first_inward)))
@@ -130,6 +148,9 @@ class _Schedule:
     def _used(self, ready: int) -> int:
         self.last = max(self.last, ready)
         return ready
+
+
+_WITHOUT_SWEEP = frozenset(RATES.values()) - SWEPT_RATES  # until their rows of Table 4 replace them
 
 
 class _Count:
@@ -171,6 +192,7 @@ class _Count:
         return result
 
     def _leaf(self, kind: Kind) -> None:
+        self.dense += 1 if kind in _WITHOUT_SWEEP else 0
         self.multiplications += MULTIPLICATIONS.get(kind, 0)
         for name, number in _PREPARED.get(kind, ()):
             if name not in self.seen:

@@ -1,49 +1,28 @@
 """The matrices themselves: the obvious evaluation of an expression, and the oracle of every other.
 
-Everything here is written as the definitions read, with 6N x 6N arrays. Leading axes are the batch.
+Leading axes are the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, reduce
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.kinematics import BUFFERS, RELATIVE
-from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, unknown_name
-from recursa.model.model import WORLD, Model
-from recursa.operators.expression import (
-    Constant,
-    Expression,
-    Identity,
-    Inverse,
-    Leaf,
-    Product,
-    Scaled,
-    Sum,
-    Transpose,
-    Vector,
-    Zero,
-    known_shape,
-)
+from recursa.model.model import Model
+from recursa.operators.evaluation import Evaluation
+from recursa.operators.expression import Expression, common_model, known_shape
 from recursa.operators.shapes import ONE
-from recursa.operators.symbols import Kind
-from recursa.spatial.transform import Transform
-from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Plan, base_to_tip, run
 from recursa.sweeps.batching import Array, Batch, prepare
-
-_POSES = Plan("relative poses", BUFFERS, (base_to_tip(RELATIVE),))
 
 
 def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **vectors: ArrayLike) -> Array:
     """The matrix (..., rows, columns) of an operator expression, or the vector (..., n), at a state.
 
-    Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V
-    or C occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots and as the oracle.
+    Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V,
+    C or a time derivative occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots
+    and as the oracle.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)
@@ -53,12 +32,23 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
     array([[0., 0.],
            [0., 0.]])
     """
-    shape = known_shape(expression)
-    evaluation = _Evaluation(expression.model, _batch(expression.model, q, v), vectors)
-    matrix = evaluation.matrix(expression)
-    size = evaluation.batch.shape
-    wanted = tuple(space.size for space in shape if space != ONE)
-    return np.broadcast_to(matrix, (evaluation.batch.size, *matrix.shape[-2:])).reshape((*size, *wanted)).copy()
+    return dense_values((expression,), q, v, **vectors)[0]
+
+
+def dense_values(
+    expressions: Sequence[Expression], q: ArrayLike, v: ArrayLike | None = None, **vectors: ArrayLike
+) -> list[Array]:
+    """As :func:`dense`, of several expressions at the same state: what they share is computed once."""
+    shapes = [known_shape(expression) for expression in expressions]
+    model = common_model(expressions)
+    evaluation = Evaluation(model, _batch(model, q, v), vectors)
+    size, found = evaluation.batch.shape, []
+    for expression, shape in zip(expressions, shapes, strict=True):
+        matrix = evaluation.matrix(expression)
+        wanted = tuple(space.size for space in shape if space != ONE)
+        whole = np.broadcast_to(matrix, (evaluation.batch.size, *matrix.shape[-2:]))
+        found.append(whole.reshape((*size, *wanted)).copy())
+    return found
 
 
 def _batch(model: Model | None, q: ArrayLike, v: ArrayLike | None) -> Batch:
@@ -66,297 +56,3 @@ def _batch(model: Model | None, q: ArrayLike, v: ArrayLike | None) -> Batch:
     if model is None:
         return Batch({}, np.shape(q)[:-1], np.dtype(np.float64))
     return prepare(model, {"q": q} if v is None else {"q": q, "v": v}, {})
-
-
-class _Evaluation:
-    """One state or batch of states: the leaves as arrays (B, rows, columns), each made when first asked for."""
-
-    def __init__(self, model: Model | None, batch: Batch, vectors: dict[str, ArrayLike]) -> None:
-        self.robot, self.batch, self.vectors = model, batch, vectors
-        self.known: dict[Expression, Array] = {}
-
-    def matrix(self, expression: Expression) -> Array:
-        """The array of an expression; a vector has one column."""
-        if expression not in self.known:
-            self.known[expression] = self._matrix(expression)
-        return self.known[expression]
-
-    def _matrix(self, expression: Expression) -> Array:
-        match expression:
-            case Leaf(kind=Kind.B, link=str(link)):
-                return self.pick_off(link)
-            case Leaf(kind=kind):
-                return _DEFINITIONS[kind](self)
-            case Vector():
-                return self.free_vector(expression)
-            case Constant():
-                array = expression.array
-                return array[:, None] if array.ndim == 1 else array
-            case Identity():
-                return np.eye(known_shape(expression).rows.size)
-            case Zero():
-                return np.zeros(tuple(space.size for space in known_shape(expression)))
-            case Transpose(of=inner):
-                return _t(self.matrix(inner))
-            case Inverse(of=inner):
-                return _inverse(inner, self.matrix(inner))
-            case Scaled(factor=factor, of=inner):
-                return factor * self.matrix(inner)
-            case Product(factors=factors):
-                return reduce(lambda right, left: left @ right, map(self.matrix, reversed(factors)))
-            case Sum(terms=terms):
-                return reduce(lambda x, y: x + y, map(self.matrix, terms))
-        raise TypeError(f"{type(expression).__name__} is not a node")
-
-    def free_vector(self, vector: Vector) -> Array:
-        """The numbers given for a name."""
-        if vector.name not in self.vectors:
-            raise unknown_name("value", vector.name, self.vectors, owner="the arguments of dense")
-        array = np.asarray(self.vectors[vector.name], dtype=self.batch.dtype)
-        if array.shape[-1:] != (vector.space.size,):
-            raise ShapeError(f"{vector.name} has shape {array.shape}, expected (..., {vector.space.size})")
-        shape = (*self.batch.shape, vector.space.size)
-        try:
-            return np.broadcast_to(array, shape).reshape(self.batch.size, vector.space.size, 1)
-        except ValueError:
-            raise ShapeError(f"{vector.name} has shape {array.shape}, which does not broadcast to {shape}") from None
-
-    # ---- arrays of the right size ----------------------------------------------------------------------------------
-
-    def zeros(self, rows: int, columns: int) -> Array:
-        """Of the batch's type."""
-        return np.zeros((self.batch.size, rows, columns), np.result_type(self.batch.dtype, np.float64))
-
-    @property
-    def model(self) -> Model:
-        """The robot; only its own leaves ask for it."""
-        assert self.robot is not None
-        return self.robot
-
-    @cached_property
-    def freedoms(self) -> list[slice]:
-        """Where the speeds of each joint are."""
-        return [slice(joint.v_start, joint.v_start + joint.kind.nv) for joint in self.model.joints]
-
-    @cached_property
-    def bodies(self) -> list[slice]:
-        """Where the six numbers of each body are."""
-        return [slice(6 * k, 6 * k + 6) for k in range(self.model.nbodies)]
-
-    @property
-    def nv(self) -> int:
-        """Joint space."""
-        return self.model.nv
-
-    @property
-    def n6(self) -> int:
-        """Link space."""
-        return 6 * self.model.nbodies
-
-    # ---- one property per operator ---------------------------------------------------------------------------------
-
-    @cached_property
-    def steps(self) -> list[Array]:
-        """``phi(parent, k)``, 6 x 6: forces from body k to its parent (or the world)."""
-        columns = {"q": list(np.ascontiguousarray(self.batch.rows["q"].T))}
-        poses = run(_POSES, self.model, columns).lists.get("X", [])
-        return [self.force_matrix(pose) for pose in poses]
-
-    def force_matrix(self, pose: Transform) -> Array:
-        """A transform as the 6 x 6 matrix that takes forces from the inner frame to the outer one."""
-        result = self.zeros(6, 6)
-        for j, unit in enumerate(np.eye(6).tolist()):
-            for i, entry in enumerate(pose.force(Force.of(unit)).components()):
-                result[:, i, j] = entry
-        return result
-
-    @cached_property
-    def H(self) -> Array:
-        """Joint axes as rows."""
-        result = self.zeros(self.nv, self.n6)
-        for joint, rows, body in zip(self.model.joints, self.freedoms, self.bodies, strict=True):
-            result[:, rows, body] = [column.components() for column in joint.columns()]
-        return result
-
-    @cached_property
-    def M(self) -> Array:
-        """Spatial inertias."""
-        result = self.zeros(self.n6, self.n6)
-        for inertia, body in zip(self.model.inertias, self.bodies, strict=True):
-            columns = [(inertia @ Motion.of(unit)).components() for unit in np.eye(6).tolist()]
-            result[:, body, body] = np.transpose(columns)
-        return result
-
-    @cached_property
-    def A(self) -> Array:
-        """Armature."""
-        rotors = [rotor for joint in self.model.joints for rotor in joint.armature]
-        return self.zeros(self.nv, self.nv) + np.diag(rotors)
-
-    @cached_property
-    def E_phi(self) -> Array:
-        """``phi(parent, k)`` at block (parent, k)."""
-        result = self.zeros(self.n6, self.n6)
-        for k, joint in enumerate(self.model.joints):
-            if joint.parent != WORLD:
-                result[:, self.bodies[joint.parent], self.bodies[k]] = self.steps[k]
-        return result
-
-    @cached_property
-    def phi(self) -> Array:
-        """``inv(I - E_phi)``."""
-        return np.linalg.inv(np.eye(self.n6) - self.E_phi)
-
-    @cached_property
-    def R(self) -> Array:
-        """``R(k) = M(k) + sum over children of phi R phi*`` (31)."""
-        result = self.M.copy()
-        for k in reversed(range(self.model.nbodies)):
-            self._add_to_parent(result, k, result[:, self.bodies[k], self.bodies[k]])
-        return result
-
-    @cached_property
-    def P(self) -> Array:
-        """``P(k) = M(k) + sum over children of phi P+ phi*``, ``P+ = P - P H* inv(D) H P`` (34)-(36)."""
-        result = self.M.copy()
-        for k, joint in reversed(list(enumerate(self.model.joints))):
-            P, H = result[:, self.bodies[k], self.bodies[k]], self.H[:, self.freedoms[k], self.bodies[k]]
-            D = H @ P @ _t(H) + np.diag(joint.armature)
-            try:
-                left_over = P - P @ _t(H) @ np.linalg.inv(D) @ H @ P
-            except np.linalg.LinAlgError:
-                raise SingularHingeError(
-                    f"joint '{joint.name}': hinge inertia D is singular (must be positive definite).\n"
-                    f"  The bodies from '{joint.child}' outward have no inertia along one of its freedoms.\n"
-                    f"  Give link '{joint.child}' a mass and inertia, or make the joint fixed."
-                ) from None
-            self._add_to_parent(result, k, left_over)
-        return result
-
-    def _add_to_parent(self, blocks: Array, k: int, inertia: Array) -> None:
-        parent = self.model.joints[k].parent
-        if parent != WORLD:
-            body = self.bodies[parent]
-            blocks[:, body, body] += self.steps[k] @ inertia @ _t(self.steps[k])
-
-    @cached_property
-    def D(self) -> Array:
-        """``H P H* + A``."""
-        return self.H @ self.P @ _t(self.H) + self.A
-
-    @cached_property
-    def G(self) -> Array:
-        """``P H* inv(D)``."""
-        return self.P @ _t(self.H) @ np.linalg.inv(self.D)
-
-    @cached_property
-    def K(self) -> Array:
-        """``E_phi G``."""
-        return self.E_phi @ self.G
-
-    @cached_property
-    def tau_bar(self) -> Array:
-        """``I - G H``."""
-        return np.eye(self.n6) - self.G @ self.H
-
-    @cached_property
-    def E_psi(self) -> Array:
-        """``E_phi tau_bar``."""
-        return self.E_phi @ self.tau_bar
-
-    @cached_property
-    def psi(self) -> Array:
-        """``inv(I - E_psi)``."""
-        return np.linalg.inv(np.eye(self.n6) - self.E_psi)
-
-    @cached_property
-    def Upsilon(self) -> Array:
-        """The diagonal blocks of ``psi* H* inv(D) H psi`` (31)."""
-        full = _t(self.psi) @ _t(self.H) @ np.linalg.inv(self.D) @ self.H @ self.psi
-        result = self.zeros(self.n6, self.n6)
-        for body in self.bodies:
-            result[:, body, body] = full[:, body, body]
-        return result
-
-    def pick_off(self, link: str) -> Array:
-        """B(link): ``phi(body, link)`` at the block of the link's body; zero for links of the world."""
-        result = self.zeros(self.n6, 6)
-        place = self.model.links[self.model.link_index(link)]
-        if place.body != WORLD:
-            result[:, self.bodies[place.body]] = self.force_matrix(place.offset)
-        return result
-
-    # ---- vectors ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def v(self) -> Array:
-        """Joint speeds."""
-        if "v" not in self.batch.rows:
-            raise ShapeError("v is missing: a, b, V and C depend on it. Call dense(expression, q, v)")
-        return self.batch.rows["v"][:, :, None]
-
-    @cached_property
-    def V(self) -> Array:
-        """``phi* H* v``."""
-        return _t(self.phi) @ _t(self.H) @ self.v
-
-    @cached_property
-    def crm(self) -> Array:
-        """``crm(V) = [[~w, 0], [~v, ~w]]`` of every body."""
-        result = self.zeros(self.n6, self.n6)
-        for body in self.bodies:
-            w, v = _skew(self.V[:, body][:, :3, 0]), _skew(self.V[:, body][:, 3:, 0])
-            result[:, body, body] = np.block([[w, np.zeros_like(w)], [v, w]])
-        return result
-
-    @cached_property
-    def a(self) -> Array:
-        """``crm(V) H* v``."""
-        return self.crm @ _t(self.H) @ self.v
-
-    @cached_property
-    def b(self) -> Array:
-        """``crf(V) M V``, where ``crf = -crm*``."""
-        return -_t(self.crm) @ self.M @ self.V
-
-    @cached_property
-    def gravity(self) -> Array:
-        """Minus gravity at every body: the roots take it from the world, the others from their parents."""
-        upward = np.array([0.0, 0.0, 0.0, *self.model.gravity])[:, None] * -1.0
-        roots = self.zeros(self.n6, 1)
-        for k, joint in enumerate(self.model.joints):
-            if joint.parent == WORLD:
-                roots[:, self.bodies[k]] = _t(self.steps[k]) @ upward
-        return _t(self.phi) @ roots
-
-    @cached_property
-    def C(self) -> Array:
-        """``H phi (M (phi* a + gravity) + b)``."""
-        return self.H @ self.phi @ (self.M @ (_t(self.phi) @ self.a + self.gravity) + self.b)
-
-
-def _definition(code: str) -> Callable[[_Evaluation], Array]:
-    return lambda evaluation: getattr(evaluation, code)
-
-
-_DEFINITIONS: dict[Kind, Callable[[_Evaluation], Array]] = {
-    kind: _definition(kind.value.code) for kind in Kind if kind is not Kind.B
-}
-
-
-def _t(matrix: Array) -> Array:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def _skew(vector: Array) -> Array:
-    """``~v``: the matrix of ``v x``, of a vector (B, 3)."""
-    x, y, z = vector.T
-    o: Any = np.zeros_like(x)
-    return np.moveaxis(np.array([[o, -z, y], [z, o, -x], [-y, x, o]]), -1, 0)
-
-
-def _inverse(expression: Expression, matrix: Array) -> Array:
-    try:
-        return np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        raise SingularMatrixError(f"{expression} has no inverse at this state: its matrix is singular") from None

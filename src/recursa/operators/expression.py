@@ -2,14 +2,8 @@
 
 Seven kinds of node: :class:`Leaf` (an operator or vector of a robot), :class:`Vector` (a free one), :class:`Constant`
 (numbers), :class:`Identity`, :class:`Zero`; :class:`Transpose` (of such a leaf only), :class:`Inverse`,
-:class:`Product` (flat), :class:`Sum` (flat) and :class:`Scaled`. The functions :func:`product`, :func:`total`,
-:func:`scaled`, :func:`transpose` and :func:`inverse` make them, and keep one normal form:
-
-- transposes are pushed down to the leaves, and symmetric leaves have none;
-- a product has at least two factors, none a product, a scalar multiple, an identity or zero;
-  a sum among them has its common number taken out;
-- a sum has at least two terms that are not multiples of each other, in any order: ``x + y == y + x``;
-- a scalar multiple is of neither a sum nor another multiple.
+:class:`Product` (flat), :class:`Sum` (flat) and :class:`Scaled`. The functions of ``arithmetic.py`` make them, in one
+normal form.
 
 >>> import recursa as rc
 >>> o = rc.robots.planar(3).operators
@@ -20,20 +14,29 @@ Seven kinds of node: :class:`Leaf` (an operator or vector of a robot), :class:`V
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from recursa.errors import ShapeError, StateError
+from recursa.errors import ShapeError
 from recursa.model.model import Model
 from recursa.operators.shapes import ONE, Shape, Space, space_of
-from recursa.operators.symbols import Kind, Structure
+from recursa.operators.symbols import Kind
 
 NUMBERS = (int, float, np.integer, np.floating)
+
+Freedom = tuple[str, int]
+"""A joint by name and one of its freedoms: the direction of a derivative, if it is not the motion itself."""
+
+
+def _arithmetic() -> Any:
+    """The functions that make nodes; they stand on the nodes."""
+    from recursa.operators import arithmetic
+
+    return arithmetic
 
 
 class Expression:
@@ -74,51 +77,85 @@ class Expression:
     @property
     def T(self) -> Expression:
         """The transpose, which the papers write ``*``."""
-        return transpose(self)
+        return _arithmetic().transpose(self)
 
     def inverse(self) -> Expression:
         """The inverse, as it stands: :func:`recursa.operators.simplify` finds its factors."""
-        return inverse(self)
+        return _arithmetic().inverse(self)
 
     def __matmul__(self, other: Any) -> Expression:
-        right = as_expression(other)
-        return NotImplemented if right is None else product((self, right))
+        right = _arithmetic().as_expression(other)
+        return NotImplemented if right is None else _arithmetic().product((self, right))
 
     def __rmatmul__(self, other: Any) -> Expression:
-        left = as_expression(other)
+        left = _arithmetic().as_expression(other)
         if left is None:
             return NotImplemented
         is_row = np.ndim(other) == 1  # as in NumPy: a vector on the left is a row
-        return product((transpose(left) if is_row else left, self))
+        return _arithmetic().product((_arithmetic().transpose(left) if is_row else left, self))
 
     def __add__(self, other: Any) -> Expression:
-        right = _as_term(other)
-        return NotImplemented if right is None else total((self, right))
+        right = _arithmetic().as_term(other)
+        return NotImplemented if right is None else _arithmetic().total((self, right))
 
     def __radd__(self, other: Any) -> Expression:
-        left = _as_term(other)
-        return NotImplemented if left is None else total((left, self))
+        left = _arithmetic().as_term(other)
+        return NotImplemented if left is None else _arithmetic().total((left, self))
 
     def __sub__(self, other: Any) -> Expression:
-        right = _as_term(other)
-        return NotImplemented if right is None else total((self, scaled(-1.0, right)))
+        right = _arithmetic().as_term(other)
+        return NotImplemented if right is None else _arithmetic().total((self, _arithmetic().scaled(-1.0, right)))
 
     def __rsub__(self, other: Any) -> Expression:
-        left = _as_term(other)
-        return NotImplemented if left is None else total((left, scaled(-1.0, self)))
+        left = _arithmetic().as_term(other)
+        return NotImplemented if left is None else _arithmetic().total((left, _arithmetic().scaled(-1.0, self)))
 
     def __neg__(self) -> Expression:
-        return scaled(-1.0, self)
+        return _arithmetic().scaled(-1.0, self)
 
     def __mul__(self, factor: Any) -> Expression:
         if isinstance(factor, Expression):
             raise TypeError(f"{self} * {factor}: operators are multiplied with @; * is for numbers")
-        return scaled(float(factor), self) if isinstance(factor, NUMBERS) else NotImplemented
+        return _arithmetic().scaled(float(factor), self) if isinstance(factor, NUMBERS) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Expression:
-        return scaled(1.0 / float(divisor), self) if isinstance(divisor, NUMBERS) else NotImplemented
+        return _arithmetic().scaled(1.0 / float(divisor), self) if isinstance(divisor, NUMBERS) else NotImplemented
+
+    def time_derivative(
+        self, kind: Literal["local", "inertial"] = "local", *, rates: Mapping[str, str] | None = None
+    ) -> Expression:
+        """The time derivative along the motion, as an expression: Jain & Rodriguez, Table 4.
+
+        "local" is the derivative of the components in body axes, "inertial" that in world axes: link rows gain
+        ``Omega x``, link columns ``-x Omega``. Free vectors are constant but for those that ``rates`` names the rate
+        of; V, a, b, C and v bring in the free joint vector ``vdot``.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print(o.mass.time_derivative())
+        H φ̇ M φ* H* + H φ M φ̇* H*
+        >>> print((o.mass @ o.vector("y")).time_derivative(rates={"y": "ydot"}))
+        H φ̇ M φ* H* y + H φ M φ̇* H* y + H φ M φ* H* ydot
+        """
+        from recursa.operators.derivative import time_derivative
+
+        return time_derivative(self, kind, rates=rates)
+
+    def sensitivity(self, joint: str | Freedom) -> Expression:
+        """The derivative along unit velocity of one joint, v itself held: Jain & Rodriguez, Identity 6.3 for any x.
+
+        ``joint`` is a name, or a name and a freedom where it has several.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print(o.mass.sensitivity("joint2"))
+        H φ̇{joint2} M φ* H* + H φ M φ̇{joint2}* H*
+        """
+        from recursa.operators.derivative import sensitivity
+
+        return sensitivity(self, joint)
 
     def text(self, *, ascii: bool = False) -> str:
         """As the papers print it; with ``ascii`` as it is typed, which :func:`recursa.parse` reads back."""
@@ -149,14 +186,19 @@ class Expression:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Expression):
-    """An operator or vector of a robot; ``link`` is the link of a pick-off B."""
+    """An operator or vector of a robot.
+
+    ``link`` is the link of a pick-off B; ``along`` is the freedom whose unit velocity is meant instead of v, in what
+    knows a velocity of the robot: S, S_V, Omega, and derivatives.
+    """
 
     kind: Kind
     robot: Model
     link: str | None = None
+    along: Freedom | None = None
 
     def _key(self) -> Hashable:
-        return self.kind, self.robot.digest, self.link
+        return self.kind, self.robot.digest, self.link, self.along
 
     @cached_property
     def shape(self) -> Shape:
@@ -297,7 +339,7 @@ class Product(Expression):
     @cached_property
     def model(self) -> Model | None:
         """The first factor's that has one."""
-        return _common_model(self.factors)
+        return common_model(self.factors)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,7 +359,7 @@ class Sum(Expression):
     @cached_property
     def model(self) -> Model | None:
         """The first term's that has one."""
-        return _common_model(self.terms)
+        return common_model(self.terms)
 
 
 def known_shape(expression: Expression) -> Shape:
@@ -351,7 +393,7 @@ def free_vectors(expression: Expression) -> tuple[Vector, ...]:
     return tuple(dict.fromkeys(vector for part in parts_of(expression) for vector in free_vectors(part)))
 
 
-def _common_model(parts: Iterable[Expression]) -> Model | None:
+def common_model(parts: Iterable[Expression]) -> Model | None:
     """The robot of several parts; two different ones are an error."""
     found: tuple[Expression, Model] | None = None
     for part in parts:
@@ -366,171 +408,3 @@ def _common_model(parts: Iterable[Expression]) -> Model | None:
                 "an expression is about one robot"
             )
     return None if found is None else found[1]
-
-
-# ---- making them ---------------------------------------------------------------------------------------------------
-
-
-def as_expression(value: Any) -> Expression | None:
-    """Expressions as they are, arrays of one or two axes as constants; None for anything else."""
-    if isinstance(value, Expression):
-        return value
-    if isinstance(value, np.ndarray | list | tuple):
-        array = np.asarray(value)
-        if array.ndim in (1, 2) and array.dtype.kind in "biuf":
-            return Constant(tuple(float(x) for x in array.ravel()), array.shape)
-        raise ShapeError(
-            f"an array of shape {array.shape} and type {array.dtype} cannot be part of an expression: "
-            "a vector or a matrix of real numbers can"
-        )
-    return None
-
-
-def _as_term(value: Any) -> Expression | None:
-    """As :func:`as_expression`; a number is that multiple of the identity, as the papers write ``1 - H psi K``."""
-    return scaled(float(value), Identity()) if isinstance(value, NUMBERS) else as_expression(value)
-
-
-def scaled(factor: float, expression: Expression) -> Expression:
-    """A number times an expression."""
-    if not np.isfinite(factor):
-        raise StateError(f"{expression} cannot be multiplied by {factor}: the factor must be finite")
-    if factor == 0.0 or isinstance(expression, Zero):
-        return Zero(expression.shape)
-    if isinstance(expression, Sum):
-        return Sum(tuple(scaled(factor, term) for term in expression.terms))
-    number, inner = coefficient(expression)
-    return inner if number * factor == 1.0 else Scaled(number * factor, inner)
-
-
-def coefficient(expression: Expression) -> tuple[float, Expression]:
-    """An expression as a number times another."""
-    return (expression.factor, expression.of) if isinstance(expression, Scaled) else (1.0, expression)
-
-
-def transpose(expression: Expression) -> Expression:
-    """The transpose, pushed down to the leaves."""
-    match expression:
-        case Leaf(kind=kind):
-            return expression if Structure.SYMMETRIC in kind.value.structure else Transpose(expression)
-        case Vector() | Constant():
-            return Transpose(expression)
-        case Transpose(of=inner):
-            return inner
-        case Inverse(of=inner):
-            return Inverse(transpose(inner))
-        case Scaled(factor=factor, of=inner):
-            return scaled(factor, transpose(inner))
-        case Product(factors=factors):
-            return Product(tuple(transpose(factor) for factor in reversed(factors)))
-        case Sum(terms=terms):
-            return Sum(tuple(transpose(term) for term in terms))
-        case Zero(size=size) if size is not None:
-            return Zero(Shape(size.columns, size.rows))
-    return expression
-
-
-def inverse(expression: Expression) -> Expression:
-    """The inverse; that of a product of square factors is the product of their inverses."""
-    shape = expression.shape
-    if shape is not None and not shape.rows.fits(shape.columns):
-        raise ShapeError(f"{expression} is {shape}: only something square has an inverse")
-    match expression:
-        case Identity():
-            return expression
-        case Inverse(of=inner):
-            return inner
-        case Scaled(factor=factor, of=inner):
-            return scaled(1.0 / factor, inverse(inner))
-        case Product(factors=factors) if all(f.rows.fits(f.columns) for f in map(known_shape, factors)):
-            return product(inverse(factor) for factor in reversed(factors))
-        case Sum():
-            number, inner = _scale_of(expression)
-            return scaled(1.0 / number, Inverse(inner))
-    return Inverse(expression)
-
-
-def product(factors: Iterable[Expression]) -> Expression:
-    """The product of some factors, flat; ill-shaped neighbours are an error that shows both."""
-    number = 1.0
-    flat: list[Expression] = []
-    for factor in factors:
-        own, inner = _scale_of(factor) if isinstance(factor, Sum) else coefficient(factor)
-        number *= own
-        flat.extend(inner.factors if isinstance(inner, Product) else (inner,))
-    shaped = [factor for factor in flat if factor.shape is not None]
-    for left, right in itertools.pairwise(shaped):
-        _check_neighbours(left, right)
-    if any(isinstance(factor, Zero) for factor in flat):
-        return Zero(Shape(known_shape(shaped[0]).rows, known_shape(shaped[-1]).columns) if shaped else None)
-    rest = [factor for factor in _in_their_spaces(flat) if not isinstance(factor, Identity)]
-    if not rest:
-        return scaled(number, shaped[0] if shaped else Identity())
-    _common_model(rest)
-    return scaled(number, rest[0] if len(rest) == 1 else Product(tuple(rest)))
-
-
-def _in_their_spaces(factors: Sequence[Expression]) -> Iterator[Expression]:
-    """Vectors of numbers in the space that the factor beside them says."""
-    for at, factor in enumerate(factors):
-        match factor:
-            case Constant(size=(_,), space="") if at > 0 and (before := factors[at - 1].shape) is not None:
-                yield replace(factor, space=before.columns.name)
-            case Transpose(of=Constant(size=(_,), space="") as row) if at + 1 < len(factors):
-                after = factors[at + 1].shape
-                yield factor if after is None else Transpose(replace(row, space=after.rows.name))
-            case _:
-                yield factor
-
-
-def _scale_of(factor: Sum) -> tuple[float, Expression]:
-    """A sum as a number times another, so that ``-(x - y)`` and ``(y - x)`` become the same factor of a product."""
-    numbers = {inner: number for number, inner in map(coefficient, factor.terms)}
-    sizes = {abs(number) for number in numbers.values()}
-    scale = sizes.pop() if len(sizes) == 1 else 1.0
-    excess = sum(1 if number > 0.0 else -1 for number in numbers.values())
-    sign_of_one = next((number for inner, number in numbers.items() if isinstance(inner, Identity)), 1.0)
-    if excess < 0 or (excess == 0 and sign_of_one < 0.0):
-        scale = -scale
-    return scale, scaled(1.0 / scale, factor)
-
-
-def _check_neighbours(left: Expression, right: Expression) -> None:
-    a, b = known_shape(left), known_shape(right)
-    if a.columns.fits(b.rows):
-        return
-    turned = [transpose(x) for x, fits in ((left, a.rows.fits(b.rows)), (right, a.columns.fits(b.columns))) if fits]
-    hint = f" With {' or '.join(map(str, turned))} they would fit." if turned else ""
-    raise ShapeError(
-        f"cannot multiply {left} by {right}: {left} is {a} and {right} is {b}, but {a.columns} is not {b.rows}.{hint}"
-    )
-
-
-def total(terms: Iterable[Expression]) -> Expression:
-    """The sum of some terms, flat, like terms added up; different shapes are an error that shows both."""
-    flat = [part for term in terms for part in (term.terms if isinstance(term, Sum) else (term,))]
-    shaped = [term for term in flat if term.shape is not None]
-    leader = next((term for term in shaped if known_shape(term).rows.name), shaped[0] if shaped else None)
-    weights: dict[Expression, float] = {}
-    for term in flat:
-        number, inner = coefficient(term if leader is None else _fitted(term, leader))
-        if not isinstance(inner, Zero):
-            weights[inner] = weights.get(inner, 0.0) + number
-    rest = [scaled(number, inner) for inner, number in weights.items() if number != 0.0]
-    if not rest:
-        return Zero(None if leader is None else leader.shape)
-    _common_model(rest)
-    return rest[0] if len(rest) == 1 else Sum(tuple(rest))
-
-
-def _fitted(term: Expression, leader: Expression) -> Expression:
-    """The term in the shape of another: an identity takes its size, anything else must have it."""
-    shape = known_shape(leader)
-    number, inner = coefficient(term)
-    if inner.shape is None and shape.rows.fits(shape.columns):
-        return scaled(number, Identity(shape.rows))
-    if inner.shape is not None and inner.shape.rows.fits(shape.rows) and inner.shape.columns.fits(shape.columns):
-        if isinstance(inner, Constant) and inner.size == (shape.rows.size,) and not inner.space:
-            return scaled(number, replace(inner, space=shape.rows.name))
-        return term
-    raise ShapeError(f"cannot add {leader} and {term}: {leader} is {shape}, {term} is {term.shape or 'square'}")

@@ -8,6 +8,7 @@ does: it takes the motion of H* for a force.
 from __future__ import annotations
 
 from recursa.errors import ShapeError
+from recursa.operators.arithmetic import transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -20,9 +21,8 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     known_shape,
-    transpose,
 )
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import RATES, Kind
 
 Sides = tuple[str | None, str | None]  # what it gives and what it takes: "motion", "force", "joint", "tip", None: any
 
@@ -49,7 +49,12 @@ _SIDES: dict[Kind, Sides] = {
     Kind.GRAVITY: ("motion", None),
     Kind.BIAS_FORCE: ("force", None),
     Kind.BIAS: ("joint", None),
+    Kind.SPEED: ("joint", None),
+    Kind.S: _FORCES,
+    Kind.S_V: _FORCES,
+    Kind.N: _INERTIA,
 }
+_SIDES |= {rate: _SIDES[kind] for kind, rate in RATES.items()}  # in axes of the body, wherever on it they are
 _DUAL = {"motion": "force", "force": "motion"}
 
 
@@ -108,7 +113,7 @@ def _without_mass(factors: tuple[Expression, ...]) -> list[Expression]:
 
 def _sides(expression: Expression) -> Sides:
     match expression:
-        case Leaf(kind=kind):
+        case Leaf(kind=kind) if kind in _SIDES:  # Omega is not: it is rotation about the link origin
             return _SIDES[kind]
         case Transpose(of=inner):
             gives, takes = _sides(inner)

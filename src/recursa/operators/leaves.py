@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from recursa.errors import NoSweepError
+import numpy as np
+
+from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.model.model import Model
-from recursa.operators.expression import Expression, Identity, Leaf, Vector
+from recursa.operators.expression import Expression, Freedom, Identity, Leaf, Vector
 from recursa.operators.shapes import space_of
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import DIRECTED, RATES, Kind
 
 
 class Operators:
@@ -21,8 +23,9 @@ class Operators:
     link x joint   G, K (gains)
     link x tip     B(link)
     link           vectors a, b, V, gravity
-    joint          vector C (bias forces, gravity included)
+    joint          vectors C (bias forces, gravity included), v (joint speeds)
     any            I, which fits its neighbour
+    derivatives    S, S_V, Omega, N (cross operators, link x link); P_dot, phi_dot, ...
     =============  ==========================================================================
 
     >>> import recursa as rc
@@ -50,19 +53,50 @@ class Operators:
     V: Leaf
     gravity: Leaf
     C: Leaf
+    v: Leaf
+    S: Leaf
+    S_V: Leaf
+    Omega: Leaf
+    N: Leaf
+    E_phi_dot: Leaf
+    phi_dot: Leaf
+    R_dot: Leaf
+    P_dot: Leaf
+    D_dot: Leaf
+    G_dot: Leaf
+    K_dot: Leaf
+    tau_bar_dot: Leaf
+    E_psi_dot: Leaf
+    psi_dot: Leaf
+    Upsilon_dot: Leaf
+    V_dot: Leaf
+    a_dot: Leaf
+    b_dot: Leaf
+    gravity_dot: Leaf
+    C_dot: Leaf
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, along: Freedom | None = None) -> None:
         tied = next((joint.name for joint in model.joints if joint.tie is not None), None)
         if tied is not None:
             raise NoSweepError(
                 f"robot '{model.name}' has tied joints ('{tied}' follows another): the operators are those of trees "
                 'with independent joints. Load it with mimic="free"'
             )
-        self.model = model
+        self.model, self.direction = model, along
         self.I = Identity()
         for kind in Kind:
             if kind is not Kind.B:
-                setattr(self, kind.value.code, Leaf(kind, model))
+                setattr(self, kind.value.code, Leaf(kind, model, along=along if kind in DIRECTED else None))
+
+    def along(self, joint: str | Freedom) -> Operators:
+        """The same operators with S, S_V, Omega and derivatives along unit velocity of one joint instead of v.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> o.along("joint2").S
+        <link 18 x link 18: S{joint2}>
+        """
+        return Operators(self.model, freedom_of(self.model, joint))
 
     def B(self, link: str) -> Leaf:
         """The pick-off of a link: takes a wrench at its origin, in its axes, to its body. 6 columns.
@@ -102,10 +136,32 @@ class Operators:
         return bodies + self.A if self.has_armature else bodies
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Operators) and self.model.digest == other.model.digest
+        return isinstance(other, Operators) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self.model.digest)
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, Freedom | None]:
+        return self.model.digest, self.direction
 
     def __repr__(self) -> str:
-        return f"<operators of robot '{self.model.name}': {', '.join(kind.value.text for kind in Kind)}, I>"
+        letters = ", ".join(kind.value.text for kind in Kind if kind not in RATES.values())
+        return f"<operators of robot '{self.model.name}': {letters}, I>"
+
+
+def freedom_of(model: Model, joint: str | Freedom) -> Freedom:
+    """A joint and one of its freedoms, checked; the number may be left out where there is one only."""
+    name, number = (joint, None) if isinstance(joint, str) else (joint[0], joint[1])
+    found = next((x for x in model.joints if x.name == name), None)
+    if found is None:
+        raise unknown_name("moving joint", str(name), [x.name for x in model.joints], owner=f"robot '{model.name}'")
+    freedoms = found.kind.nv
+    if number is None and freedoms == 1:
+        return name, 0
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < freedoms:
+        which = "freedom 0" if freedoms == 1 else f"freedoms 0 to {freedoms - 1}"
+        wrong = "say which" if number is None else f"not {number}"
+        raise StateError(
+            f"joint '{name}' ({found.kind.name}) has {which}, {wrong}: ('{name}', 0), or {{{name},0}} in text"
+        )
+    return name, int(number)

@@ -143,7 +143,17 @@ def recognition_level(simple: Expression, obstacle: object) -> Level:
         )
     if Kind.R in kinds:
         found.append(Part("R takes the composite-body recursion (31), tip to base"))
+    for kind, text in _RATE_RECURSIONS.items():
+        if kind in kinds:
+            found.append(Part(f"{kind.value.text} takes {text}"))
     return Level(3, "recognition", "of which kind each of them is", tuple(found))
+
+
+_RATE_RECURSIONS = {
+    Kind.P_DOT: "Algorithm 6.1 of Jain & Rodriguez (6.5), tip to base",
+    Kind.R_DOT: "the derivative of the composite-body recursion, tip to base",
+    Kind.UPSILON_DOT: "Algorithm 6.1 (6.5), tip to base, and the derivative of (34), base to tip",
+}
 
 
 def _leaf(part: Expression) -> Leaf | None:
@@ -162,6 +172,8 @@ def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
             return "vector", "a constant"
         case Leaf(kind=Kind.BIAS):
             return "vector", "replaced by its definition, Newton-Euler (7)-(12)"
+        case Leaf(kind=Kind.SPEED):
+            return "vector of the state", "an input"
         case Leaf(kind=kind) if kind.value.is_vector:
             return "vector of the state", "a recursion of its own, base to tip"
         case Transpose(of=Vector() | Constant(size=(_,))):

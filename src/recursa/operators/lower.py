@@ -2,23 +2,26 @@
 
 A product is applied from the right, factor by factor, each a step of its own: what gathers goes from tip to base, its
 transpose from base to tip, what is block diagonal stays at the body, pick-offs are at their link, a row adds up over
-the robot. P, D, G, K, tau_bar and psi bring in the articulated-body recursion. Equal parts are computed once, and
-:func:`recursa.sweeps.fuse` puts the steps into the fewest sweeps (Rodriguez & Kreutz-Delgado, section IX).
+the robot. P, D, G, K, tau_bar and psi bring in the articulated-body recursion, derivatives that of their rate. Equal
+parts are computed once, and :func:`recursa.sweeps.fuse` puts the steps into the fewest sweeps (Rodriguez &
+Kreutz-Delgado, section IX).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from recursa.errors import NoSweepError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
+from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
 from recursa.operators.assembly import Assembly
+from recursa.operators.blocks import SAME_BODY, SAME_BODY_INVERSE, SAME_BODY_TRANSPOSED, STATE, Local
 from recursa.operators.expression import (
     Constant,
     Expression,
+    Freedom,
     Identity,
     Inverse,
     Leaf,
@@ -28,63 +31,16 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     Zero,
-    coefficient,
     free_vectors,
-    inverse,
     known_shape,
-    product,
-    scaled,
-    total,
-    transpose,
 )
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import ONE, Space
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
-from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Plan, Values
+from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.plan import NAMED_INPUTS
-
-OPERAND = "x"
-"""The name of the vector that a matrix is applied to, unless one of its own is called so."""
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A plan, and where its result is: ``inputs`` are the free vectors in order of first appearance."""
-
-    plan: Plan
-    inputs: tuple[Vector, ...]
-    constants: Mapping[str, tuple[float, ...]]  # vectors of numbers in the expression, by name of input
-    space: Space
-    buffer: str
-
-    def entries(self, values: Values) -> Iterator[Scalar]:
-        """The result as numbers, base first, from the values of a run."""
-        if self.space == ONE:
-            yield values.robot[self.buffer]
-        elif self.space.name == "tip":
-            yield from values.robot[self.buffer].components()
-        else:
-            for part in values.lists.get(self.buffer, []):
-                yield from (part.components() if isinstance(part, Motion | Force) else part)
-
-
-def input_name(vector: Vector) -> str:
-    """What a free vector is called among the inputs of a plan."""
-    return {"link": "body"}.get(vector.space.name, vector.space.name) + ":" + vector.name
-
-
-def operand_of(expression: Expression) -> Vector | None:
-    """The vector that a matrix is applied to; None for what is a vector or a number already."""
-    columns = known_shape(expression).columns
-    if columns == ONE:
-        return None
-    taken = {vector.name for vector in free_vectors(expression)}
-    further = (f"{OPERAND}{number}" for number in range(1, len(taken) + 1))
-    return Vector(next(name for name in (OPERAND, *further) if name not in taken), columns)
 
 
 def lower(expression: Expression, model: Model | None = None, operand: Vector | None = None) -> Lowered:
@@ -113,63 +69,13 @@ def lower(expression: Expression, model: Model | None = None, operand: Vector | 
     return _Lowering(expression, model, vectors).lowered()
 
 
-@dataclass(frozen=True)
-class _Value:
-    """Something computed: its buffer (or input), its space, the part of the expression it is."""
-
-    name: str
-    space: Space
-    meaning: Expression
-    gathered: str | None = None  # where E_phi of it is, if its own step found that too
-    carried: str | None = None  # where E_phi* of it is, likewise
-
-    @property
-    def of_robot(self) -> bool:
-        """Whether the robot has it once: six numbers at a pick-off, or one number."""
-        return self.space.name in ("tip", "one")
-
-    @property
-    def read(self) -> str:
-        """The name by which steps read it."""
-        return f"{self.name}@robot" if self.of_robot and not self.name.startswith(NAMED_INPUTS) else self.name
-
-
-_Local = tuple[Callable[..., Any], tuple[str, ...]]  # what is done at a body, and what it reads beside the operand
-
-_SAME_BODY: dict[Kind, _Local] = {
-    Kind.H: (steps.hinge, ("joint",)),
-    Kind.M: (steps.inertia_times, ("inertia",)),
-    Kind.R: (steps.inertia_times, ("R",)),
-    Kind.P: (steps.inertia_times, ("P",)),
-    Kind.D: (steps.hinge_inertia_times, ("joint", "P")),
-    Kind.A: (steps.armature_times, ("joint",)),
-    Kind.G: (steps.gain_times, ("G",)),
-    Kind.TAU_BAR: (steps.projected, ("G",)),
-    Kind.UPSILON: (steps.compliance_times, ("Upsilon",)),
-}
-_SAME_BODY_TRANSPOSED: dict[Kind, _Local] = {
-    Kind.H: (steps.hinge_transposed, ("joint",)),
-    Kind.G: (steps.gain_transposed, ("G",)),
-    Kind.TAU_BAR: (steps.projected_transposed, ("G",)),
-}
-_SAME_BODY_INVERSE: dict[Kind, _Local] = {
-    Kind.D: (steps.hinge_inertia_solve, ("G",)),
-    Kind.M: (steps.inertia_solve, ("inertia",)),
-    Kind.R: (steps.inertia_solve, ("R",)),
-    Kind.P: (steps.inertia_solve, ("P",)),
-    Kind.A: (steps.armature_solve, ("joint",)),
-    Kind.UPSILON: (steps.compliance_solve, ("Upsilon",)),
-}
-_STATE = {Kind.VELOCITY: "V", Kind.BIAS_ACCELERATION: "c", Kind.BIAS_FORCE: "f", Kind.GRAVITY: "alpha"}
-
-
 class _Lowering:
     """One expression, part by part; equal parts are found again."""
 
     def __init__(self, expression: Expression, model: Model, vectors: tuple[Vector, ...]) -> None:
-        self.expression, self.model = expression, model
+        self.expression, self.model, self.operators = expression, model, Operators(model)
         self.steps = Assembly()
-        self.known: dict[tuple[Expression, str | None], _Value] = {}
+        self.known: dict[tuple[Expression, str | None], Value] = {}
         self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
 
@@ -182,14 +88,14 @@ class _Lowering:
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
-    def apply(self, expression: Expression, operand: _Value | None) -> _Value:
+    def apply(self, expression: Expression, operand: Value | None) -> Value:
         """The value of an operator applied to one; a vector needs none."""
         key = expression, None if operand is None else operand.name
         if key not in self.known:
             self.known[key] = self._apply(expression, operand)
         return self.known[key]
 
-    def _apply(self, expression: Expression, operand: _Value | None) -> _Value:
+    def _apply(self, expression: Expression, operand: Value | None) -> Value:
         if operand is not None and expression.shape is not None and expression.shape.columns == ONE:
             return self._times(expression, operand)
         match expression:
@@ -207,29 +113,29 @@ class _Lowering:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
                 return self._definition(newton_euler)
-            case Leaf(kind=kind) if kind in _STATE:
-                return self._local(expression, (steps.same, (_STATE[kind],)), None)
+            case Leaf(kind=kind) if kind in STATE:
+                return self._local(expression, (steps.same, (STATE[kind],)), None)
         if operand is None:
             raise self._refusal(expression)
         return self._operator(expression, operand)
 
-    def _operator(self, expression: Expression, operand: _Value) -> _Value:
+    def _operator(self, expression: Expression, operand: Value) -> Value:
         match expression:
             case Identity():
                 return operand
             case Leaf(kind=Kind.K | Kind.E_PSI) | Transpose(of=Leaf(kind=Kind.K | Kind.E_PSI)):
                 return self._product((expression,), operand)
-            case Inverse(of=Leaf(kind=kind)) if kind in _SAME_BODY_INVERSE:
+            case Inverse(of=Leaf(kind=kind)) if kind in SAME_BODY_INVERSE:
                 self._require_inverse(kind)
-                return self._local(expression, _SAME_BODY_INVERSE[kind], operand)
+                return self._local(expression, SAME_BODY_INVERSE[kind], operand)
             case Leaf(kind=Kind.B, link=str(link)):
                 return self._put_on(expression, link, operand)
             case Transpose(of=Leaf(kind=Kind.B, link=str(link))):
                 return self._taken_from(expression, link, operand)
-            case Leaf(kind=kind) if kind in _SAME_BODY:
-                return self._local(expression, _SAME_BODY[kind], operand)
-            case Transpose(of=Leaf(kind=kind)) if kind in _SAME_BODY_TRANSPOSED:
-                return self._local(expression, _SAME_BODY_TRANSPOSED[kind], operand)
+            case Leaf(kind=kind) if kind in SAME_BODY:
+                return self._local(expression, SAME_BODY[kind], operand)
+            case Transpose(of=Leaf(kind=kind)) if kind in SAME_BODY_TRANSPOSED:
+                return self._local(expression, SAME_BODY_TRANSPOSED[kind], operand)
             case Transpose(of=column) if known_shape(column).columns == ONE:
                 return self._row_times(expression, column, operand)
             case Leaf(kind=kind):
@@ -249,7 +155,7 @@ class _Lowering:
         return NoSweepError(f"cannot lower {self.expression}: {why}. Use dense(expression, q)", part)
 
     def _advice(self, inner: Expression) -> str:
-        o = Operators(self.model)
+        o = self.operators
         if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
             return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
         return " (lower what simplify() makes of it)" if simplify(inverse(inner)) != inverse(inner) else ""
@@ -265,7 +171,7 @@ class _Lowering:
 
     # ---- combining -------------------------------------------------------------------------------------------------
 
-    def _product(self, factors: tuple[Expression, ...], operand: _Value | None) -> _Value:
+    def _product(self, factors: tuple[Expression, ...], operand: Value | None) -> Value:
         pending = [part for factor in factors for part in self._spelled_out(factor)]
         while pending:
             last = pending.pop()
@@ -283,7 +189,7 @@ class _Lowering:
         assert operand is not None
         return operand
 
-    def _with_shifted(self, left: Expression, terms: Sum, operand: _Value | None) -> _Value | None:
+    def _with_shifted(self, left: Expression, terms: Sum, operand: Value | None) -> Value | None:
         """``phi (x + E_phi y)`` or ``psi (x + E_phi y)`` in one recursion, if it is one of these."""
         if not (_is(left, Kind.PHI) or _is(left, Kind.PSI)):
             return None
@@ -300,7 +206,7 @@ class _Lowering:
             reads = ("X", "G") if articulated else ("X",)
             meaning = self._meaning(key[0], operand)
             names = self.steps.gather(fn, (*reads, x.name, y.name), meaning.text())
-            self.known[key] = _Value(names[0], x.space, meaning)
+            self.known[key] = Value(names[0], x.space, meaning)
         return self.known[key]
 
     def _first_spelled_out(self, term: Expression) -> tuple[Expression, Expression]:
@@ -312,7 +218,7 @@ class _Lowering:
 
     def _spelled_out(self, factor: Expression) -> tuple[Expression, ...]:
         """K is ``E_phi G`` and E_psi is ``E_phi tau_bar``."""
-        o = Operators(self.model)
+        o = self.operators
         for kind, parts in ((Kind.K, (o.E_phi, o.G)), (Kind.E_PSI, (o.E_phi, o.tau_bar))):
             if _is(factor, kind):
                 return parts
@@ -320,20 +226,20 @@ class _Lowering:
                 return tuple(transpose(part) for part in reversed(parts))
         return (factor,)
 
-    def _sum(self, expression: Expression, terms: tuple[Expression, ...], operand: _Value | None) -> _Value:
+    def _sum(self, expression: Expression, terms: tuple[Expression, ...], operand: Value | None) -> Value:
         numbers, parts = zip(*map(coefficient, terms), strict=True)
         return self._combined(expression, numbers, tuple(self.apply(part, operand) for part in parts), operand)
 
     def _combined(
-        self, expression: Expression, numbers: tuple[float, ...], values: tuple[_Value, ...], operand: _Value | None
-    ) -> _Value:
+        self, expression: Expression, numbers: tuple[float, ...], values: tuple[Value, ...], operand: Value | None
+    ) -> Value:
         space, reads = values[0].space, tuple(value.read for value in values)
         if values[0].of_robot:  # what the robot has once: done at one link, whichever
             fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals
             return self._at_link(expression, fn(numbers), reads, 0, space, operand)
         return self._new(expression, steps.Combination(numbers), reads, space, operand)
 
-    def _times(self, expression: Expression, number: _Value) -> _Value:
+    def _times(self, expression: Expression, number: Value) -> Value:
         """A vector times a number that was computed."""
         vector = self.apply(expression, None)
         reads = (vector.read, number.read)
@@ -342,7 +248,7 @@ class _Lowering:
             return self._at_link(expression, fn, reads, 0, vector.space, number)
         return self._new(expression, steps.times_number, reads, vector.space, number)
 
-    def _row_times(self, row: Expression, column: Expression, operand: _Value) -> _Value:
+    def _row_times(self, row: Expression, column: Expression, operand: Value) -> Value:
         """``x* y``: one number."""
         vector = self.apply(column, None)
         meaning, reads = self._meaning(row, operand), (vector.read, operand.read)
@@ -350,26 +256,31 @@ class _Lowering:
             name = self.steps.at_link(steps.dot, reads, 0, ONE, meaning.text())
         else:
             name = self.steps.summed(steps.dot, reads, meaning.text())
-        return _Value(name, ONE, meaning)
+        return Value(name, ONE, meaning)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
 
-    def _constant(self, numbers: Constant) -> _Value:
+    def _constant(self, numbers: Constant) -> Value:
         space = known_shape(numbers).rows
         if not space.name:
             raise ShapeError(f"{numbers} could be a vector of several kinds: use a free vector, o.vector(name, space)")
-        name = input_name(Vector(f"constant{len(self.constants)}", space))
-        while name in map(input_name, self.vectors):
-            name += "_"
+        name = self._free_name(f"constant{len(self.constants)}", space)
         self.constants[name] = numbers.values
         return self._given(numbers, name, space)
 
-    def _given(self, vector: Expression, name: str, space: Space) -> _Value:
+    def _free_name(self, name: str, space: Space) -> str:
+        """A name for an input that no free vector has."""
+        name = input_name(Vector(name, space))
+        while name in map(input_name, self.vectors):
+            name += "_"
+        return name
+
+    def _given(self, vector: Expression, name: str, space: Space) -> Value:
         if space.name == "tip":
-            return _Value(name, space, vector)
+            return Value(name, space, vector)
         return self._new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
 
-    def _number(self, expression: Zero | Identity) -> _Value:
+    def _number(self, expression: Zero | Identity) -> Value:
         """Zero, or the identity of numbers: one."""
         rows, columns = known_shape(expression)
         if columns != ONE or not rows.name:
@@ -381,47 +292,65 @@ class _Lowering:
             return self._at_link(expression, steps.still, ("offset",), 0, rows, None)
         return self._new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
-    def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> _Value:
-        sides = rule(Operators(self.model))
+    def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:
+        sides = rule(self.operators)
         assert sides is not None
         return self.apply(sides[0], None)
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
-    def _local(self, expression: Expression, local: _Local, operand: _Value | None) -> _Value:
+    def _local(self, expression: Expression, local: Local, operand: Value | None) -> Value:
         fn, reads = local
+        reads = tuple(self._velocity_buffer(expression, name) for name in reads)
         reads = reads if operand is None else (*reads, operand.read)
         return self._new(expression, fn, reads, known_shape(expression).rows, operand)
 
-    def _inward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
+    def _velocity_buffer(self, expression: Expression, name: str) -> str:
+        """What a name in braces stands for: the velocity along which a letter is meant, or a buffer made with it."""
+        if not name.startswith("{"):
+            return name
+        leaf = expression.of if isinstance(expression, Transpose) else expression
+        assert isinstance(leaf, Leaf)
+        velocity = "v" if leaf.along is None else self._unit(leaf.along)
+        return velocity if name == "{v}" else self.steps.rate(name[1:-1], velocity)
+
+    def _unit(self, along: Freedom) -> str:
+        """The input that holds the unit velocity of one freedom."""
+        joint, freedom = along
+        at = next(x.v_start for x in self.model.joints if x.name == joint) + freedom
+        name = self._free_name(f"unit{at}", Space("joint", self.model.nv))
+        self.constants[name] = tuple(float(k == at) for k in range(self.model.nv))
+        return name
+
+    def _inward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
         meaning = self._meaning(expression, operand)
         if kind is Kind.E_PHI and operand.gathered is not None:
-            return _Value(operand.gathered, operand.space, meaning)
+            return Value(operand.gathered, operand.space, meaning)
         if kind is Kind.PHI:
             names = self.steps.gather(steps.gather, ("X", operand.name), meaning.text(), outputs=2)
-            return _Value(names[0], operand.space, meaning, gathered=names[1])
+            return Value(names[0], operand.space, meaning, gathered=names[1])
         if kind is Kind.E_PHI:
             names = self.steps.gather(steps.shift, ("X", operand.name), meaning.text())
         elif kind is Kind.PSI:
             names = self.steps.gather(steps.gather_articulated, ("X", "G", operand.name), meaning.text())
         else:
             raise self._refusal(expression)
-        return _Value(names[0], operand.space, meaning)
+        return Value(names[0], operand.space, meaning)
 
-    def _articulated_shift(self, operand: _Value) -> _Value:
+    def _articulated_shift(self, operand: Value) -> Value:
         """``psi E_phi`` in one recursion."""
-        o = Operators(self.model)
+        o = self.operators
         key = (o.psi @ o.E_phi, operand.name)
         if key not in self.known:
             meaning = self._meaning(key[0], operand)
             names = self.steps.gather(steps.gather_articulated_shifted, ("X", "G", operand.name), meaning.text())
-            self.known[key] = _Value(names[0], operand.space, meaning)
+            self.known[key] = Value(names[0], operand.space, meaning)
         return self.known[key]
 
-    def _outward(self, expression: Expression, kind: Kind, operand: _Value) -> _Value:
+    def _outward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
         meaning = self._meaning(expression, operand)
         if kind is Kind.E_PHI and operand.carried is not None:
-            return _Value(operand.carried, operand.space, meaning)
+            return Value(operand.carried, operand.space, meaning)
         if kind is Kind.E_PHI:
             reads = ("X", f"{operand.name}@parent")
             return self._new(expression, steps.shift_transposed, reads, operand.space, operand)
@@ -431,15 +360,15 @@ class _Lowering:
             result, carried = self.steps.spread(steps.spread_articulated, ("X", "G", operand.name), meaning.text())
         else:
             raise self._refusal(expression)
-        return _Value(result, operand.space, meaning, carried=carried)
+        return Value(result, operand.space, meaning, carried=carried)
 
-    def _put_on(self, expression: Expression, link: str, operand: _Value) -> _Value:
+    def _put_on(self, expression: Expression, link: str, operand: Value) -> Value:
         """``B f``: what acts at a link, on its body."""
         number, meaning = self.model.link_index(link), self._meaning(expression, operand)
         name = self.steps.on_body(steps.put_on, ("offset", operand.read), number, meaning.text())
-        return _Value(name, known_shape(expression).rows, meaning)
+        return Value(name, known_shape(expression).rows, meaning)
 
-    def _taken_from(self, expression: Expression, link: str, operand: _Value) -> _Value:
+    def _taken_from(self, expression: Expression, link: str, operand: Value) -> Value:
         """``B* x``: what a link has of its body's."""
         number, rows = self.model.link_index(link), known_shape(expression).rows
         return self._at_link(expression, steps.taken_from, ("offset", f"{operand.name}@body"), number, rows, operand)
@@ -453,11 +382,11 @@ class _Lowering:
         reads: tuple[str, ...],
         link: int,
         space: Space,
-        operand: _Value | None,
-    ) -> _Value:
+        operand: Value | None,
+    ) -> Value:
         """A step at one link whose result the whole robot has."""
         meaning = self._meaning(expression, operand)
-        return _Value(self.steps.at_link(fn, reads, link, space, meaning.text()), space, meaning)
+        return Value(self.steps.at_link(fn, reads, link, space, meaning.text()), space, meaning)
 
     def _new(
         self,
@@ -465,13 +394,13 @@ class _Lowering:
         fn: Callable[..., Any],
         reads: tuple[str, ...],
         space: Space,
-        operand: _Value | None = None,
-    ) -> _Value:
+        operand: Value | None = None,
+    ) -> Value:
         """A step with one result."""
         meaning = self._meaning(expression, operand)
-        return _Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
+        return Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
 
-    def _meaning(self, expression: Expression, operand: _Value | None) -> Expression:
+    def _meaning(self, expression: Expression, operand: Value | None) -> Expression:
         return expression if operand is None else product((expression, operand.meaning))
 
 

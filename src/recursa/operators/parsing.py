@@ -5,26 +5,34 @@
     sum      [-] product { (+ | -) product }
     product  factor { [@] factor }                   factors stand side by side
     factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ }     transpose and inverse stand behind
-    atom     number | name | name(link) | inv(sum) | (sum) | [sum]
+    atom     number | name | name(link) | name{joint} | inv(sum) | (sum) | [sum]
+             | d/dt(sum) | D/Dt(sum) | d/d{joint}(sum)
 
-A number in a sum of operators is that multiple of the identity: ``1 - H psi K``. Behind a number ``*`` multiplies.
+``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
+a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
+``1 - H psi K``. Behind a number ``*`` multiplies.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple, Protocol
 
-from recursa.errors import NotationError, ShapeError, UnknownNameError, marked, unknown_name
+from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
-from recursa.operators.expression import Expression, Identity, inverse, product, scaled, total, transpose
-from recursa.operators.leaves import Operators
-from recursa.operators.symbols import Kind
+from recursa.operators.arithmetic import inverse, product, scaled, total, transpose
+from recursa.operators.derivative import sensitivity, time_derivative
+from recursa.operators.expression import Expression, Freedom, Identity, Leaf
+from recursa.operators.leaves import Operators, freedom_of
+from recursa.operators.symbols import DIRECTED, Kind
 
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
+  | (?P<derivative>d/dt(?!\w)|D/Dt(?!\w)|d/d(?=\{))
+  | (?P<joint>\{[^{}]*\})
   | (?P<inverse>\^\s*-\s*1|\^\{-1\}|⁻¹)
   | (?P<star>\^[T*]|\^\{[T*]\}|[*'ᵀ])
   | (?P<name>(?:(?![\dᵀ])[\w\u0300-\u036f])(?:(?!ᵀ)[\w\u0300-\u036f])*)
@@ -66,6 +74,8 @@ def parse(
     (H φ M φ* H*)⁻¹ (T - C)
     >>> parse("J(tip) x", arm, vectors={"x": "joint"})
     <tip 6: B(tip)* φ* H* x>
+    >>> print(parse("d/dt(J(tip)) v", arm))
+    B(tip)* φ̇* H* v
     """
     if not isinstance(text, str):
         raise NotationError(f"expected text, not {type(text).__name__}")
@@ -204,7 +214,10 @@ class _Parser:
             return self.bracketed(")" if token.text == "(" else "]")
         if token.kind == "name":
             self.at += 1
-            return self.named(token)
+            return self.along(token, self.named(token))
+        if token.kind == "derivative":
+            self.at += 1
+            return self.derivative(token)
         raise self.error("expected a name, a number or '('")
 
     def bracketed(self, closing: str) -> Value:
@@ -230,6 +243,40 @@ class _Parser:
             known = (*self.names, "inv", "B", "J")
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
+
+    def derivative(self, token: Token) -> Value:
+        """``d/dt(...)``, ``D/Dt(...)``, ``d/d{joint}(...)``."""
+        freedom = self.freedom() if token.text == "d/d" else None
+        if not self.took("("):
+            raise self.error(f"expected '(' after {token.text}")
+        inner = _as_operator(self.bracketed(")"))
+        if freedom is not None:
+            return sensitivity(inner, freedom)
+        return time_derivative(inner, "local" if token.text == "d/dt" else "inertial")
+
+    def along(self, token: Token, found: Value) -> Value:
+        """``S{joint}``: a letter that knows a velocity, along a joint's instead of v."""
+        if self.now.kind != "joint":
+            return found
+        if not isinstance(found, Leaf) or found.kind not in DIRECTED:
+            raise self.error(f"expected no joint behind {token.text}, which knows no velocity")
+        return replace(found, along=self.freedom())
+
+    def freedom(self) -> Freedom:
+        """``{joint}`` or ``{joint,1}``."""
+        if self.now.kind != "joint":
+            raise self.error("expected '{' and the name of a joint")
+        token, model = self.now, self.o.model
+        self.at += 1
+        text = token.text[1:-1].strip()
+        name, comma, number = text.rpartition(",")
+        numbered = comma and number.strip().isdecimal() and text not in {joint.name for joint in model.joints}
+        try:
+            return freedom_of(model, (name.strip(), int(number)) if numbered else text)
+        except UnknownNameError as error:
+            raise self.shown(error, token.start + 1) from None
+        except StateError as error:
+            raise NotationError(str(error), self.text, token.start + 1) from None
 
     def pick_off(self, token: Token) -> Expression:
         """``B(link)``."""

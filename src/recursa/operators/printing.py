@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from recursa.operators.arithmetic import coefficient, transpose
 from recursa.operators.expression import (
     Constant,
     Expression,
@@ -18,8 +19,6 @@ from recursa.operators.expression import (
     Transpose,
     Vector,
     Zero,
-    coefficient,
-    transpose,
 )
 
 
@@ -34,18 +33,35 @@ class Style:
 
 
 def _typed(leaf: Leaf) -> str:
-    return leaf.kind.value.code + (f"({leaf.link})" if leaf.link is not None else "")
+    return leaf.kind.value.code + _of_what(leaf)
 
 
 def _printed(leaf: Leaf) -> str:
-    return leaf.kind.value.text + (f"({leaf.link})" if leaf.link is not None else "")
+    return leaf.kind.value.text + _of_what(leaf)
+
+
+def _of_what(leaf: Leaf) -> str:
+    """The link of a pick-off, the freedom along which a derivative is."""
+    if leaf.along is not None:
+        return f"{{{_freedom(leaf)}}}"
+    return f"({leaf.link})" if leaf.link is not None else ""
+
+
+def _freedom(leaf: Leaf) -> str:
+    """The joint, and which of its freedoms if there are several."""
+    assert leaf.along is not None
+    name, number = leaf.along
+    several = any(joint.name == name and joint.kind.nv > 1 for joint in leaf.robot.joints)
+    return f"{name},{number}" if several else name
 
 
 def _set(leaf: Leaf) -> str:
-    if leaf.link is None:
-        return leaf.kind.value.latex
-    name = leaf.link.replace("\\", r"\backslash ").replace("_", r"\_")
-    return rf"{leaf.kind.value.latex}_{{\mathrm{{{name}}}}}"
+    latex = leaf.kind.value.latex
+    if leaf.link is None and leaf.along is None:
+        return latex
+    name = leaf.link if leaf.along is None else _freedom(leaf)
+    name = str(name).replace("\\", r"\backslash ").replace("_", r"\_")
+    return rf"{{{latex}}}_{{\mathrm{{{name}}}}}" if "_" in latex else rf"{latex}_{{\mathrm{{{name}}}}}"
 
 
 def _superscript(mark: str) -> Callable[[str, bool], str]:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recursa.operators.levels import Level, Part, Rows
+from recursa.operators.symbols import RATES
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 WIDTH = 116  # columns of plain text
-_ASCII = {
+_ASCII = {kind.value.text: kind.value.code for kind in RATES.values()} | {
+    "Ω̃": "Omega",
     "φ": "phi", "ψ": "psi", "τ̄": "tau_bar", "Υ": "Upsilon", "⁻¹": "^-1", "Σ": "sum", "°": " deg", "·": "@",
 }  # fmt: skip
 

@@ -15,22 +15,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.operators import articulated_rules, mass_rules, rigid_rules
-from recursa.operators.expression import Expression, scaled, transpose
+from recursa.operators.arithmetic import scaled, transpose
+from recursa.operators.expression import Expression, Freedom, Leaf
 from recursa.operators.identity import ENTERED, JR, LINK_RULES, RK, Rule, Sides, factor, inverse_factor
 from recursa.operators.leaves import Operators
+from recursa.operators.rate_rules import RATE_RULES, TABLE
 from recursa.operators.rigid_rules import newton_euler
 
 __all__ = [
     "JR",
     "LINK_RULES",
+    "RATE_RULES",
     "RK",
     "RULES",
+    "TABLE",
     "Rule",
     "accelerations",
     "equations",
     "factor",
     "inverse_factor",
     "newton_euler",
+    "row_of",
 ]
 
 RULES: list[Rule] = [
@@ -42,13 +47,31 @@ RULES: list[Rule] = [
 """All identities but those about a link, in the papers' order: where two lead to the same cost, the first is taken."""
 
 
-def equations(o: Operators, links: tuple[str, ...] = ()) -> Iterator[tuple[Rule, Expression, Expression]]:
-    """Every identity that holds for a robot with its two sides, and its transpose."""
+def equations(
+    o: Operators, links: tuple[str, ...] = (), directions: tuple[Freedom | None, ...] = ()
+) -> Iterator[tuple[Rule, Expression, Expression]]:
+    """Every identity that holds for a robot with its two sides, and its transpose.
+
+    Those of derivatives are about a direction: v (None) or one freedom.
+    """
     for rule in RULES:
         yield from _with_transpose(rule, rule.sides(o))
+    for along in directions:
+        for rule in RATE_RULES:
+            yield from _with_transpose(rule, rule.sides(Operators(o.model, along)))
     for link in links:
         for rule in LINK_RULES:
             yield from _with_transpose(rule, rule.sides(o, link))
+
+
+def row_of(rate: Leaf) -> tuple[Rule, Expression] | None:
+    """What a derivative is, by Table 4; None for those that have a recursion of their own."""
+    o = Operators(rate.robot, rate.along)
+    for rule in TABLE:
+        sides = rule.sides(o)
+        if sides is not None and sides[0] == rate:
+            return rule, sides[1]
+    return None
 
 
 def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression, Expression]]:

@@ -1,6 +1,7 @@
 """Simplifying expressions: the identities of the papers, applied as long as that makes an expression cheaper.
 
-A best-first search. From the cheapest expression seen so far, every single rewriting is tried: one side of an identity
+Derivatives that have no recursion of their own are first replaced by what they are (Jain & Rodriguez, Table 4). Then a
+best-first search: from the cheapest expression seen so far, every single rewriting is tried: one side of an identity
 (or of its transpose) put in place of the dearer other side, wherever it occurs; a common factor taken out of a sum, or
 a product with a sum multiplied out; something met by its inverse. The search ends when a number of attempts in a row
 found nothing cheaper, and on very long expressions when it has read enough of them: the best so far is then the answer.
@@ -14,9 +15,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, overload
 
+from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
 from recursa.operators.cost import Cost, cost
 from recursa.operators.expression import (
     Expression,
+    Freedom,
     Identity,
     Inverse,
     Leaf,
@@ -24,16 +27,12 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
-    coefficient,
-    inverse,
     known_shape,
     parts_of,
-    product,
-    scaled,
-    total,
 )
 from recursa.operators.leaves import Operators
-from recursa.operators.rules import RK, accelerations, equations
+from recursa.operators.rules import RK, Rule, accelerations, equations, row_of
+from recursa.operators.symbols import DIRECTED, RATES
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
@@ -79,9 +78,11 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     model = expression.model
     if model is None:  # numbers: nothing is known of them
         return (expression, []) if trace else expression
-    table = _table(Operators(model), tuple(sorted(_links(expression))))
+    start = _by_table(_Node(expression, ()))
+    expression = start.expression
+    directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
+    table = _table(Operators(model), tuple(sorted(_links(expression))), directions)
     prices = _Prices()
-    start = _Node(expression, ())
     best_cost, best = prices(expression), start
     queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
     seen = {expression}
@@ -104,8 +105,8 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
             heapq.heappush(queue, (price, len(seen), found))
             if price < best_cost:
                 best_cost, best, patience = price, found, _PATIENCE
-    if prices.spent:
-        best = _without_inverses(best, table)
+    if prices.spent or best_cost.dense:  # rather every inverse in factors than a shorter expression without sweeps
+        best = min((_without_inverses(node, table) for node in (best, start)), key=lambda node: cost(node.expression))
     return (best.expression, list(best.steps)) if trace else best.expression
 
 
@@ -131,6 +132,21 @@ class _Node(NamedTuple):
 
     expression: Expression
     steps: tuple[Rewriting, ...]
+
+
+def _by_table(node: _Node) -> _Node:
+    """Every derivative that has no recursion of its own replaced by its row of Table 4: nothing else can apply it."""
+    expression, steps = node
+    while (found := next(filter(None, map(_row, _leaves(expression))), None)) is not None:
+        rate, (rule, meaning) = found
+        expression = _replaced(_replaced(expression, rate, meaning), transpose(rate), transpose(meaning))
+        steps = (*steps, Rewriting(rule.name, rule.equation, rate, meaning))
+    return _Node(expression, steps)
+
+
+def _row(leaf: Leaf) -> tuple[Leaf, tuple[Rule, Expression]] | None:
+    row = row_of(leaf) if leaf.kind in RATES.values() else None
+    return None if row is None else (leaf, row)
 
 
 def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
@@ -316,12 +332,22 @@ def _with_part(expression: Expression, number: int, part: Expression) -> Express
     return inverse(part)
 
 
+def _leaves(expression: Expression) -> Iterator[Leaf]:
+    """The operators that occur, transposed or not."""
+    if isinstance(expression, Leaf):
+        yield expression
+    for part in parts_of(expression):
+        yield from _leaves(part)
+
+
 def _links(expression: Expression) -> set[str]:
     """The links whose pick-offs occur."""
-    match expression:
-        case Leaf(link=str(link)) | Transpose(of=Leaf(link=str(link))):
-            return {link}
-    return set().union(*map(_links, _parts(expression)))
+    return {leaf.link for leaf in _leaves(expression) if leaf.link is not None}
+
+
+def _directions(expression: Expression) -> set[Freedom | None]:
+    """The velocities along which something is differentiated."""
+    return {leaf.along for leaf in _leaves(expression) if leaf.kind in DIRECTED}
 
 
 # ---- the identities of a robot, by what they start with ------------------------------------------------------------
@@ -330,13 +356,13 @@ def _links(expression: Expression) -> set[str]:
 class _Table:
     """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same)."""
 
-    def __init__(self, o: Operators, links: tuple[str, ...]) -> None:
+    def __init__(self, o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...]) -> None:
         self.operators = o
         self.inverse_of_mass = inverse(o.mass)
         self.exact: dict[Expression, list[Rewriting]] = {}
         self.products: dict[Expression, list[tuple[tuple[Expression, ...], Rewriting]]] = {}
         self.sums: list[tuple[Sum, Rewriting]] = []
-        for rule, left, right in equations(o, links):
+        for rule, left, right in equations(o, links, directions):
             for before, after in ((left, right), (right, left)):
                 if cost(before) >= cost(after):
                     self._enter(Rewriting(rule.name, rule.equation, before, after))
@@ -351,5 +377,5 @@ class _Table:
 
 
 @lru_cache(maxsize=32)
-def _table(o: Operators, links: tuple[str, ...]) -> _Table:
-    return _Table(o, links)
+def _table(o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...]) -> _Table:
+    return _Table(o, links, directions)

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
+from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
+from recursa.dynamics.diagonal.motion import INERTIA_RATE
+from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
+from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.operators import steps
-from recursa.operators.lower import Lowered
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
+from recursa.operators.values import Lowered
 from recursa.sweeps.plan import NAMED_INPUTS, Step, split
 
 _COPY = ("{y}(k) = {x}(k)",)
@@ -22,6 +26,9 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.hinge: ("{y}(k) = H(k) {x}(k)",),
     steps.hinge_transposed: ("{y}(k) = H*(k) {x}(k)",),
     steps.inertia_times: ("{y}(k) = {inertia}(k) {x}(k)",),
+    steps.inertia_solve: ("{y}(k) = {inertia}⁻¹(k) {x}(k)",),
+    steps.compliance_times: ("{y}(k) = {of}(k) {x}(k)",),
+    steps.compliance_solve: ("{y}(k) = {of}⁻¹(k) {x}(k)",),
     steps.armature_times: ("{y}(k) = A(k) {x}(k)",),
     steps.hinge_inertia_times: ("{y}(k) = D(k) {x}(k)",),
     steps.hinge_inertia_solve: ("{y}(k) = D⁻¹(k) {x}(k)",),
@@ -29,6 +36,12 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.gain_transposed: ("{y}(k) = G*(k) {x}(k)",),
     steps.projected: ("{y}(k) = τ̄(k) {x}(k)",),
     steps.projected_transposed: ("{y}(k) = τ̄*(k) {x}(k)",),
+    steps.joint_cross: ("{y}(k) = crf(H*(k) {v}(k)) {x}(k)",),
+    steps.joint_cross_transposed: ("{y}(k) = crm({x}(k)) H*(k) {v}(k)",),
+    steps.velocity_cross: ("{y}(k) = crf({velocity}(k)) {x}(k)",),
+    steps.velocity_cross_transposed: ("{y}(k) = crm({x}(k)) {velocity}(k)",),
+    steps.rotated: ("{y}(k) = Ω̃(k) {x}(k), both halves times the angular half of {velocity}(k)",),
+    steps.momentum_cross: ("{y}(k) = crf({x}(k)) M(k) V(k)",),
     steps.shift: ("{y}(k) = Σ φ(k,c) {x}(c)",),
     steps.gather: ("{y}(k) = {x}(k) + Σ φ(k,c) {y}(c)", "{z}(k) = Σ φ(k,c) {y}(c)"),
     steps.gather_articulated: ("{y}(k) = {x}(k) + Σ φ(k,c) τ̄(c) {y}(c)",),
@@ -42,26 +55,50 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
 }
 """By the step's function: y and z are what it writes, other names its arguments."""
+_RICCATI = (
+    "the articulated-body recursion",
+    "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
+    "D(k) = H(k) P(k) H*(k) + A(k)",
+    "G(k) = P(k) H*(k) D⁻¹(k)",
+    "P+(k) = τ̄(k) P(k), τ̄(k) = I - G(k) H(k)",
+)
+_OF_VELOCITY: dict[Callable[..., Any], tuple[str, ...]] = {
+    VELOCITY.fn: ("= φ* H* {v}, link velocities", "{y}(k) = φ*(p,k) {y}(p) + H*(k) {v}(k)   (7)"),
+    INERTIA_RATE.fn: (
+        "the rate of the articulated-body recursion",
+        "{z}(k) = Σ φ(k,c) [τ̄(c) {z}(c) τ̄*(c) + S(c) P+(c) + P+(c) S*(c)] φ*(k,c), S(c) = crf(H*(c) {v}(c))   (6.5)",
+    ),
+    COMPOSITE_RATE.fn: (
+        "the rate of the composite-body recursion",
+        "{y}(k) = Σ φ(k,c) [{y}(c) + S(c) R(c) + R(c) S*(c)] φ*(k,c), S(c) = crf(H*(c) {along}(c))",
+    ),
+    COMPLIANCE_RATE.fn: (
+        "the rate of the compliance recursion",
+        "{y}(k) = d/dt [τ̄*(k) φ*(p,k) Υ(p) φ(p,k) τ̄(k) + H*(k) D⁻¹(k) H(k)], along {v}",
+    ),
+}
+"""For what depends on a velocity too: y and z are what the step writes, other names its arguments."""
 _OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
     RELATIVE.fn: (
         "poses of bodies in their parents",
         "X(k) = the pose of body k in its parent at q(k), of which φ(p,k) is made",
     ),
-    VELOCITY.fn: ("= φ* H* v, the link velocities", "V(k) = φ*(p,k) V(p) + H*(k) v(k)   (7)"),
     BIAS_ACCELERATION.fn: ("= crm(V) H* v", "a(k) = crm(V(k)) H*(k) v(k)"),
     BIAS_FORCE.fn: ("= crf(V) M V", "b(k) = crf(V(k)) M(k) V(k)"),
     STATIC.fn: ("gravity in body axes", "alpha(k) = φ*(p,k) alpha(p), where that of the world is minus gravity"),
     COMPOSITE.fn: ("the composite-body recursion", "R(k) = M(k) + Σ φ(k,c) R(c) φ*(k,c)   (31)"),
-    ELIMINATE.fn: (
-        "the articulated-body recursion",
-        "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
-        "D(k) = H(k) P(k) H*(k) + A(k)",
-        "G(k) = P(k) H*(k) D⁻¹(k)",
-        "P+(k) = τ̄(k) P(k), τ̄(k) = I - G(k) H(k)",
+    COMPLIANCE.fn: (
+        "the compliance recursion",
+        "Υ(k) = τ̄*(k) φ*(p,k) Υ(p) φ(p,k) τ̄(k) + H*(k) D⁻¹(k) H(k)   (34)",
     ),
+    ELIMINATE.fn: _RICCATI,
+    ARTICULATE.fn: _RICCATI,
 }
 """For what an expression needs of the state: words, and equations."""
-_LETTERS = {"inertia": "M", "c": "a", "f": "b"}  # the papers', of what steps read and of buffers
+_LETTERS = {
+    "inertia": "M", "c": "a", "f": "b", "Upsilon": "Υ", "Pdot": "Ṗ", "Rdot": "Ṙ", "Upsilondot": "Υ̇",
+}  # fmt: skip
+"""The papers', of what steps read and of buffers."""
 
 
 def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
@@ -79,13 +116,20 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
         return (f"{names[0]}{at} = {_weighted(step.fn.numbers, [_plain(x) + at for x in step.reads])}",)
     if step.fn in _OF_STATE:
         return _OF_STATE[step.fn][1:]
+    values = _values(step)
+    if step.fn in _OF_VELOCITY:
+        return tuple(text.format(**values) for text in _OF_VELOCITY[step.fn][1:])
     if step.fn not in _OF_OPERATORS:
         return (step.equation or str(step),)
-    arguments = dict(zip(inspect.signature(step.fn).parameters, map(_plain, step.reads), strict=False))
-    values = {**arguments, **dict(zip("yz", names, strict=False))}
     own, *more = _OF_OPERATORS[step.fn]
     further = [text for text, name in zip(more, names[1:], strict=False) if name in wanted]
     return tuple(text.format(**values) for text in (own, *further))
+
+
+def _values(step: Step) -> dict[str, str]:
+    """What the names in the text of a step stand for."""
+    arguments = dict(zip(inspect.signature(step.fn).parameters, map(_plain, step.reads), strict=False))
+    return {**arguments, **dict(zip("yz", map(_plain, step.writes), strict=False))}
 
 
 def meaning(step: Step) -> tuple[str, str]:
@@ -100,6 +144,8 @@ def meaning(step: Step) -> tuple[str, str]:
     if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
         return _plain(step.writes[0]), f"= {step.equation}"
     words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
+    if step.fn in _OF_VELOCITY:
+        words = _OF_VELOCITY[step.fn][0].format(**_values(step))
     return ", ".join(dict.fromkeys(map(_plain, step.writes))), words
 
 
@@ -114,7 +160,8 @@ def _plain(name: str) -> str:
     if name.startswith(NAMED_INPUTS):
         return name.partition(":")[2]
     buffer = split(name)[0]
-    return _LETTERS.get(buffer, buffer)
+    letter, mark, unit = buffer.partition("_")  # a buffer made with another velocity than v carries its name
+    return _LETTERS.get(letter, letter) + mark + unit
 
 
 def _weighted(numbers: Sequence[float], names: Sequence[str]) -> str:

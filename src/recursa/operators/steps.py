@@ -129,6 +129,40 @@ def _responses(done: Eliminations, rates: Freedoms, here: Motion) -> tuple[Freed
     return tuple(reversed(answers)), here
 
 
+# ---- cross operators -------------------------------------------------------------------------------------------------
+
+
+def joint_cross(joint: Joint, v: Freedoms, x: Six) -> Six:
+    """``S x = crf(H* v) x``."""
+    return joint.motion(v).cross_force(as_force(x))
+
+
+def joint_cross_transposed(joint: Joint, v: Freedoms, x: Six) -> Six:
+    """``S* x = -crm(H* v) x = crm(x) H* v``."""
+    return as_motion(x).cross_motion(joint.motion(v))
+
+
+def velocity_cross(velocity: Motion, x: Six) -> Six:
+    """``S_V x = crf(V) x``."""
+    return velocity.cross_force(as_force(x))
+
+
+def velocity_cross_transposed(velocity: Motion, x: Six) -> Six:
+    """``S_V* x = -crm(V) x = crm(x) V``."""
+    return as_motion(x).cross_motion(velocity)
+
+
+def rotated(velocity: Motion, x: Six) -> Six:
+    """``Omega x``: both halves times the angular velocity."""
+    turning, (first, second) = velocity.angular, as_motion(x)
+    return Motion(turning.cross(first), turning.cross(second))
+
+
+def momentum_cross(inertia: RigidInertia, velocity: Motion, x: Six) -> Six:
+    """``N x = crf(x) M V``."""
+    return as_motion(x).cross_force(inertia @ velocity)
+
+
 # ---- between neighbours --------------------------------------------------------------------------------------------
 
 

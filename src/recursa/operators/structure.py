@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from functools import reduce
 
-from recursa.operators.expression import (
-    Expression,
-    Identity,
-    Inverse,
-    Leaf,
-    Product,
-    Scaled,
-    Sum,
-    Transpose,
-    Zero,
-    transpose,
-)
+from recursa.operators.arithmetic import transpose
+from recursa.operators.expression import Expression, Identity, Inverse, Leaf, Product, Scaled, Sum, Transpose, Zero
 from recursa.operators.symbols import Structure
 
 _S = Structure

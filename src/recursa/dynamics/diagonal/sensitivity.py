@@ -122,6 +122,12 @@ def mass_rate_rows(
     return entries, tuple(passed)
 
 
+COMPOSITE_RATE = Step(
+    composite_rate,
+    ("joint", "R", "Rdot", "joint:along", "X"),
+    ("Rdot@parent",),
+    "R_dot(parent) += phi (R_dot + S R + R S*) phi*",
+)
 MASS_RATE = Plan(
     "rate of the mass matrix",
     (
@@ -135,12 +141,7 @@ MASS_RATE = Plan(
         base_to_tip(RELATIVE),
         tip_to_base(
             COMPOSITE,
-            Step(
-                composite_rate,
-                ("joint", "R", "Rdot", "joint:along", "X"),
-                ("Rdot@parent",),
-                "R_dot(parent) += phi (R_dot + S R + R S*) phi*",
-            ),
+            COMPOSITE_RATE,
             Step(
                 mass_rate_rows,
                 ("joint", "number", "R", "Rdot", "F", "joint:along", "X"),
