@@ -74,6 +74,16 @@ def test_falling_tree_keeps_its_momentum() -> None:
     close(np.linalg.norm(run.q[:, 3:7], axis=1), np.ones(41), 1e-15)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("duration", [10.0, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_free_flyer_keeps_each_momentum_for_long(duration: float) -> None:
+    robot = rc.robots.free_flyer(3).with_gravity((0.0, 0.0, 0.0))
+    q, v = robot.random_state(2)
+    run = robot.simulate(q, 0.3 * v, duration=duration, rtol=1e-12, atol=1e-14, samples=61)
+    for part in (run.momentum[:, :3], run.momentum[:, 3:]):
+        assert np.linalg.norm(part - part[0], axis=1).max() < 1e-10 * np.linalg.norm(part, axis=1).max()
+
+
 def test_torques_of_the_joints_leave_the_momentum_alone_and_their_work_balances() -> None:
     robot = rc.robots.free_flyer(2)
     q, v = robot.random_state(3)

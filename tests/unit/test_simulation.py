@@ -8,6 +8,7 @@ import pickle
 import re
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,20 +123,13 @@ def test_run_matches_its_pickle(dense: bool) -> None:
     assert (again.at(0.05)[0] == run.at(0.05)[0]).all()
 
 
-def test_plot_hands_its_arrays_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, Any] = {}
+def test_plot_draws_the_run(tmp_path: Path) -> None:
     run = pendulum().simulate([0.3], duration=0.01)
-
-    def plot_motion(robot: Any, t: Any, **values: Any) -> str:
-        seen.update(values, t=t, robot=robot)
-        return "figure"
-
-    monkeypatch.setattr("recursa.plotting.plot_motion", plot_motion, raising=False)
-    assert run.plot("run.png", panels=("q",)) == "figure"
-    assert seen["path"] == "run.png"
-    assert seen["panels"] == ("q",)
-    assert seen["q"] is run.q
-    assert seen["energy"] is run.energy
+    figure = run.plot(tmp_path / "run.png", panels=("angles", "energy"))
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    lines = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
+    assert {"kinetic", "potential", "total"} <= set(lines)
+    assert np.array_equal(lines["total"].get_ydata(), run.energy)
 
 
 def test_runs_without_time_or_without_joints() -> None:

@@ -198,8 +198,8 @@ class Run:
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``."""
         plotting = import_module("recursa.plotting")  # which stands above, and needs matplotlib
-        values = {"q": self.q, "v": self.v, "tau": self.tau, "energy": self.energy}
-        return plotting.plot_motion(self.robot, self.t, **values, path=path, **options)
+        energy = {"kinetic": self.kinetic_energy, "potential": self.potential_energy, "total": self.energy}
+        return plotting.plot_motion(self.robot, self.t, self.q, self.v, self.tau, energy, path=path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.
