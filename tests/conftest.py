@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
 
 import recursa as rc
+from recursa.cli import main
 from recursa.kernels.dispatch import Switch
 
 settings.register_profile("recursa", deadline=None, derandomize=True, print_blob=True)
@@ -44,3 +46,19 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RECURSA_CACHE", str(base / "kernel-cache"))
         yield
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What stands on stderr when the entry point, given these arguments, gives up with exit code 2."""
+
+    def invoke(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["recursa", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    return invoke

@@ -19,7 +19,7 @@ from PIL import Image
 from rich.console import Console
 
 import recursa as rc
-from recursa.cli import main, show
+from recursa.cli import show
 from recursa.cli.commands import recursa
 
 Run = Callable[..., Result]
@@ -39,22 +39,6 @@ DOUBTFUL = """<robot name="doubtful">
 def run() -> Run:
     def invoke(*arguments: str) -> Result:
         return CliRunner().invoke(recursa, list(arguments), catch_exceptions=False)
-
-    return invoke
-
-
-@pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
-    """What stands on stderr when the entry point gives up with exit code 2."""
-
-    def invoke(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["recursa", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        assert stopped.value.code == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        return err
 
     return invoke
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import recursa as rc
-from recursa.cli import main
 from recursa.cli.commands import recursa
 from recursa.trajectories.tables import read_table
 
@@ -22,17 +21,8 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def invoke(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["recursa", "inverse", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        assert stopped.value.code == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        return err
-
-    return invoke
+def refused(refused: Callable[..., str]) -> Callable[..., str]:
+    return partial(refused, "inverse")
 
 
 @pytest.fixture

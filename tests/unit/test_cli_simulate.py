@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from click.testing import CliRunner, Result
 
 import recursa as rc
 from comparing import equal_runs
-from recursa.cli import main
 from recursa.cli.commands import recursa
 from recursa.results import journal
 from recursa.trajectories.tables import write_table
@@ -23,20 +21,6 @@ SHORT = ("simulate", "planar", "--duration", "0.1", "--q0", "joint1=0.4", "--rto
 
 def run(*arguments: str, **options: str) -> Result:
     return CliRunner().invoke(recursa, list(arguments), catch_exceptions=False, **options)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def invoke(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["recursa", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        assert stopped.value.code == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        return err
-
-    return invoke
 
 
 def test_result_matches_the_library(tmp_path: Path) -> None:
