@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Plan, Step, base_to_tip, tip_to_base
 
 LENGTHS = (10, 30, 100, 300, 1000)
+PROCESSORS = sorted(os.sched_getaffinity(0))
 LINE = 8  # doubles in a cache line
 
 
@@ -448,13 +450,23 @@ class OnThreads:
         """With a second thread at hand, which spins until it is needed, or sleeps on a semaphore."""
         self.control[[_STOP, _MINE, _OTHERS]] = 0
         self.control[_SLEEPS] = sleeps
-        thread = threading.Thread(target=self.role(HELPER, 1, inputs, out))
+        wait, stop = self.role(HELPER, 1, inputs, out), self.role(STOP, 1, inputs, out)
+        thread = threading.Thread(target=lambda: (on_processor(-1), wait()))
+        everywhere = on_processor(0)
         thread.start()
         try:
             yield
         finally:
-            self.role(STOP, 1, inputs, out)()
+            stop()
             thread.join()
+            os.sched_setaffinity(0, everywhere)
+
+
+def on_processor(which: int) -> set[int]:
+    """Keep the calling thread on one processor: on a busy machine both would often share one. Where it was allowed."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {PROCESSORS[which]})
+    return before
 
 
 class PartProgram(LoopProgram):
@@ -616,7 +628,7 @@ class Chain:
         out = np.zeros((2, self.model.nv // 2 + 3) if middle else self.model.nv)
         want = self.want_in_middle if middle else self.want
 
-        def checked(took: float) -> float:
+        def checked(took: Any) -> Any:
             self.compare(joined(out) if middle else out, want)
             out[:] = 0.0
             return took
@@ -635,10 +647,10 @@ def with_second(made: OnThreads, state: Sequence[np.ndarray], out: np.ndarray, n
     first, rest = (made.role(MAIN, count, state, out) for count in (1, rounds))
     once = made.role(HELPER_ONCE, 1, state, out)
 
-    def helped(sleeps: bool) -> float:
+    def helped(sleeps: bool) -> list[float]:
         with made.helped(state, out, sleeps):
             first()  # by now the other one is there
-            return min(timed(rest, rounds) for _ in range(SPELLS))
+            return [timed(rest, rounds) for _ in range(SPELLS)]
 
     def pooled() -> float:
         made.control[[_SLEEPS, _STOP, _MINE, _OTHERS]] = 0
@@ -658,12 +670,12 @@ def timed(call: Callable[[], Any], rounds: int) -> float:
     return (time.perf_counter() - start) / rounds * 1e6
 
 
-def measured(ways: dict[Any, Callable[[], float]], turns: int) -> dict[Any, np.ndarray]:
+def measured(ways: dict[Any, Callable[[], Any]], turns: int) -> dict[Any, np.ndarray]:
     """All ways in turns: what the others on the machine do then hits all alike."""
     taken: dict[Any, list[float]] = {name: [] for name in ways}
     for _ in range(turns):
         for name, way in ways.items():
-            taken[name].append(way())
+            taken[name].extend(np.atleast_1d(way()))
     return {name: np.array(times) for name, times in taken.items()}
 
 
@@ -679,7 +691,7 @@ def main() -> None:
     """All tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS, help="even numbers of links of the arm")
-    parser.add_argument("--turns", type=int, default=25)
+    parser.add_argument("--turns", type=int, default=80)
     given = parser.parse_args()
     one, two, parts, batches = [], [], [], []
     for n in given.lengths:
