@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import recursa as rc
 from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.gathering import joint_vector
 from recursa.kernels.emit import Shape
+from recursa.kernels.kernel import Kernel
 from recursa.kernels.loop import LoopProgram
+from recursa.loading import trusted
 from recursa.model.canonical import canonical
+from recursa.sweeps.engine import run
 
 
 def program(n: int, kind: str) -> LoopProgram:
@@ -27,6 +31,30 @@ def test_code_grows_with_the_joint_kinds_only():
     few, many = (len(program(40, kind).found) for kind in ("revolute", "mixed"))
     assert few == 3  # at the world, in between, at the tip
     assert many <= 2 * few
+
+
+@pytest.mark.compiled
+def test_arms_side_by_side_share_code():
+    """Bodies at the world are alike whichever of them is visited first."""
+    parents = [-1, 0, 1, 2, -1, 4, 5, 6]
+    model = trusted(rc.robots.random_description("arms", parents, 5, ["revolute"])).model
+    sizes = {"q": 8, "v": 8, "tau": 8}
+
+    def gather(values):
+        return joint_vector(model, values.lists.get("qdd", []))
+
+    made = LoopProgram(forward_plan(), model, sizes, gather)
+    assert [one.members for one in made.found] == [[0, 4], [1, 2, 5, 6], [3, 7]]
+    kernel, rows = (
+        Kernel(forward_plan(), model, sizes, gather, form="loop"),
+        np.random.default_rng(3).normal(size=(3, 5, 8)),
+    )
+    out = np.empty((5, 8))
+    kernel(dict(zip(sizes, rows, strict=True)), out)
+    wanted = [
+        list(gather(run(forward_plan(), model, dict(zip(sizes, state, strict=True))))) for state in rows.swapaxes(0, 1)
+    ]
+    np.testing.assert_allclose(out, wanted, rtol=1e-9)
 
 
 def test_scratch_and_tables_grow_in_proportion():

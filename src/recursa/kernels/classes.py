@@ -197,7 +197,8 @@ def _standing(shared: _Shared, domain: str, k: int) -> Any:
         for sweep in shared.plan.sweeps
     )
     own = structure(joint, [])
-    return own, joint.parent == WORLD, k in shared.first_giver, shared.first_giver[joint.parent] == k, ends
+    at_world = joint.parent == WORLD  # which takes nothing, so that none of its bodies is the first to give
+    return own, at_world, k in shared.first_giver, at_world or shared.first_giver[joint.parent] == k, ends
 
 
 def _moved(offset: Any) -> list[bool]:

@@ -138,7 +138,9 @@ class Here(Arithmetic):
 
 
 class Loops:
-    """Writes a whole kernel."""
+    """Writes a whole kernel. ``at_body`` writes what is done at one body."""
+
+    at_body = Here
 
     def __init__(
         self,
@@ -248,7 +250,7 @@ class Loops:
             writer.line(f"  switch i64 {which}, label %{name}.latch [ {cases} ]")
             for number, one, block in here:
                 writer.start(f"{name}.class{number}")
-                Here(self, one, sweep, block, k).write()
+                self.at_body(self, one, sweep, block, k).write()
                 writer.line(f"  br label %{name}.end")
             writer.start(f"{name}.end")
 
