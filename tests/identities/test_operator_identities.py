@@ -166,7 +166,7 @@ def test_simplify_keeps_the_value_of_random_expressions(name):
     robot = robot_of(name)
     q, v = robot.random_state(1)
 
-    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=60, deadline=None, derandomize=True, database=None)
     @given(expression=expressions(robot.operators))
     def check(expression: Expression) -> None:
         if expression.shape is None:

@@ -112,7 +112,8 @@ def test_every_method_of_states_has_a_native_way():
         "inverse_dynamics_second_derivatives",
     }  # fmt: skip
     inverted = {"operational_inertia", "delassus", "delassus_inverse"}  # with a rank; lists of links
-    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted}
+    rebased = {"base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"}  # seldom asked
+    assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted, *rebased}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
     assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted"} <= set(METHODS)
     assert set(OPTIONS) <= set(METHODS)

@@ -334,7 +334,13 @@ def test_float32(what):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("make", [lambda: rc.robots.chain(17, seed=3, joints="mixed"), lambda: rc.robots.tree(28)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rc.robots.chain(17, seed=3, joints="mixed"),
+        pytest.param(lambda: rc.robots.tree(28), marks=pytest.mark.slow),
+    ],
+)
 def test_middling_robots_go_in_parts(make):
     robot = make()
     q, v, a = states(robot, 6, seed=16)

@@ -10,7 +10,7 @@ import pytest
 import recursa as rc
 
 ROOT = Path(__file__).parents[2]
-COMPILED = ("control.md", "diagonal-simulation.md", "lqr.md", "simulation.md")  # thousands of evaluations
+COMPILED = ("rollout.md", "control.md", "diagonal-simulation.md", "lqr.md", "simulation.md")  # thousands of evaluations
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
