@@ -11,11 +11,11 @@ from recursa.dynamics import augmented, gathering
 from recursa.dynamics.denoc.links import require_mass_centers
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, SingularHingeError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.model.model import WORLD
-from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.batching import Array, checked_out, prepare
 from recursa.sweeps.plan import Plan
 
 
@@ -29,9 +29,7 @@ def into(out: Array | None, result: Array) -> Array:
     """The result in the caller's array, if there is one."""
     if out is None:
         return result
-    if not isinstance(out, np.ndarray) or out.shape != result.shape:
-        raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
-    out[...] = result
+    checked_out(out, result.shape, result.dtype)[...] = result
     return out
 
 

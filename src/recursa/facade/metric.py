@@ -17,7 +17,7 @@ from recursa.facade.base import Call
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -109,15 +109,18 @@ class Metric(Asking):
         given = {"left": left, "right": right, "along": along}
         vectors = {name: value for name, value in given.items() if value is not None}
         if len(vectors) == 3:
-            gradient = self.sensitivity(q, left=left, right=right, threads=threads)
             speeds = as_array(self._robot.model, "along", along, coordinates=False)
+            gradient = self.sensitivity(q, left=left, right=right, threads=threads)
+            fitting(**{"q, left and right together": gradient, "along": speeds})
             return into(out, np.asarray((gradient * speeds).sum(axis=-1)))
         if set(vectors) == {"along"}:
             return self._mass_rate(q, along, out, threads)
         if set(vectors) == {"left", "right"}:
             return self._contracted(sensitivity.GRADIENT, q, vectors, out, threads)
         if vectors.keys() & {"left", "right"}:  # one of them: rows and columns are exchangeable
-            (x,) = (value for name, value in vectors.items() if name != "along")
+            arrays = {name: as_array(self._robot.model, name, x, coordinates=False) for name, x in vectors.items()}
+            fitting(q=as_array(self._robot.model, "q", q, coordinates=True), **arrays)
+            (x,) = (value for name, value in arrays.items() if name != "along")
             if along is not None:
                 return self._contracted(sensitivity.MASS_RATE_TIMES, q, {"right": x, "along": along}, out, threads)
             return into(out, self._by_units(q, x, threads))
@@ -228,8 +231,10 @@ class Metric(Asking):
         >>> found.flat, found.samples, found.verdict[:46]
         (False, 5, 'curved: R is not zero at 5 of 5 configurations')
         """
-        if samples < 1:
-            raise RecursaError(f"is_flat needs at least one sample, not {samples}")
+        if not isinstance(samples, int | np.integer) or samples < 1:
+            raise RecursaError(f"is_flat needs at least one sample, a whole number of them, not {samples!r}")
+        if not (isinstance(tolerance, float | int | np.number) and 0.0 <= tolerance < 1.0):
+            raise RecursaError(f"tolerance is a part of the terms of R, from 0 to less than 1, not {tolerance!r}")
         self._coordinates("curvature")
         rng = np.random.default_rng(seed)
         q = np.array([self._robot.random_state(rng)[0] for _ in range(samples)])
