@@ -173,7 +173,9 @@ class Metric(Asking):
         arguments = {"q": q} | {f"joint:{name}": value for name, value in vectors.items()}
         return self._vector(plan, ("dT",), arguments, out, threads)
 
-    def christoffel(self, q: ArrayLike, kind: Literal[1, 2] = 1, *, threads: int | None = None) -> Array:
+    def christoffel(
+        self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
         """Christoffel symbols (..., i, j, k) of the mass matrix, for joints with one freedom. O(n^3).
 
         ``kind=1``: ``[ij, k] = (dM_ik/dq_j + dM_jk/dq_i - dM_ij/dq_k)/2``. ``kind=2``: ``{k; ij} = inv(M)_kl [ij, l]``.
@@ -190,9 +192,11 @@ class Metric(Asking):
             raise unknown_name("kind of Christoffel symbols", str(kind), ("1", "2"))
         self._coordinates("Christoffel symbols")
         first = christoffel_symbols(self.sensitivity(q, threads=threads))
-        return first if kind == 1 else first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :]
+        if kind == 1:
+            return into(out, first)
+        return into(out, first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :])
 
-    def curvature(self, q: ArrayLike, *, threads: int | None = None) -> Array:
+    def curvature(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The curvature tensor R_hijk (..., h, i, j, k) of the mass matrix, for joints with one freedom (2.5).
 
         It is zero where and only where coordinates exist near q in which the mass matrix is constant, Lemma 2.2. First
@@ -207,7 +211,7 @@ class Metric(Asking):
         (True, True)
         """
         bent, turned = self._curvature(q, threads)
-        return bent + turned
+        return into(out, bent + turned)
 
     def _curvature(self, q: ArrayLike, threads: int | None) -> tuple[Array, Array]:
         self._coordinates("curvature")
