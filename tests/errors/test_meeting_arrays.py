@@ -101,3 +101,12 @@ def test_motions_with_batch_axes_of_rates_and_momentum():
 def test_matrix_takes_coordinates_by_name():
     f = rc.compile(ARM.operators.mass)
     assert np.array_equal(f.matrix({"joint2": 0.4}), f.matrix([0.0, 0.4, 0.0]))
+
+
+@pytest.mark.parametrize("method", ["articulated", "three-sweep", "diagonal", "base-invariant"])
+def test_parameters_that_leave_a_joint_nothing_to_move_are_named(method):
+    sound = np.tile([1.0, 0.1, 0.2, 0.1, 0.5, 0.01, 0.6, 0.02, 0.03, 0.7], (2, FLYER.nbodies))
+    sound[1, 40:] = 0.0
+    with pytest.raises(rc.SingularHingeError, match=r"(?s)joint 'joint4': hinge inertia D is 0.*in parameters="):
+        FLYER.forward_dynamics(Q, V, V, parameters=sound, method=method)
+    assert np.isfinite(FLYER.forward_dynamics(Q, V, V, parameters=sound[0], method=method)).all()

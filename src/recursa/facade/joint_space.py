@@ -165,13 +165,16 @@ class JointSpaceMethods(KinematicsMethods):
         sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
         lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
         for row in np.flatnonzero(lost)[:1]:
-            found = singular_hinges(self.model, batch.rows["q"][row].tolist())
+            given = batch.rows.get("parameters")
+            own = None if given is None else given[row].tolist()
+            found = singular_hinges(self.model, batch.rows["q"][row].tolist(), own)
             if not found:
                 continue
             number, _, pivot = found[0]
             joint = self.model.joints[number]
+            where = "" if own is None else " in parameters="
             raise SingularHingeError(
                 f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
                 f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
-                f"  Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+                f"  Give link '{joint.child}' a mass and inertia{where}, give the joint an armature, or make it fixed."
             )
