@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame
+from recursa.errors import ShapeError
 from recursa.facade.joint_space import times
-from recursa.facade.operational import Coordinates
+from recursa.facade.operational import Coordinates, link_list
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,12 @@ class TaskModel:
 
     def force(self, acceleration: ArrayLike) -> Array:
         """``F = mass x'' + coriolis + gravity`` (..., m), the force on the task for an acceleration of it."""
-        return times(np.asarray(self.mass), np.asarray(acceleration)) + self.coriolis + self.gravity
+        m = self.mass.shape[-1]
+        wanted = as_numbers("acceleration", acceleration, m)
+        if wanted.ndim == 0 or wanted.shape[-1] != m:
+            raise ShapeError(f"acceleration has shape {wanted.shape}, expected (..., {m}): the task has m = {m}")
+        fitting(task=self.coriolis, acceleration=wanted)
+        return times(np.asarray(self.mass), wanted) + self.coriolis + self.gravity
 
 
 def model(
@@ -118,14 +124,14 @@ def model(
     >>> bool(np.allclose(task.jacobian @ a + task.jacobian_derivative @ v, [1, 2, 3]))
     True
     """
-    names = [links] if isinstance(links, str) else list(links)
+    names = link_list(links)
     numbers, rows = robot._selected_links(names, coordinates)
     state = as_array(robot.model, "q", q, coordinates=True)
     speeds = as_array(robot.model, "v", v, coordinates=False)
 
     def stacked(matrices: list[Array]) -> Array:
         if not matrices:
-            return np.zeros((*np.broadcast_shapes(state.shape[:-1], speeds.shape[:-1]), 0, robot.nv))
+            return np.zeros((*fitting(q=state, v=speeds), 0, robot.nv))
         return np.concatenate([x[..., list(rows[k]), :] for k, x in zip(numbers, matrices, strict=True)], axis=-2)
 
     jacobian = stacked([robot.jacobian(q, name, frame=frame) for name in names])

@@ -93,6 +93,19 @@ def test_derivatives_of_the_inverse_and_of_accelerations_match_matrices():
     matches(arm, rc.parse("d/d{joint2}(inv(mass) (T - C))", arm))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 inv(I + H phi K) inv(H P H* + A) mass H phi M phi* H*",
+        "inv(H P H* + A) inv(I + H phi K) H phi M phi* H* inv(D) (I - H psi K) (D + A)",
+    ],
+)
+def test_inverses_in_long_derivatives_have_sweeps(text):
+    """The search ends before it has come to every inv(H P H* + A)."""
+    robot = robot_of("small_flyer")
+    matches(robot, rc.parse(f"d/dt({text})", robot))
+
+
 def test_several_directions_in_one_expression():
     robot = robot_of("every_kind")
     o, (first, second) = robot.operators, [(joint.name, 0) for joint in robot.model.joints[2:4]]

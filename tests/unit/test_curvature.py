@@ -179,3 +179,14 @@ def test_christoffel_symbols_match_the_coriolis_matrix():
     rows = np.stack([robot.random_state(k)[0] for k in range(3)])
     assert robot.diagonal.christoffel(rows, kind=2).shape == (3, 6, 6, 6)
     close(robot.diagonal.curvature(rows)[1], robot.diagonal.curvature(rows[1]), 1e-12)
+
+
+def test_tensors_are_written_into_out():
+    robot = rc.robots.planar(2)
+    q, d = np.array([[0.3, 0.7], [0.1, -0.4]]), robot.diagonal
+    for ask, rank in ((d.curvature, 4), (d.christoffel, 3), (lambda q, **o: d.christoffel(q, 2, **o), 3)):
+        out = np.empty((2, *(2,) * rank))
+        assert ask(q, out=out) is out
+        assert np.array_equal(out, ask(q))
+    with pytest.raises(rc.ShapeError, match="the result has"):
+        d.curvature(q, out=np.empty(3))

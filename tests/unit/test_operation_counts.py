@@ -50,3 +50,22 @@ def test_unknown_names_are_explained():
         rc.count(robot, "inverse_dynamic")
     with pytest.raises(rc.UnknownNameError, match="specialised"):
         rc.count(robot, "mass_matrix", rules="specialized")
+
+
+def test_messages_speak_of_counting_and_of_what_was_called():
+    with pytest.raises(rc.UnknownNameError, match=r"no quantity to count 'mass_matrx'\. Did you mean 'mass_matrix'"):
+        rc.count(rc.robots.planar(2), "mass_matrx")
+    with pytest.raises(rc.NoSweepError, match=r"Load it with floating=True\.$"):
+        rc.robots.planar(2).with_base("link2")
+
+
+def test_tied_joints_are_counted_by_the_method_they_have():
+    tied = rc.load(
+        rc.robots.planar(3)
+        .to_urdf()
+        .replace("</joint>", '<mimic joint="joint1"/></joint>', 3)
+        .replace('<mimic joint="joint1"/></joint>', "</joint>", 2),
+        mimic="tie",
+    )
+    assert tied.nv == 2
+    assert rc.count(tied, "forward_dynamics") == rc.count(tied, "forward_dynamics", method="composite")

@@ -14,7 +14,7 @@ from recursa.counts.exact import ExactGraph
 from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.exporting import Question, ScalarRobot
+from recursa.facade.exporting import QUANTITIES, Question, ScalarRobot
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
@@ -65,7 +65,10 @@ def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: b
         raise unknown_name("set of counting rules", rules, RULES)
     if rules == "table":
         return counted(generalized(robot.model), quantity, options)
-    solved = quantity == "forward_dynamics" and options.get("method") == "composite"
+    if quantity not in IN_JOINT_SPACE and quantity not in QUANTITIES:
+        raise unknown_name("quantity to count", quantity, dict.fromkeys((*QUANTITIES, *IN_JOINT_SPACE)))
+    usual = "composite" if robot._tied else None
+    solved = quantity == "forward_dynamics" and (options.get("method") or usual) == "composite"
     if quantity == "linearize" or solved or not regroup:
         return _counted(_CountedRobot(robot.model, regroup=regroup), quantity, options)
     return Question.of(robot.model, quantity, options).traced("kernel").operations

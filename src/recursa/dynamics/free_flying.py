@@ -71,9 +71,10 @@ def require_free_flyer(model: Model, what: str) -> None:
             'Load it with mimic="free"'
         )
     held = ", ".join(f"'{joint.name}' ({joint.kind.name})" for joint in roots) or "nothing that moves"
+    others = ', or use a method for any base, such as "articulated"' if what.startswith("method") else ""
     raise NoSweepError(
         f"{what}: robot '{model.name}' is no free flyer: at the world it has {held}, where one free joint is needed.\n"
-        '  Load it with floating=True, or use a method for any base, such as "articulated".'
+        f"  Load it with floating=True{others}."
     )
 
 

@@ -68,9 +68,14 @@ HINGES = Plan(
 )
 
 
-def singular_hinges(model: Model, q: list[float]) -> list[tuple[int, int, float]]:
-    """Joints without hinge inertia at the configuration q: (joint, freedom, pivot)."""
-    values = run(HINGES, model, {"q": q})
+def singular_hinges(
+    model: Model, q: list[float], parameters: list[float] | None = None
+) -> list[tuple[int, int, float]]:
+    """Joints without hinge inertia at the configuration q: (joint, freedom, pivot).
+
+    ``parameters`` (10 per body) take the place of the model's own.
+    """
+    values = run(HINGES, model, {"q": q} if parameters is None else {"q": q, "parameters": parameters})
     found = []
     for number, (pivots, scales) in enumerate(zip(values["pivots"], values["scale"], strict=True)):
         for freedom, (pivot, scale) in enumerate(zip(pivots, scales, strict=True)):

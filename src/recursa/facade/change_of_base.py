@@ -11,7 +11,7 @@ from recursa.dynamics.change_of_base import ChangeOfBase
 from recursa.dynamics.free_flying import require_free_flyer
 from recursa.facade.joint_space import into
 from recursa.facade.kinematics import KinematicsMethods
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, fitting
 
 
 class ChangeOfBaseMethods(KinematicsMethods):
@@ -97,6 +97,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
         """
         acceleration = as_array(self.model, "a", a, coordinates=False)
         speed = as_array(self.model, "v", v, coordinates=False)
+        fitting(q=as_array(self.model, "q", q, coordinates=True), v=speed, a=acceleration)
         T = self.base_transform(q, link, threads=threads)
         rate = self.base_transform_derivative(q, v, link, threads=threads)
         return into(out, (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0])
@@ -116,6 +117,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
         True
         """
         forces = as_array(self.model, "tau", tau, coordinates=False)
+        fitting(q=as_array(self.model, "q", q, coordinates=True), tau=forces)
         T = self.base_transform(q, link, threads=threads)
         return into(out, np.linalg.solve(np.swapaxes(T, -1, -2), forces[..., None])[..., 0])
 

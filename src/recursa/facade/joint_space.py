@@ -11,11 +11,11 @@ from recursa.dynamics import augmented, gathering
 from recursa.dynamics.denoc.links import require_mass_centers
 from recursa.dynamics.hinges import singular_hinges
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import NoSweepError, ShapeError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, SingularHingeError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.model.model import WORLD
-from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.batching import Array, checked_out, prepare
 from recursa.sweeps.plan import Plan
 
 
@@ -29,9 +29,7 @@ def into(out: Array | None, result: Array) -> Array:
     """The result in the caller's array, if there is one."""
     if out is None:
         return result
-    if not isinstance(out, np.ndarray) or out.shape != result.shape:
-        raise ShapeError(f"out has shape {np.shape(out)}, the result has {result.shape}")
-    out[...] = result
+    checked_out(out, result.shape, result.dtype)[...] = result
     return out
 
 
@@ -167,13 +165,16 @@ class JointSpaceMethods(KinematicsMethods):
         sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
         lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
         for row in np.flatnonzero(lost)[:1]:
-            found = singular_hinges(self.model, batch.rows["q"][row].tolist())
+            given = batch.rows.get("parameters")
+            own = None if given is None else given[row].tolist()
+            found = singular_hinges(self.model, batch.rows["q"][row].tolist(), own)
             if not found:
                 continue
             number, _, pivot = found[0]
             joint = self.model.joints[number]
+            where = "" if own is None else " in parameters="
             raise SingularHingeError(
                 f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
                 f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
-                f"  Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+                f"  Give link '{joint.child}' a mass and inertia{where}, give the joint an armature, or make it fixed."
             )

@@ -17,7 +17,7 @@ from recursa.facade.base import Call
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -109,15 +109,18 @@ class Metric(Asking):
         given = {"left": left, "right": right, "along": along}
         vectors = {name: value for name, value in given.items() if value is not None}
         if len(vectors) == 3:
-            gradient = self.sensitivity(q, left=left, right=right, threads=threads)
             speeds = as_array(self._robot.model, "along", along, coordinates=False)
+            gradient = self.sensitivity(q, left=left, right=right, threads=threads)
+            fitting(**{"q, left and right together": gradient, "along": speeds})
             return into(out, np.asarray((gradient * speeds).sum(axis=-1)))
         if set(vectors) == {"along"}:
             return self._mass_rate(q, along, out, threads)
         if set(vectors) == {"left", "right"}:
             return self._contracted(sensitivity.GRADIENT, q, vectors, out, threads)
         if vectors.keys() & {"left", "right"}:  # one of them: rows and columns are exchangeable
-            (x,) = (value for name, value in vectors.items() if name != "along")
+            arrays = {name: as_array(self._robot.model, name, x, coordinates=False) for name, x in vectors.items()}
+            fitting(q=as_array(self._robot.model, "q", q, coordinates=True), **arrays)
+            (x,) = (value for name, value in arrays.items() if name != "along")
             if along is not None:
                 return self._contracted(sensitivity.MASS_RATE_TIMES, q, {"right": x, "along": along}, out, threads)
             return into(out, self._by_units(q, x, threads))
@@ -170,7 +173,9 @@ class Metric(Asking):
         arguments = {"q": q} | {f"joint:{name}": value for name, value in vectors.items()}
         return self._vector(plan, ("dT",), arguments, out, threads)
 
-    def christoffel(self, q: ArrayLike, kind: Literal[1, 2] = 1, *, threads: int | None = None) -> Array:
+    def christoffel(
+        self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
         """Christoffel symbols (..., i, j, k) of the mass matrix, for joints with one freedom. O(n^3).
 
         ``kind=1``: ``[ij, k] = (dM_ik/dq_j + dM_jk/dq_i - dM_ij/dq_k)/2``. ``kind=2``: ``{k; ij} = inv(M)_kl [ij, l]``.
@@ -187,9 +192,11 @@ class Metric(Asking):
             raise unknown_name("kind of Christoffel symbols", str(kind), ("1", "2"))
         self._coordinates("Christoffel symbols")
         first = christoffel_symbols(self.sensitivity(q, threads=threads))
-        return first if kind == 1 else first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :]
+        if kind == 1:
+            return into(out, first)
+        return into(out, first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :])
 
-    def curvature(self, q: ArrayLike, *, threads: int | None = None) -> Array:
+    def curvature(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The curvature tensor R_hijk (..., h, i, j, k) of the mass matrix, for joints with one freedom (2.5).
 
         It is zero where and only where coordinates exist near q in which the mass matrix is constant, Lemma 2.2. First
@@ -204,7 +211,7 @@ class Metric(Asking):
         (True, True)
         """
         bent, turned = self._curvature(q, threads)
-        return bent + turned
+        return into(out, bent + turned)
 
     def _curvature(self, q: ArrayLike, threads: int | None) -> tuple[Array, Array]:
         self._coordinates("curvature")
@@ -228,8 +235,10 @@ class Metric(Asking):
         >>> found.flat, found.samples, found.verdict[:46]
         (False, 5, 'curved: R is not zero at 5 of 5 configurations')
         """
-        if samples < 1:
-            raise RecursaError(f"is_flat needs at least one sample, not {samples}")
+        if not isinstance(samples, int | np.integer) or samples < 1:
+            raise RecursaError(f"is_flat needs at least one sample, a whole number of them, not {samples!r}")
+        if not (isinstance(tolerance, float | int | np.number) and 0.0 <= tolerance < 1.0):
+            raise RecursaError(f"tolerance is a part of the terms of R, from 0 to less than 1, not {tolerance!r}")
         self._coordinates("curvature")
         rng = np.random.default_rng(seed)
         q = np.array([self._robot.random_state(rng)[0] for _ in range(samples)])

@@ -46,6 +46,11 @@ def selected_rows(coordinates: Coordinates) -> tuple[int, ...]:
     return tuple(int(row) for row in rows)
 
 
+def link_list(links: str | Sequence[str]) -> list[str]:
+    """The names of links, of which there may be one; what is no name is refused where it is looked up."""
+    return [links] if isinstance(links, str) or not isinstance(links, Iterable) else list(links)  # type: ignore[list-item]
+
+
 class OperationalMethods(DiagonalMethods):
     """How links yield to forces on them, with all joints free."""
 
@@ -260,7 +265,7 @@ class OperationalMethods(DiagonalMethods):
         self, links: Sequence[str], coordinates: Coordinates | Mapping[str, Coordinates]
     ) -> tuple[tuple[int, ...], dict[int, tuple[int, ...]]]:
         """Numbers of links, and which rows of each."""
-        names = [links] if isinstance(links, str) or not isinstance(links, Iterable) else list(links)
+        names = link_list(links)
         numbers = tuple(self.model.link_index(name) for name in names)
         if not isinstance(coordinates, Mapping):
             return numbers, dict.fromkeys(numbers, selected_rows(coordinates))

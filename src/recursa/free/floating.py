@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.facade.joint_space import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array, fitting
 
 
 class FreeInverseDynamics(NamedTuple):
@@ -47,9 +47,14 @@ def inverse_dynamics(
     free_flyer(robot, "inverse_dynamics")
     wanted = joint_part(robot, "joint_accelerations", joint_accelerations)
     options: dict[str, Any] = {"wrenches": wrenches, "losses": losses, "threads": threads}
-    held = np.concatenate([np.zeros((*wanted.shape[:-1], BASE)), wanted], axis=-1)
+    held = np.concatenate([np.zeros((*wanted.shape[:-1], BASE), wanted.dtype), wanted], axis=-1)
     moments = robot.inverse_dynamics(q, v, held, **options)
-    push = np.zeros(BASE) if base_wrench is None else six("base_wrench", base_wrench, "(moment, force) in base axes")
+    push = (
+        np.zeros(BASE, wanted.dtype)
+        if base_wrench is None
+        else six("base_wrench", base_wrench, "(moment, force) in base axes")
+    )
+    fitting(q=as_array(robot.model, "q", q, coordinates=True), joint_accelerations=moments, base_wrench=push)
     mass = robot.mass_matrix(q, threads=threads)[..., :BASE, :BASE]
     base = solved(robot, mass, (push - moments[..., :BASE])[..., None])[..., 0]
     wanted = np.broadcast_to(wanted, (*base.shape[:-1], wanted.shape[-1]))

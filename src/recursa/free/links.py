@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import separate_links
 from recursa.dynamics.free_flying import branches
 from recursa.dynamics.kinematics import motion_entries
-from recursa.errors import ShapeError, SimulationError, StateError, unknown_name
+from recursa.errors import SimulationError, StateError, unknown_name
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkStates, flat, moved, quaternions_of, rate_of, rotated
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.plan import Plan
 
 Integrator = Literal["rk4", "semi-implicit"]
@@ -146,10 +146,7 @@ class _Links:
         for name, values in (("q0", q), ("v0", v)):
             if not np.isfinite(values).all():
                 raise StateError(f"{name} must be finite; a motion cannot start from nan or infinity")
-        try:
-            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        except ValueError:
-            raise ShapeError(f"the batch axes do not fit together: q0 {q.shape}, v0 {v.shape}") from None
+        batch = fitting(q0=q, v0=v)
         q, v = np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))
         poses = self.robot.poses(q)[..., self.bodies, :, :]
         twists = self.robot.velocities(q, v)[..., self.bodies, :]

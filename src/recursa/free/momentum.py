@@ -22,7 +22,7 @@ from recursa.errors import unknown_name
 from recursa.facade.joint_space import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved, times
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array, fitting
 
 Undisturbed = Literal["all", "attitude", "position"]
 _ROWS = {"all": slice(0, 6), "attitude": slice(0, 3), "position": slice(3, 6)}
@@ -116,9 +116,13 @@ def base_velocity(
     True
     """
     maps = momentum_maps(robot, q, threads=threads)
-    missing = -times(maps.joints, joint_part(robot, "rates", rates))
+    given = {"rates": joint_part(robot, "rates", rates)}
     if momentum is not None:
-        missing = missing + six("momentum", momentum, _MOMENTUM)
+        given["momentum"] = six("momentum", momentum, _MOMENTUM)
+    fitting(q=as_array(robot.model, "q", q, coordinates=True), **given)
+    missing = -times(maps.joints, given["rates"])
+    if momentum is not None:
+        missing = missing + given["momentum"]
     return into(out, solved(robot, maps.base, missing[..., None])[..., 0])
 
 
@@ -199,7 +203,9 @@ def reaction_null_projector(
     if of not in _ROWS:
         raise unknown_name("part of the base's motion", of, _ROWS)
     felt = base_response(robot, q, threads=threads)[..., _ROWS[of], :]
-    return into(out, np.eye(robot.nv - BASE) - np.linalg.pinv(felt, rcond=_RANK) @ felt)
+    finite = np.isfinite(felt).all(axis=(-2, -1), keepdims=True)  # nan passes through, row by row
+    inverse = np.linalg.pinv(np.where(finite, felt, 0.0), rcond=_RANK)
+    return into(out, np.eye(robot.nv - BASE, dtype=felt.dtype) - inverse @ felt)
 
 
 def reaction_null_rates(
@@ -221,4 +227,5 @@ def reaction_null_rates(
     True
     """
     wished = joint_part(robot, "rates", rates)
+    fitting(q=as_array(robot.model, "q", q, coordinates=True), rates=wished)
     return into(out, times(reaction_null_projector(robot, q, of=of, threads=threads), wished))

@@ -48,15 +48,21 @@ def move_joints(
         raise StateError(
             f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
         )
+    if not callable(rates):
+        raise StateError(f"rates is a function of (t, q) that gives the joints' rates, not {type(rates).__name__}")
     times = _instants(t)
     q = as_array(robot.model, "q0", q0, coordinates=True)
 
     def speeds(time: float, at: Array) -> Array:
         wanted = joint_part(robot, "rates", rates(time, at))
+        if not np.isfinite(wanted).all():
+            raise StateError(f"rates(t, q) must be finite; at t = {time:g} s they are {wanted}")
         base = base_velocity(robot, at, wanted, momentum)
         return np.concatenate([base, np.broadcast_to(wanted, (*base.shape[:-1], robot.nv - BASE))], axis=-1)
 
-    samples: list[tuple[Any, ...]] = [(q, speeds(times[0], q))]
+    first = speeds(times[0], q)
+    q = np.broadcast_to(q, (*first.shape[:-1], robot.nq))  # rates and momentum may have batch axes of their own
+    samples: list[tuple[Any, ...]] = [(q, first)]
     for now, then in pairwise(times):
         q = _step(robot, speeds, now, then - now, *samples[-1])
         samples.append((q, speeds(then, q)))

@@ -22,7 +22,7 @@ from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.spatial.counting import Counts
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.plan import Plan
 
 
@@ -111,9 +111,11 @@ class CompiledExpression:
         """
         if self._operand is None:
             raise ShapeError(f"{self.expression} is no matrix: call it, f({', '.join(('q', 'v', *self.inputs))})")
-        units = np.eye(self._operand.space.size)
-        states, speeds, *others = (None if x is None else np.asarray(x)[..., None, :] for x in (q, v, *vectors))
-        result = self(states, speeds, *others, units, threads=threads)  # type: ignore[arg-type]
+        states = as_array(self.model, "q", q, coordinates=True)[..., None, :]
+        units = np.eye(self._operand.space.size, dtype=states.dtype)
+        speeds = None if v is None else as_array(self.model, "v", v, coordinates=False)[..., None, :]
+        others = (np.expand_dims(np.atleast_1d(x), -2) for x in vectors)
+        result = self(states, speeds, *others, units, threads=threads)
         return np.moveaxis(result, -1, -2) if self._shape else result
 
     def _arguments(self, q: ArrayLike, v: ArrayLike | None, vectors: tuple[ArrayLike, ...]) -> dict[str, Any]:

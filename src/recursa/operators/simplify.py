@@ -164,13 +164,23 @@ def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
 
 
 def _without_inverses(node: _Node, table: _Table) -> _Node:
-    """Where a search was broken off: at least every inverse that has factors put into them, wherever it occurs."""
+    """Where a search was broken off: at least every inverse that has factors put into them, wherever it occurs.
+
+    What no identity says at once is searched by itself: ``inv(H P H* + A)`` is short, whatever it stands in.
+    """
     expression, steps = node
     for part in dict.fromkeys(_inverses(expression)):
-        for step in table.exact.get(part, ()):
-            if cost(step.after).dense == 0:
-                expression, steps = _replaced(expression, part, step.after), (*steps, step)
-                break
+        if cost(part).dense == 0:
+            continue
+        step = next((step for step in table.exact.get(part, ()) if cost(step.after).dense == 0), None)
+        if step is not None:
+            after, way = step.after, [step]
+        elif part != expression:
+            after, way = simplify(part, trace=True)
+        else:
+            continue
+        if cost(after).dense == 0:
+            expression, steps = _replaced(expression, part, after), (*steps, *way)
     return _Node(expression, steps)
 
 

@@ -91,16 +91,19 @@ def check_threads(threads: int | None) -> int:
 def result_array(batch: Batch, shape: tuple[int, ...], out: Array | None) -> Array:
     """The array that takes the result: the caller's, checked, or a new one."""
     wanted = batch.shape + shape
-    if out is None:
-        return np.empty(wanted, batch.dtype)
+    return np.empty(wanted, batch.dtype) if out is None else checked_out(out, wanted, batch.dtype)
+
+
+def checked_out(out: Array, wanted: tuple[int, ...], dtype: Any) -> Array:
+    """The caller's array, if it can take a result of that shape and type."""
     if not isinstance(out, np.ndarray):
         raise ShapeError(f"out must be a NumPy array, not {type(out).__name__}")
     if out.shape != wanted:
         raise ShapeError(f"out has shape {out.shape}, the result has {wanted}")
     if not out.flags.writeable:
         raise ShapeError("out must be writeable; it is read-only")
-    if not np.can_cast(batch.dtype, out.dtype, "same_kind"):
-        raise ShapeError(f"out must be able to hold {batch.dtype}, not be of {out.dtype}")
+    if not np.can_cast(dtype, out.dtype, "same_kind"):
+        raise ShapeError(f"out must be able to hold {dtype}, not be of {out.dtype}")
     return out
 
 
@@ -125,6 +128,11 @@ def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str
     size = math.prod(shape)
     rows = {name: np.ascontiguousarray(array, dtype).reshape(size, array.shape[-1]) for name, array in arrays.items()}
     return Batch(rows, shape, dtype)
+
+
+def fitting(**vectors: Array) -> tuple[int, ...]:
+    """The batch axes that vectors (..., n) broadcast to, where they meet outside a kernel. Errors name them."""
+    return _common_shape({f"{name} {array.shape}": array.shape[:-1] for name, array in vectors.items()})
 
 
 def _common_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
