@@ -169,8 +169,9 @@ class _Torques:
             fits = False
         if not fits:
             shape = "".join(f"{n}, " for n in start.shape)
+            same = f"({shape}{nv})" if shape else f"({nv},)"
             raise ShapeError(
-                f"torque has shape {array.shape}, expected ({shape}{nv}), the same in all steps, or "
+                f"torque has shape {array.shape}, expected {same}, the same in all steps, or "
                 f"({shape}{steps}, {nv}), one for each of the {steps} steps"
             )
         step = nv if varying else 0
