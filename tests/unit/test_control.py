@@ -267,6 +267,17 @@ def test_directions_in_which_a_link_cannot_move_are_left_alone() -> None:
     close(law.torque(0.0, q, v), wheel.inverse_dynamics(q, v, -law.posture_damping * v), 1e-12)
 
 
+def test_weights_by_default_make_a_joint_a_critically_damped_oscillator() -> None:
+    """Gains w^2 m and 2 w m with w = 10 rad/s, where the joint carries no weight."""
+    b = rc.Builder("slide").link("block", mass=3.0, inertia=(1, 1, 1))
+    b.joint("rail", "prismatic", parent="world", child="block", axis=(1, 0, 0))
+    law = rc.control.LinearQuadratic(b.build(), rc.Trajectory.cycloid([0.0], [0.4], T=0.5), knots=3)
+    close(law.gain(0.2), [[300.0, 60.0]], 1e-9)
+    arm = rc.control.LinearQuadratic(ARM, MOTION, knots=3)
+    A, B = ARM.state_space([1.5, -0.9], [0.0, 0.0], ARM.gravity_forces([1.5, -0.9]))
+    assert np.linalg.eigvals(A - B @ arm.gain(0.8)).real.max() < -5.0
+
+
 def rotation_about_z(angle: float) -> np.ndarray:
     pose = np.eye(4)
     pose[:3, :3] = rotation_of(np.array([0.0, 0.0, angle]))
