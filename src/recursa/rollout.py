@@ -75,6 +75,8 @@ def rollout(
     array([[-0.0613],
            [-0.2448]])
     """
+    if not isinstance(robot, Robot):
+        raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
     scheme = scheme_named(integrator)
     if on_divergence not in ("raise", "nan"):
         raise unknown_name("way to deal with divergence", on_divergence, ("raise", "nan"))

@@ -151,6 +151,11 @@ def test_what_is_wrong_is_named(name):
     assert words in str(caught.value)
 
 
+def test_what_is_no_robot_is_refused():
+    with pytest.raises(rc.StateError, match=r"the first argument of rollout is a robot, not 'arm\.urdf'"):
+        rc.rollout("arm.urdf", ZERO, ZERO, None, 0.1, 6)
+
+
 def test_divergence_reads_as_a_sentence():
     with pytest.raises(rc.DivergenceError) as caught:
         rc.rollout(ARM, ZERO, ZERO + 1e200, None, 1.0, 6)

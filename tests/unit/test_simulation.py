@@ -336,6 +336,12 @@ def test_bad_input_is_refused_with_a_reason(options: dict[str, Any], error: type
         pendulum().simulate(**arguments)
 
 
+def test_state_at_no_time_is_refused() -> None:
+    run = pendulum().simulate([0.1], duration=0.1)
+    with pytest.raises(rc.StateError, match="the time must be a number of seconds, or an array of them, not 'end'"):
+        run.at("end")
+
+
 def test_motion_that_starts_late_is_fed_forward_to_its_end() -> None:
     robot = rc.robots.planar(2)
     motion = rc.Trajectory.along([1.0, 2.0, 3.0], [[0.1, 0.2], [0.5, -0.4], [0.3, 0.6]])

@@ -156,7 +156,10 @@ class Run:
         >>> q.shape, v.shape
         ((2, 1), (2, 1))
         """
-        times = np.asarray(t, dtype=float)
+        try:
+            times = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError(f"the time must be a number of seconds, or an array of them, not {t!r}") from None
         if not len(self.t):
             raise StateError("the run has no samples")
         first, last = float(self.t[0]), float(self.t[-1])
