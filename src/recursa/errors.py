@@ -78,6 +78,9 @@ class DivergenceError(RecursaError, ArithmeticError):
         super().__init__(message, row, step)
         self.row, self.step = row, step
 
+    def __str__(self) -> str:
+        return str(self.args[0])
+
 
 class SimulationError(RecursaError, ArithmeticError):
     """A simulation cannot go on: the state is no longer finite, or no step is small enough.

@@ -45,7 +45,7 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         os.replace(beside, path)
     except OSError as error:
-        raise RecursaError(f"cannot write '{path}': {error.strerror or error}") from None
+        raise RecursaError(f"cannot write '{path}': {os.strerror(error.errno) if error.errno else error}") from None
     finally:
         with suppress(OSError):
             beside.unlink()

@@ -75,6 +75,8 @@ def rollout(
     array([[-0.0613],
            [-0.2448]])
     """
+    if not isinstance(robot, Robot):
+        raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
     scheme = scheme_named(integrator)
     if on_divergence not in ("raise", "nan"):
         raise unknown_name("way to deal with divergence", on_divergence, ("raise", "nan"))
@@ -169,8 +171,9 @@ class _Torques:
             fits = False
         if not fits:
             shape = "".join(f"{n}, " for n in start.shape)
+            same = f"({shape}{nv})" if shape else f"({nv},)"
             raise ShapeError(
-                f"torque has shape {array.shape}, expected ({shape}{nv}), the same in all steps, or "
+                f"torque has shape {array.shape}, expected {same}, the same in all steps, or "
                 f"({shape}{steps}, {nv}), one for each of the {steps} steps"
             )
         step = nv if varying else 0

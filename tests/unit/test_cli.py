@@ -300,6 +300,21 @@ def test_wrong_usage_is_exit_code_two(arguments: tuple[str, ...], message: str, 
     assert message in result.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("fly",), "recursa: No such command 'fly'. There are: "),
+        (("simulate", "planar"), "recursa: how long? Add --duration SECONDS. More: recursa simulate --help\n"),
+        (("compare", "planar", "--with", "foo"), "recursa: Invalid value for '--with': 'foo' is not one of"),
+        (("info", "planar", "--wrong"), "recursa: No such option: --wrong"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: tuple[str, ...], line: str, refused: Refused) -> None:
+    complaint = refused(*arguments)
+    assert complaint.replace("option '--wrong'", "option: --wrong").startswith(line)
+    assert complaint.count("\n") == 1
+
+
 # ---- explain ---------------------------------------------------------------------------------------------------------
 
 

@@ -143,3 +143,9 @@ def test_wrong_usage_is_exit_code_two(arguments: tuple[str, ...], message: str) 
     result = run(*arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_motion_is_not_overwritten_by_its_torques(file: str, refused: Callable[..., str]) -> None:
+    before = Path(file).read_bytes()
+    assert "is the file that is read" in refused("puma560", file, "-o", file)
+    assert Path(file).read_bytes() == before

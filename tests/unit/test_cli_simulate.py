@@ -149,3 +149,13 @@ def test_bad_input_is_one_line(tmp_path: Path, refused: Callable[..., str]) -> N
     ):
         assert said in refused(*arguments), arguments
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.json"]
+
+
+def test_torques_are_not_overwritten_by_the_run(tmp_path: Path, refused: Callable[..., str]) -> None:
+    table = tmp_path / "torque.csv"
+    table.write_text("t,joint1,joint2,joint3\n0,0,0,0\n1,0,0,0\n")
+    before = table.read_bytes()
+    said = refused("simulate", "planar", "--duration", "0.1", "--torque", str(table), "-o", str(table))
+    assert "is the file that is read" in said
+    assert table.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [table]

@@ -226,6 +226,12 @@ def test_tied_joints() -> None:
             rc.ShapeError,
             "velocity and acceleration of shapes",
         ),
+        (
+            lambda: rc.control.OperationalSpace(ARM, "world", np.eye(4), 1.0),
+            rc.StateError,
+            "'world' of robot 'planar2' is fixed to the world",
+        ),
+        (lambda: rc.control.PoseRegulator(ARM, "world", np.eye(4)), rc.StateError, "no torque moves it"),
         (lambda: rc.control.LinearQuadratic(ARM, MOTION, [1.0, 1.0], 1.0), rc.ShapeError, r"Q has shape \(2,\)"),
         (lambda: rc.control.LinearQuadratic(ARM, MOTION, 1.0, 0.0), rc.StateError, "R must have eigenvalues"),
         (lambda: rc.control.LinearQuadratic(ARM, MOTION, 1.0, 1.0, knots=1), rc.StateError, "knots = 1"),
@@ -249,6 +255,33 @@ def test_tied_joints() -> None:
 def test_mistakes_are_named(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+def test_directions_in_which_a_link_cannot_move_are_left_alone() -> None:
+    """All of them: a wheel whose axle is horizontal up to rounding does not turn about z, and is damped only."""
+    b = rc.Builder("wheel").link("rim", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.joint("axle", "revolute", parent="world", child="rim", axis=(0, 0, 1), rpy=(np.pi / 2, 0, 0))
+    wheel = b.build()
+    law = rc.control.OperationalSpace(wheel, "rim", rotation_about_z(1.0), 50.0, coordinates=(2,))
+    q, v = np.array([0.3]), np.array([0.2])
+    close(law.torque(0.0, q, v), wheel.inverse_dynamics(q, v, -law.posture_damping * v), 1e-12)
+
+
+def test_weights_by_default_make_a_joint_a_critically_damped_oscillator() -> None:
+    """Gains w^2 m and 2 w m with w = 10 rad/s, where the joint carries no weight."""
+    b = rc.Builder("slide").link("block", mass=3.0, inertia=(1, 1, 1))
+    b.joint("rail", "prismatic", parent="world", child="block", axis=(1, 0, 0))
+    law = rc.control.LinearQuadratic(b.build(), rc.Trajectory.cycloid([0.0], [0.4], T=0.5), knots=3)
+    close(law.gain(0.2), [[300.0, 60.0]], 1e-9)
+    arm = rc.control.LinearQuadratic(ARM, MOTION, knots=3)
+    A, B = ARM.state_space([1.5, -0.9], [0.0, 0.0], ARM.gravity_forces([1.5, -0.9]))
+    assert np.linalg.eigvals(A - B @ arm.gain(0.8)).real.max() < -5.0
+
+
+def rotation_about_z(angle: float) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, :3] = rotation_of(np.array([0.0, 0.0, angle]))
+    return pose
 
 
 def two() -> rc.Robot:

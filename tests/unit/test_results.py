@@ -283,3 +283,11 @@ def test_mixed_robot_with_wrenches_and_stops_is_read(tmp_path: Path) -> None:
     robot = small_mixed_tree()
     run = short_run(robot, wrenches=[rc.Wrench(at=robot.link_names[-1], force=(0, 0, 3.0))], stops=True)
     equal_runs(rc.read(run.save(tmp_path / "run.h5")), run)
+
+
+def test_folder_that_is_missing_is_told_in_plain_words(tmp_path: Path) -> None:
+    """And not with the flags that the HDF5 library opens files with."""
+    run = rc.robots.planar(1).simulate([0.0], duration=0.1)
+    with pytest.raises(rc.RecursaError) as caught:
+        run.save(tmp_path / "no" / "run.h5")
+    assert str(caught.value) == f"cannot write '{tmp_path / 'no' / 'run.h5'}': No such file or directory"

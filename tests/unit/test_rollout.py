@@ -114,6 +114,11 @@ REFUSED = {
         rc.ShapeError,
         "expected (3, 2), the same in all steps, or (3, 6,",
     ),
+    "torque of another shape": (
+        {"q0": ZERO[0], "v0": ZERO[0], "torque": np.zeros((3, 6, 2))},
+        rc.ShapeError,
+        "expected (2,), the same in all steps, or (6, 2), one",
+    ),
     "steps of torque": ({"torque": np.zeros((3, 5, 2))}, rc.ShapeError, "one for each of the 6 steps"),
     "axes of torque": ({"torque": np.zeros((1, 3, 6, 2))}, rc.ShapeError, "torque has shape (1, 3, 6, 2)"),
     "no step": ({"step": 0.0}, rc.StateError, "step must be a positive number of seconds, not 0.0"),
@@ -144,6 +149,18 @@ def test_what_is_wrong_is_named(name):
     with pytest.raises(error) as caught:
         rc.rollout(ARM, **arguments)
     assert words in str(caught.value)
+
+
+def test_what_is_no_robot_is_refused():
+    with pytest.raises(rc.StateError, match=r"the first argument of rollout is a robot, not 'arm\.urdf'"):
+        rc.rollout("arm.urdf", ZERO, ZERO, None, 0.1, 6)
+
+
+def test_divergence_reads_as_a_sentence():
+    with pytest.raises(rc.DivergenceError) as caught:
+        rc.rollout(ARM, ZERO, ZERO + 1e200, None, 1.0, 6)
+    assert str(caught.value).startswith("the motion in row 0 left the finite numbers in step 0 of 6")
+    assert (caught.value.row, caught.value.step) == (0, 0)
 
 
 def test_quaternion_of_another_length_is_refused():

@@ -294,7 +294,10 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"duration": np.inf}, rc.StateError, "duration must be finite"),
     ({"integrator": "rk5"}, rc.UnknownNameError, "no integrator 'rk5'. Did you mean 'rk45'"),
     ({"rtol": 0.0}, rc.StateError, "rtol must be finite and at least 2.22e-14"),
-    ({"atol": -1.0}, rc.StateError, "atol must be finite and at least 0"),
+    ({"atol": -1.0}, rc.StateError, "atol must be finite and above 0, not -1"),
+    ({"atol": 0.0}, rc.StateError, "atol must be finite and above 0, not 0"),
+    ({"step": 1e-300}, rc.StateError, "step = 1e-300 s is lost in the rounding of a time of 1 s"),
+    ({"step": 1e-300, "integrator": "rk4", "samples": 3}, rc.StateError, "the run would never end"),
     ({"step": 0.0}, rc.StateError, "step must be finite and above 0 s"),
     ({"samples": 1}, rc.StateError, "samples must be at least 2"),
     ({"samples": [0.0, 2.0]}, rc.StateError, r"must lie in 0 .. 1 s; they span 0 .. 2"),
@@ -312,7 +315,8 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"torque": "full"}, rc.StateError, "torque must be numbers"),
     ({"torque": lambda t, q, v: None}, rc.ShapeError, r"torque at t = 0 s has shape \(\).*is a return missing"),
     ({"torque": lambda t, q, v: [1, 2]}, rc.ShapeError, r"has shape \(2,\), expected \(1,\)"),
-    ({"torque": lambda t, q, v: ["a"]}, rc.StateError, "must be 1 numbers"),
+    ({"torque": lambda t, q, v: ["a"]}, rc.StateError, "must be 1 real numbers"),
+    ({"torque": lambda t, q, v: [1j]}, rc.StateError, "must be 1 real numbers"),
     ({"events": 3}, rc.StateError, "events must be functions"),
     ({"events": [3]}, rc.StateError, "an event is a function of"),
     ({"events": lambda t, q, v: "x"}, rc.StateError, "event 'event1' at t = 0 s: the function must return one number"),
@@ -330,6 +334,31 @@ def test_bad_input_is_refused_with_a_reason(options: dict[str, Any], error: type
     arguments = {"q0": [0.1], "v0": [0.2], "duration": 1.0, **options}
     with pytest.raises(error, match=message):
         pendulum().simulate(**arguments)
+
+
+def test_state_at_no_time_is_refused() -> None:
+    run = pendulum().simulate([0.1], duration=0.1)
+    with pytest.raises(rc.StateError, match="the time must be a number of seconds, or an array of them, not 'end'"):
+        run.at("end")
+
+
+def test_motion_that_starts_late_is_fed_forward_to_its_end() -> None:
+    robot = rc.robots.planar(2)
+    motion = rc.Trajectory.along([1.0, 2.0, 3.0], [[0.1, 0.2], [0.5, -0.4], [0.3, 0.6]])
+    torque = torque_function(robot, motion)
+    assert torque is not None
+    for t in (0.5, 1.3, 2.6, 3.0, 3.5):
+        close(torque(t, np.zeros(2), np.zeros(2)), robot.inverse_dynamics(*motion.sample(t)), 1e-14)
+
+
+def test_energy_of_a_robot_that_is_held_does_not_drift() -> None:
+    robot = rc.robots.ur5_like()
+    q, _ = robot.random_state(1)
+    run = robot.simulate(q, duration=0.3, torque=lambda t, q, v: robot.gravity_forces(q) - 5.0 * v)
+    assert np.abs(run.q - q).max() < 1e-12
+    assert run.energy_drift == 0.0
+    tiny = pendulum().simulate([1e-6], duration=0.5)  # small, yet a motion: its drift is told
+    assert tiny.energy_drift > 0.0
 
 
 def test_bad_stops_and_directions_are_refused() -> None:

@@ -38,8 +38,12 @@ def _run() -> int:
     except click.exceptions.Abort:
         return _say("interrupted", 130)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help page; older versions of click have no such error
+            error.show()
+            return error.exit_code
+        verb = getattr(getattr(error, "ctx", None), "command_path", "recursa")
+        message = " ".join(error.format_message().split())
+        return _say(f"{message}{'' if message[-1:] in '.?' else '.'} More: {verb} --help", error.exit_code)
     except RecursaError as error:
         return _say(str(error), 2)
     except BrokenPipeError:

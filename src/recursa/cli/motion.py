@@ -36,6 +36,7 @@ def run_inverse(
     duration: float | None,
 ) -> None:
     """Read or make the motion, compute, write what is asked for, tell."""
+    show.require_other_file(trajectory, out)
     motion = _motion(robot, trajectory, targets, starts, duration)
     t = motion.times(samples or 201) if samples or trajectory is None else motion.knots
     q, v, a = motion.sample(t)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -291,3 +292,9 @@ def as_data(robot: rc.Robot) -> dict[str, Any]:
         "provenance": provenance(robot),
         "digest": robot.model.digest,
     }
+
+
+def require_other_file(source: Path | None, out: Path | None) -> None:
+    """What was read is not overwritten by what came of it."""
+    if source is not None and out is not None and out.exists() and source.exists() and out.samefile(source):
+        raise rc.StateError(f"-o {out} is the file that is read: it would be lost. Write to another")

@@ -44,6 +44,7 @@ def run_simulate(
         part = None if out is None else out.with_name(out.name + SUFFIX)
     if out is not None:
         run_file(out)
+        show.require_other_file(given.get("torque"), out)
     with _terminable():
         if resume is not None and part is not None:
             run = _caught(lambda: _resumed(part, robot, checkpoint_every))

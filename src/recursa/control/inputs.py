@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
+from recursa.model.model import WORLD
 from recursa.robot import Robot
 from recursa.simulation.equations import freedom_name
 from recursa.sweeps.batching import Array
@@ -129,6 +130,15 @@ def pose(name: str, value: Any) -> Array:
             "its last row is not 0 0 0 1"
         )
     return array
+
+
+def movable_link(robot: Robot, name: str) -> str:
+    """The name of a link that torques can move."""
+    if robot.model.links[robot.model.link_index(name)].body == WORLD:
+        raise StateError(
+            f"link '{name}' of robot '{robot.name}' is fixed to the world: no torque moves it. Take one after a joint"
+        )
+    return name
 
 
 def desired(robot: Robot, motion: Any) -> Sampler:

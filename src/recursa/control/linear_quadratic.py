@@ -14,6 +14,7 @@ from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
 _METHODS = ("time-varying", "scheduled")
+_BANDWIDTH = 10.0  # rad/s, by default
 _REACH = 1.0  # largest |eigenvalue| times step of an exponential
 
 
@@ -28,7 +29,9 @@ class LinearQuadratic(Law):
     - "scheduled": the algebraic equation at every knot, each gain optimal for its model held still.
 
     K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q``
-    (2 nv, 2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number.
+    (2 nv, 2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number. By
+    default they make every joint, if the others stood still, return like a critically damped oscillator of w = 10
+    rad/s: ``Q = (w^4, 2 w^2)``, and ``R = 1/m^2`` with m the largest inertia that the joint meets along the motion.
     ``losses`` are fed forward at the desired speeds; the linear models are without them.
 
     >>> import numpy as np, recursa as rc
@@ -43,8 +46,8 @@ class LinearQuadratic(Law):
         self,
         robot: Robot,
         trajectory: Any,
-        Q: Any,
-        R: Any,
+        Q: Any = None,
+        R: Any = None,
         *,
         method: Literal["time-varying", "scheduled"] = "time-varying",
         final: Any = None,
@@ -60,8 +63,10 @@ class LinearQuadratic(Law):
             raise StateError(f"knots = {knots!r}: at least two instants, start and end")
         self.trajectory, self.method, self.losses = trajectory, method, bool(losses)
         self._desired = desired(robot, trajectory)
-        self.Q, self.R = weight("Q", Q, 2 * robot.nv), weight("R", R, robot.nv, definite=True)
         self.knots = _instants(trajectory, int(knots))
+        Q = np.repeat([_BANDWIDTH**4, 2.0 * _BANDWIDTH**2], robot.nv) if Q is None else Q
+        R = self._largest_inertias() ** -2.0 if R is None else R
+        self.Q, self.R = weight("Q", Q, 2 * robot.nv), weight("R", R, robot.nv, definite=True)
         if method == "scheduled":
             if final is not None:
                 raise StateError(
@@ -96,6 +101,11 @@ class LinearQuadratic(Law):
         return (1.0 - share) * self.gains[at] + share * self.gains[at + 1]
 
     # ---- Riccati -----------------------------------------------------------------------------------------------------
+
+    def _largest_inertias(self) -> Array:
+        """What each freedom has to accelerate while the others stand still, (nv,), at its largest."""
+        mass = self.robot.mass_matrix(self._desired(self.knots)[0])
+        return np.asarray(np.diagonal(mass, axis1=-2, axis2=-1).max(axis=0))
 
     def _models(self, t: Array) -> tuple[Array, Array]:
         """A (n, 2 nv, 2 nv) and B (n, 2 nv, nv) along the motion."""

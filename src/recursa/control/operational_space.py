@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.inputs import desired, numbers, per_freedom, pose
+from recursa.control.inputs import desired, movable_link, numbers, per_freedom, pose
 from recursa.control.law import Law
 from recursa.control.pose_line import PoseLine, rotation_vector
 from recursa.errors import ShapeError, StateError, unknown_name
@@ -62,8 +62,7 @@ class OperationalSpace(Law):
         drive_base: bool = False,
     ) -> None:
         super().__init__(robot, effort, drive_base)
-        robot.model.link_index(link)
-        self.link = link
+        self.link = movable_link(robot, link)
         self.rows = _rows(coordinates)
         self._target = _target(robot, link, target)
         self.stiffness = _per_row("stiffness", stiffness, len(self.rows))
@@ -110,9 +109,10 @@ class OperationalSpace(Law):
 
     def inertia(self, q: ArrayLike) -> Array:
         """``Lambda`` (..., m, m), smoothly zero in the directions in which the link cannot be moved."""
-        compliance = self.robot.operational_compliance(q, self.link, frame="mixed")[..., self.rows, :][..., self.rows]
-        values, vectors = np.linalg.eigh(compliance)
-        floor = self.singular * values[..., -1:]
+        compliance = self.robot.operational_compliance(q, self.link, frame="mixed")
+        values, vectors = np.linalg.eigh(compliance[..., self.rows, :][..., self.rows])
+        rounding = 1e-15 * np.trace(compliance, axis1=-2, axis2=-1)[..., None]  # all there is where no row can be moved
+        floor = np.maximum(self.singular * values[..., -1:], rounding)
         return (vectors * (values / (values**2 + floor**2))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.inputs import per_freedom, pose, weight
+from recursa.control.inputs import movable_link, per_freedom, pose, weight
 from recursa.control.law import Law
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
@@ -79,8 +79,7 @@ class PoseRegulator(Law):
     ) -> None:
         super().__init__(robot, effort, drive_base)
         self._independent()
-        robot.model.link_index(link)
-        self.link = link
+        self.link = movable_link(robot, link)
         self.target = pose("target", target)
         self.damping = per_freedom(robot, "damping", damping, positive=True)
         self.stiffness = weight("stiffness", stiffness, 12, definite=True)

@@ -63,12 +63,12 @@ def torque_function(robot: ExportMethods, torque: Any) -> Torque | None:
 
 def _feed_forward(robot: ExportMethods, motion: Any) -> Torque:
     """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
-    duration = float(getattr(motion, "duration", np.inf))
+    end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
     at_rest = np.zeros(robot.nv)
 
     def torque(t: float, _q: Array, _v: Array) -> Array:
-        q, v, a = motion.sample(min(t, duration))
-        if t > duration:
+        q, v, a = motion.sample(min(t, end))
+        if t > end:
             v = a = at_rest
         return robot.inverse_dynamics(q, v, a, losses=True)
 
@@ -78,9 +78,11 @@ def _feed_forward(robot: ExportMethods, motion: Any) -> Torque:
 def checked_torque(model: Model, tau: Any, t: float) -> Array:
     """Torques that a callable returned, as an array (nv,); whether they are finite is looked at elsewhere."""
     try:
+        if np.iscomplexobj(tau):  # NumPy would drop the imaginary part with a warning
+            raise TypeError
         array = np.asarray(tau, dtype=float)
     except (TypeError, ValueError):
-        raise StateError(f"the torque at t = {t:.6g} s must be {model.nv} numbers, not {tau!r}") from None
+        raise StateError(f"the torque at t = {t:.6g} s must be {model.nv} real numbers, not {tau!r}") from None
     if array.shape != (model.nv,):
         hint = " It returned nothing: is a return missing?" if tau is None else ""
         raise ShapeError(

@@ -65,6 +65,11 @@ def options_of(
     duration = _number("duration", duration, low=0.0, unit=" s")
     fixed = integrator in FIXED
     step = DEFAULT_STEP if step is None and fixed else None if step is None else _number("step", step, unit=" s")
+    if step is not None and step < 10.0 * np.spacing(duration):
+        raise StateError(
+            f"step = {step:g} s is lost in the rounding of a time of {duration:g} s, and the run would never end; take "
+            f"{10.0 * np.spacing(duration):.2g} s or more, and far more to see the end of it"
+        )
     if not isinstance(save_every, int | np.integer) or isinstance(save_every, bool) or save_every < 1:
         raise StateError(f"save_every must be a whole number of at least 1, not {save_every!r}")
     if dense and fixed:
@@ -84,7 +89,7 @@ def options_of(
         duration,
         integrator,
         _number("rtol", rtol, low=_MIN_RTOL),
-        _number("atol", atol, low=0.0),
+        _number("atol", atol),  # with 0, what is zero has no tolerance: work at the start, a joint at rest
         step,
         times,
         int(save_every),

@@ -21,6 +21,8 @@ from recursa.simulation.events import Happened
 from recursa.simulation.options import Options
 from recursa.sweeps.batching import Array
 
+_ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
+
 Status = Literal["finished", "stopped", "interrupted", "failed"]
 
 
@@ -100,14 +102,17 @@ class Run:
     def energy_drift(self) -> float:
         """The largest ``energy_error`` relative to the energy that was on the move.
 
-        That is the largest of kinetic energy, change of potential energy, work and losses; 0 where nothing moved.
+        That is the largest of kinetic energy, change of potential energy, work and losses; 0 where nothing moved but
+        the last digits of the energy.
         """
         if not len(self.t):
             return 0.0
         with np.errstate(all="ignore"):
             moved = (self.kinetic_energy, self.potential_energy - self.potential_energy[0], self.work, self.lost)
             scale = max(float(np.abs(x).max()) for x in moved)
-            return 0.0 if scale == 0.0 else float(np.abs(self.energy_error).max() / scale)
+            error = float(np.abs(self.energy_error).max())
+            noise = _ROUNDING * float(np.abs(self.potential_energy).max())  # of a robot that is held where it is
+            return 0.0 if scale == 0.0 or (scale < noise and error < noise) else error / scale
 
     @cached_property
     def momentum(self) -> Array:
@@ -151,7 +156,10 @@ class Run:
         >>> q.shape, v.shape
         ((2, 1), (2, 1))
         """
-        times = np.asarray(t, dtype=float)
+        try:
+            times = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError(f"the time must be a number of seconds, or an array of them, not {t!r}") from None
         if not len(self.t):
             raise StateError("the run has no samples")
         first, last = float(self.t[0]), float(self.t[-1])
