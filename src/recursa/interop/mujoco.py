@@ -1,11 +1,8 @@
-"""Any robot in MuJoCo: its MJCF text, its own reading of a URDF, and its answers in our conventions.
+"""Any robot in MuJoCo: its answers in our conventions.
 
 MuJoCo's speeds differ from ours by a matrix S(q) that is orthogonal: ``speeds there = S v``. A free joint has its
 linear velocity first and in parent axes; a planar one, made of two slides and a hinge, likewise. So ``M = S^T M' S``
 and ``accelerations there = S a + dS/dt v``. Quaternions have w first there.
-
-The compiler of MJCF refuses inertias that no body can have, and real files are full of them. The text that is made here
-therefore carries a stand-in for every inertia, and the true numbers are written into the compiled model.
 """
 
 from __future__ import annotations
@@ -13,17 +10,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 from typing import Any
-from xml.etree import ElementTree as Xml
 
 import numpy as np
 
 from recursa.errors import ModelError
+from recursa.interop.mjcf import quaternion_of, read_urdf, rotation_of, to_mjcf, w_first
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
-
-_SIMPLE = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "spherical": "ball"}
-_STAND_IN: dict[str, Any] = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
 
 
 def quiet() -> None:
@@ -42,127 +36,6 @@ def full_mass(model: Any, data: Any, out: Array) -> Array:
     else:
         mujoco.mj_fullM(model, data, out)
     return out
-
-
-# ---- our model as MJCF -----------------------------------------------------------------------------------------------
-
-
-def to_mjcf(robot: Robot) -> str:
-    """The robot with stand-ins for its inertias; body k is called "k", and so is the first joint under it.
-
-    >>> import recursa as rc
-    >>> to_mjcf(rc.robots.planar(1)).startswith('<mujoco model="planar1">')
-    True
-    """
-    root = Xml.Element("mujoco", model=robot.name)
-    Xml.SubElement(root, "compiler", angle="radian", autolimits="false")
-    option = Xml.SubElement(root, "option", gravity=_text(robot.gravity))
-    Xml.SubElement(option, "flag", constraint="disable", contact="disable", energy="enable")
-    bodies = {WORLD: Xml.SubElement(root, "worldbody")}
-    for k, joint in enumerate(robot.model.joints):
-        place = matrix_of(joint.placement)
-        if joint.parent != WORLD:
-            place = matrix_of(robot.model.joints[joint.parent].after) @ place
-        where: dict[str, Any] = {"pos": _text(place[:3, 3]), "quat": _text(_quaternion(place[:3, :3]))}
-        bodies[k] = Xml.SubElement(bodies[joint.parent], "body", name=f"{k}", **where)
-        Xml.SubElement(bodies[k], "inertial", **_STAND_IN)
-        _add_joints(bodies[k], k, joint)
-    return Xml.tostring(root, encoding="unicode")
-
-
-def _add_joints(body: Xml.Element, number: int, joint: Joint) -> None:
-    kind, name = joint.kind.name, f"{number}"
-    if kind in _SIMPLE:
-        ball = kind == "spherical"
-        axis: dict[str, Any] = {} if ball else {"axis": _text(joint.hinge.axis)}
-        Xml.SubElement(body, "joint", name=name, type=_SIMPLE[kind], **axis)
-    elif kind == "free" and joint.parent == WORLD:
-        Xml.SubElement(body, "freejoint", name=name)
-    elif kind == "free":
-        for k, along in enumerate(np.eye(3)):
-            Xml.SubElement(body, "joint", name=f"{name}{'abc'[k]}" if k else name, type="slide", axis=_text(along))
-        Xml.SubElement(body, "joint", type="ball")
-    elif kind == "planar":
-        ex, ey, _ = joint.hinge.plane.columns()
-        Xml.SubElement(body, "joint", name=name, type="slide", axis=_text(ex))
-        Xml.SubElement(body, "joint", type="slide", axis=_text(ey))
-        Xml.SubElement(body, "joint", type="hinge", axis=_text(joint.hinge.axis))
-    else:
-        raise ModelError(f"joint '{joint.name}': MuJoCo has no helical joints")
-
-
-def _text(numbers: Any) -> str:
-    return " ".join(repr(float(x)) for x in numbers)
-
-
-def _quaternion(rotation: Array) -> Array:
-    """w first, as MuJoCo has it."""
-    import mujoco
-
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
-    return quaternion
-
-
-def _matrix(quaternion: Array) -> Array:
-    """The rotation of a quaternion with w first."""
-    import mujoco
-
-    flat = np.zeros(9)
-    mujoco.mju_quat2Mat(flat, np.ascontiguousarray(quaternion))
-    return flat.reshape(3, 3)
-
-
-def _w_first(quaternion: Array) -> Array:
-    return np.roll(quaternion, 1)
-
-
-# ---- its own reading of a URDF ---------------------------------------------------------------------------------------
-
-
-def read_urdf(urdf: str, floating: str | None) -> tuple[Any, str]:
-    """MuJoCo's model of a URDF text and a remark on how it came to be.
-
-    ``floating`` is the link that gets a free joint. Every link stays a body. Meshes are left out, as their files need
-    not be there. Where MuJoCo refuses an inertia, it is let alter it ("balanceinertia").
-    """
-    root = Xml.fromstring(urdf)
-    for link in root.iter("link"):
-        for shape in list(link):
-            if shape.tag == "visual" or (shape.tag == "collision" and shape.find(".//mesh") is not None):
-                link.remove(shape)
-    for own in root.findall("mujoco"):
-        root.remove(own)
-    compiler = Xml.SubElement(Xml.SubElement(root, "mujoco"), "compiler", fusestatic="false")
-    try:
-        return _compiled(root, floating), ""
-    except ValueError as error:
-        first = _one_line(error)
-    compiler.set("balanceinertia", "true")
-    try:
-        return _compiled(root, floating), f"MuJoCo refused the file ({first}) and was let alter its inertias"
-    except ValueError:
-        raise ModelError(f"MuJoCo cannot read this robot: {first}. Try --through model") from None
-
-
-def _compiled(root: Xml.Element, floating: str | None) -> Any:
-    import mujoco
-
-    spec = mujoco.MjSpec.from_string(Xml.tostring(root, encoding="unicode"))
-    if floating is not None:
-        base = spec.body(floating)
-        if base is None or base.name == spec.worldbody.name:
-            raise ValueError(f"its reader takes link '{floating}' for the world, which cannot float")
-        base.add_freejoint().name = "root"
-    model = spec.compile()
-    flags = mujoco.mjtDisableBit
-    model.opt.disableflags |= flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT | flags.mjDSBL_EQUALITY
-    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
-    return model
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).removeprefix("Error:").split())
 
 
 class InMujoco(Peer):
@@ -228,7 +101,7 @@ class InMujoco(Peer):
         self.model.body_mass[body] = inertia.mass
         self.model.body_inertia[body] = moments
         self.model.body_ipos[body] = after[:3, :3] @ com + after[:3, 3]
-        self.model.body_iquat[body] = _quaternion(after[:3, :3] @ axes)
+        self.model.body_iquat[body] = quaternion_of(after[:3, :3] @ axes)
         for other in self._welded[k]:
             self.model.body_mass[other] = 0.0
             self.model.body_inertia[other] = 0.0
@@ -260,14 +133,14 @@ class InMujoco(Peer):
     def configuration(self, q: Array) -> Array:
         """As MuJoCo's qpos."""
         there = np.zeros(self.model.nq)
-        reorder = (lambda x: x) if "quaternion order" in self.skip else _w_first
+        reorder = (lambda x: x) if "quaternion order" in self.skip else w_first
         for joint, number in zip(self.free.model.joints, self._joints, strict=True):
             own, kind = q[joint.q_start : joint.q_start + joint.kind.nq], joint.kind.name
             if kind == "spherical":
                 own = reorder(own)
             elif kind == "free":
                 base = matrix_of(joint.placement) if joint.parent == WORLD else np.eye(4)  # a free joint is absolute
-                turn = _quaternion(base[:3, :3] @ _matrix(reorder(own[3:])))
+                turn = quaternion_of(base[:3, :3] @ rotation_of(reorder(own[3:])))
                 own = np.concatenate([base[:3, :3] @ own[:3] + base[:3, 3], turn])
             first = self.model.jnt_qposadr[number]
             there[first : first + len(own)] = own
@@ -287,7 +160,7 @@ class InMujoco(Peer):
                 block = np.array([[0, c, -s], [0, s, c], [1, 0, 0]])
                 extra[:2] = speed[0] * np.array([[-s, -c], [c, -s]]) @ speed[1:]
             elif kind == "free":
-                turn = _matrix(_w_first(own[3:7]))
+                turn = rotation_of(w_first(own[3:7]))
                 if joint.parent == WORLD:
                     turn = matrix_of(joint.placement)[:3, :3] @ turn
                 block = np.block([[np.zeros((3, 3)), turn], [np.eye(3), np.zeros((3, 3))]])
@@ -456,11 +329,11 @@ class InMujoco(Peer):
             place, at = np.eye(4), body
             while at != first:  # from the welded body up to the one with the joint
                 step = np.eye(4)
-                step[:3, :3], step[:3, 3] = _matrix(self.model.body_quat[at]), self.model.body_pos[at]
+                step[:3, :3], step[:3, 3] = rotation_of(self.model.body_quat[at]), self.model.body_pos[at]
                 place, at = step @ place, int(self.model.body_parentid[at])
             place = np.linalg.inv(matrix_of(self.free.model.joints[k].after)) @ place
             c = place[:3, :3] @ self.model.body_ipos[body] + place[:3, 3]
-            turn, m = place[:3, :3] @ _matrix(self.model.body_iquat[body]), float(self.model.body_mass[body])
+            turn, m = place[:3, :3] @ rotation_of(self.model.body_iquat[body]), float(self.model.body_mass[body])
             moments = turn @ np.diag(self.model.body_inertia[body]) @ turn.T + m * (c @ c * np.eye(3) - np.outer(c, c))
             total += [m, *(m * c), *moments[np.tril_indices(3)]]
         return total
