@@ -21,7 +21,7 @@ ROBOTS = {
     "tied_gripper": tied_gripper,
     "small_mixed_tree": small_mixed_tree,
 }
-EVERYDAY = ("pendulum", "stanford", "panda_like", "floating_tree", "tied_gripper", "small_mixed_tree")
+EVERYDAY = ("pendulum", "stanford", "floating_tree", "tied_gripper", "small_mixed_tree")
 COUNT = 11  # not a multiple of any width
 
 

@@ -17,7 +17,6 @@ ROBOTS = {**ZOO, "tied_gripper": tied_gripper, "tree40": lambda: rc.robots.tree(
 MATRICES = {"mass_matrix", "coriolis_matrix", "regressor", "mass_matrix_inverse"}  # steps that know the body's number
 EVERYDAY = (
     "pendulum",
-    "panda_like",
     "one_of_each",
     "mixed_tree",
     "floating_tree",
