@@ -24,7 +24,6 @@ from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.hinges import RELATIVE_ZERO
 from recursa.dynamics.inertia import COMPOSITE, MASS_ROWS
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.model.model import WORLD, Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal, where
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -79,9 +78,9 @@ def _pivot(row: Mapping[Entry, Scalar], key: Entry, known: Mapping[Entry, Pivot]
     return pivot, where(has_inertia, 0.0, 1.0)
 
 
-def inverse_rows(joint: Joint, pivots: Pivots, lost: Scalar, at_parent: Pairs) -> tuple[Entries, Pairs]:
-    """Rows of ``inv(U)* inv(D) inv(U)``: the parts of the joints inward, and this one's."""
-    sums = dict(at_parent)
+def inverse_rows(pivots: Pivots, lost: Scalar, at_parent: Pairs | None) -> tuple[Entries, Pairs]:
+    """Rows of ``inv(U)* inv(D) inv(U)``: the parts of the joints inward (None at the world), and this one's."""
+    sums = dict(at_parent or ())
     entries = []
     for key, pivot in pivots:
         row: Values = ((key, 1.0), *pivot.inverse_factor)
@@ -90,7 +89,7 @@ def inverse_rows(joint: Joint, pivots: Pivots, lost: Scalar, at_parent: Pairs) -
             for other, share in scaled[i:]:
                 pair = (min(one, other), max(one, other))
                 sums[pair] = sums.get(pair, 0.0) + value * share
-        if joint.parent == WORLD and key == pivots[0][0]:
+        if at_parent is None and key == pivots[0][0]:
             sums[key, key] = sums[key, key] * reciprocal(where(lost > 0.0, 0.0, 1.0))
         for pair in [pair for pair in sums if pair[0] == key]:
             entries.append((pair, sums.pop(pair)))
@@ -130,7 +129,7 @@ FACTOR_MASS = Step(
 )
 INVERSE_ROWS = Step(
     inverse_rows,
-    ("joint", "pivots", "lost", "pairs@parent"),
+    ("pivots", "lost", "pairs@parent"),
     ("rows", "pairs"),
     "inv(mass) = inv(U)* inv(D) inv(U)    (46)",
 )
@@ -145,7 +144,7 @@ FACTOR_BUFFERS = (
     Buffer("below", ()),
     Buffer("pivots", ()),
     Buffer("lost", 0.0),
-    Buffer("pairs", ()),
+    Buffer("pairs", None),
     Buffer("rows", ()),
 )
 
