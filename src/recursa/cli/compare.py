@@ -71,10 +71,11 @@ def show_comparison(found: Comparison, how: str) -> None:
             difference.words, f"{difference.largest:.1e}", difference.unit, f"{difference.size:.3g}",
             escape(difference.where), mark, _reason(difference),
         )  # fmt: skip
-    show.put(out, table)
+    show.put(out, table, prose=("reason",))
     for suspect in found.reasons:
         out.print(
-            f"[bold]{suspect.name}[/]: {escape(suspect.what)}. To agree: {escape(suspect.advice)}.", soft_wrap=True
+            f"[bold]{suspect.name}[/]: {escape(suspect.what)}. To agree: {escape(suspect.advice)}.",
+            soft_wrap=not out.is_terminal,
         )
     if found.unexplained:
         tried = ", ".join(suspect.name for suspect in found.suspects) or "nothing else differs in the models"

@@ -133,7 +133,7 @@ def show_account(told: Account) -> None:
             table.add_row(escape(name), *(f"{columns[column][k]:.6g}" for column in shown))
         out.print()
         show.put(out, table)
-        out.print(words, soft_wrap=True)
+        out.print(words, soft_wrap=not out.is_terminal)
     work = float(told.columns["nu"] @ told.columns["C_nu"])
     size = float(np.linalg.norm(told.columns["nu"]) * np.linalg.norm(told.columns["C_nu"]))
     out.print(f"\nnu C(q, nu) = {work:.2g}, of {size:.3g} that two such vectors could have")

@@ -77,7 +77,9 @@ def show_run(run: rc.Run) -> None:
     data, out = run_data(run), show.console()
     why = f" ({run.message.splitlines()[0]})" if run.message else ""
     colour = "green" if run.status in ("finished", "stopped") else "red"
-    out.print(f"[bold]{escape(data['robot'])}[/]: [{colour}]{run.status}[/]{escape(why)}", soft_wrap=True)
+    out.print(
+        f"[bold]{escape(data['robot'])}[/]: [{colour}]{run.status}[/]{escape(why)}", soft_wrap=not out.is_terminal
+    )
     show.put(out, _coordinate_table(data["coordinates"]))
     show.put(out, _freedom_table(data["freedoms"]))
     counted = run.statistics

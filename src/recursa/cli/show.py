@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from rich.table import Table
 from rich.tree import Tree
 
 import recursa as rc
+from recursa.cli.tables import fitted, slimmed, width_of
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
 from recursa.trajectories.columns import CONVENTIONS
 
 _DEPTH = 16  # of the tree that is shown
-_UNBOUNDED = 100_000  # columns
 
 
 def console(width: int = 120) -> Console:
@@ -36,7 +37,7 @@ def robot_list(as_json: bool) -> None:
     table = Table("name", "nv", "mass, kg", "provenance", title="bundled robots", title_justify="left")
     for name, robot in robots.items():
         table.add_row(name, str(robot.nv), f"{robot.mass:.4g}", robot.model.description.provenance)
-    console().print(table)
+    put(console(), table, prose=("provenance",), wide=False)
 
 
 def counts(table: rc.Table) -> None:
@@ -46,16 +47,21 @@ def counts(table: rc.Table) -> None:
     shown = Table(*cells[0], title=escape(f"{table.name}: {table.title}"), title_justify="left")
     for line in cells:
         shown.add_row(*(escape(text) for text in line.values()))
-    put(out, shown)
-    out.print(f"rules: {escape(table.rules)}", soft_wrap=True)
+    put(out, shown, keys=1 + ("twists" in cells[0]), prose=list(cells[0])[1:])
+    out.print(f"rules: {escape(table.rules)}", soft_wrap=not out.is_terminal)
 
 
-def put(out: Console, content: Tree | Table) -> None:
-    """Print a tree or a table; where there is no terminal as wide as it takes, so that no name is broken."""
-    if not out.is_terminal:
-        needed = out.measure(content, options=out.options.update(width=_UNBOUNDED)).maximum
-        out = Console(file=out.file, highlight=False, width=max(out.width, needed))
-    out.print(content)
+def put(out: Console, content: Tree | Table, *, keys: int = 1, prose: Collection[str] = (), wide: bool = True) -> None:
+    """Print a tree or a table so that no name is broken.
+
+    On a terminal it is fitted to the width, see :func:`recursa.cli.tables.fitted` for ``keys`` and ``prose``. Elsewhere
+    it is as wide as it takes, or, if not ``wide``, fitted to the width of the console.
+    """
+    if wide and not out.is_terminal:
+        out = Console(file=out.file, highlight=False, width=max(out.width, width_of(out, content)))
+    parts = fitted(out, content, keys=keys, prose=prose) if isinstance(content, Table) else [slimmed(out, content)]
+    for part in parts:
+        out.print(part)
 
 
 def info(robot: rc.Robot) -> None:
@@ -66,7 +72,7 @@ def info(robot: rc.Robot) -> None:
     out.print(f"[bold]{escape(robot.name)}[/]: {sizes}, {base} base")
     put(out, tree(robot))
     if robot.nbodies:
-        put(out, joint_table(robot))
+        put(out, joint_table(robot), keys=2)
         put(out, mass_table(robot))
     out.print(f"gravity     {robot.gravity} m/s^2, world axes")
     out.print(f"conventions {CONVENTIONS}")
@@ -205,14 +211,14 @@ def report(found: rc.Report) -> None:
     out = console(width=100 + max(20, *(len(finding.subject) for finding in found)))
     table = Table(title=f"findings about '{escape(found.robot)}'", title_justify="left", show_lines=True)
     for name in ("", "where", "what", "what to do"):
-        table.add_column(name, no_wrap=name == "where" and not out.is_terminal)
+        table.add_column(name)
     for finding in found:
         mark = "[red]error[/]" if finding.severity == "error" else "[yellow]warning[/]"
         line = f"\nline {finding.line}" if finding.line is not None else ""
         table.add_row(
             f"{mark}\n{finding.code}", escape(finding.subject) + line, escape(finding.reason), escape(finding.fix)
         )
-    out.print(table)
+    put(out, table, keys=2, prose=("what", "what to do"), wide=False)
     out.print(_counts(found))
 
 

@@ -47,7 +47,7 @@ def run_space_demo(folder: Path, as_json: bool = False) -> None:
     if as_json:
         show.print_json(results)
         return
-    out.print(summary_table(results))
+    show.put(out, summary_table(results))
     out.print(f"pictures, animations and summary.json are in [bold]{folder}[/]")
 
 

@@ -140,7 +140,8 @@ def rich_text(levels: Sequence[Level]) -> RenderableType:
                 table = Table.grid(padding=(0, 2))
                 columns = max(len(row) for row in part.rows)
                 for number in range(columns):
-                    table.add_column(style="bold" if number == 0 and columns > 1 else "", no_wrap=number < columns - 1)
+                    named = number == 0 and columns > 1
+                    table.add_column(style="bold" if named else "", no_wrap=named, overflow="fold")
                 for row in part.rows:
                     table.add_row(*(Text(cell) for cell in row))
                 found.append(Padding(table, (0, 0, 0, 4 if part.title else 2), expand=False))

@@ -1,0 +1,135 @@
+"""Tables and trees that fit a narrow terminal with every name and number whole.
+
+Left to itself, rich cuts words until a table fits: at 80 columns the joints of a Panda are called "pan…". Here a table
+that is too wide first loses the columns in which nothing stands, then prose and headers wrap between words, and at last
+it becomes several tables one below the other, each with the names of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Console, RenderableType
+from rich.table import Column, Table
+from rich.tree import Tree
+
+_UNBOUNDED = 100_000  # columns
+_PROSE = 16  # columns that a sentence gets at least, if it is so long
+_BESIDE = ("", "at, s")  # headers of units and times, which say nothing without the column before them
+_FRAME = 3  # of a column: a space on either side and the line; one more line closes the table
+
+
+def width_of(out: Console, content: RenderableType) -> int:
+    """How wide something would be on a console without an edge."""
+    return out.measure(content, options=out.options.update(width=_UNBOUNDED)).maximum
+
+
+def fitted(out: Console, table: Table, *, keys: int = 1, prose: Collection[str] = ()) -> list[Table]:
+    """The table as one or more that fit the console; each has the first ``keys`` columns.
+
+    Columns whose header is in ``prose`` may wrap between words; in others only the header may.
+    """
+    if width_of(out, table) <= out.width:
+        return [table]
+    spans = [_span(out, column, column.header in prose) for column in table.columns]
+    keys = min(keys, len(spans))
+    units = _units(table, [k for k, span in enumerate(spans) if k >= keys and span.filled])
+    groups = list(_groups(units, [span.least for span in spans], list(range(keys)), out.width))
+    return [
+        _part(table, group, keys, _widths([spans[k] for k in group], out.width), n == 0, n == len(groups) - 1)
+        for n, group in enumerate(groups)
+    ]
+
+
+def slimmed(out: Console, tree: Tree) -> Tree:
+    """The tree, with half the indentation if it is too wide: what is left for names shrinks with every level."""
+    if width_of(out, tree) > out.width:
+        tree.ASCII_GUIDES = ("  ", "| ", "+ ", "` ")
+        tree.TREE_GUIDES = [("  ", "│ ", "├ ", "└ ")] * 3
+    return tree
+
+
+class _Span(NamedTuple):
+    """Widths of a column."""
+
+    word: int  # without breaking a word
+    least: int  # without wrapping what should not wrap
+    most: int  # without wrapping anything
+    filled: bool  # something stands in it
+
+
+def _span(out: Console, column: Column, prose: bool) -> _Span:
+    options = out.options.update(width=_UNBOUNDED)
+    headers = [out.measure(text, options=options) for text in (column.header, column.footer)]
+    cells = [out.measure(text, options=options) for text in column.cells]
+    word = max(size.minimum for size in headers + cells)
+    most = max(size.maximum for size in headers + cells)
+    least = max([word, *(size.maximum for size in cells)]) if not prose else max(word, min(_PROSE, most))
+    return _Span(word, least, most, any(size.maximum for size in cells))
+
+
+def _units(table: Table, columns: Sequence[int]) -> list[list[int]]:
+    """Columns that stay beside each other."""
+    units: list[list[int]] = []
+    for k in columns:
+        if units and units[-1][-1] == k - 1 and table.columns[k].header in _BESIDE:
+            units[-1].append(k)
+        else:
+            units.append([k])
+    return units
+
+
+def _groups(units: Sequence[list[int]], least: Sequence[int], keys: list[int], width: int) -> Iterator[list[int]]:
+    """Units that go beside each other; every group begins with the keys and has at least one unit."""
+    taken = 1 + sum(least[k] + _FRAME for k in keys)
+    group, used = list(keys), taken
+    room = width - taken
+    for unit in (each for whole in units for each in _breakable(whole, least, room)):
+        needed = sum(least[k] + _FRAME for k in unit)
+        if used + needed > width and len(group) > len(keys):
+            yield group
+            group, used = list(keys), taken
+        group += unit
+        used += needed
+    yield group
+
+
+def _breakable(unit: list[int], least: Sequence[int], room: int) -> list[list[int]]:
+    """A unit, or its columns one by one where they have no room side by side."""
+    return [unit] if sum(least[k] + _FRAME for k in unit) <= room else [[k] for k in unit]
+
+
+def _widths(spans: Sequence[_Span], width: int) -> list[int]:
+    """What room is left goes to all columns in turn; what is missing is taken from the last ones, between words."""
+    widths = [span.least for span in spans]
+    room = width - 1 - sum(widths) - _FRAME * len(widths)
+    for k, span in reversed(list(enumerate(spans))):
+        taken = min(max(-room, 0), span.least - span.word)
+        widths[k] -= taken
+        room += taken
+    while room > 0 and any(given < span.most for given, span in zip(widths, spans, strict=True)):
+        for k, span in enumerate(spans):
+            if room > 0 and widths[k] < span.most:
+                widths[k] += 1
+                room -= 1
+    return widths
+
+
+def _part(table: Table, columns: Sequence[int], keys: int, widths: Sequence[int], first: bool, last: bool) -> Table:
+    """Some columns, and the rows that have something to say in them."""
+    chosen = [table.columns[k] for k in columns]
+    part = Table(
+        title=table.title if first else None,
+        title_justify=table.title_justify,
+        caption=table.caption if last else None,
+        caption_justify=table.caption_justify,
+        show_footer=table.show_footer and any(column.footer for column in chosen[keys:]),
+        show_lines=table.show_lines,
+    )
+    for column, width in zip(chosen, widths, strict=True):
+        part.add_column(column.header, column.footer, justify=column.justify, width=width, overflow="fold")
+    for row, cells in zip(table.rows, zip(*(column.cells for column in chosen), strict=True), strict=True):
+        if any(cells[keys:]):
+            part.add_row(*cells, end_section=row.end_section)
+    return part
