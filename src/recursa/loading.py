@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from recursa.bundled import BUNDLED
+from recursa.bundled import BUNDLED, FILES
 from recursa.doctor import Finding, Report, examine
 from recursa.errors import ModelError, shortened
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
@@ -155,6 +155,8 @@ def _near(path: Path) -> str:
     """What the user may have meant: a neighbouring file, or a bundled robot."""
     if str(path) in BUNDLED:
         return f"The bundled robot of that name is rc.robots.{path}()."
+    if path.stem in FILES:
+        return f"The bundled file of that name is rc.robots.urdf({path.stem!r})."
     try:
         files = sorted(item.name for item in path.parent.iterdir() if item.suffix in (".urdf", ".xml"))
     except OSError:

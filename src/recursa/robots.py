@@ -1,19 +1,22 @@
 """Bundled robots, each with its provenance: classic arms, arms like today's, and random chains and trees.
 
-``names()`` lists them; every function returns a :class:`recursa.Robot`.
+``names()`` lists them; every function returns a :class:`recursa.Robot`, but for ``urdf``, which has the path of a file.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from recursa.bundled import BUNDLED
+from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, unknown_name
-from recursa.loading import trusted
+from recursa.loading import load, trusted
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
@@ -34,16 +37,36 @@ def names() -> tuple[str, ...]:
     return BUNDLED
 
 
+def urdf(name: str) -> Path:
+    """The path of a URDF file that comes with Recursa, for trying out what takes one.
+
+    - "desk_arm": six joints and a gripper whose second finger mimics the first; 3.6 kg move.
+    - "quadruped": a trunk with four legs of three joints, 13 kg; to be loaded with ``floating=True``.
+
+    Both are invented, with masses, limits and losses of realistic size.
+
+    >>> import recursa as rc
+    >>> rc.load(rc.robots.urdf("desk_arm"), mimic="tie").nv
+    7
+    """
+    if name not in FILES:
+        raise unknown_name("bundled URDF file", name, FILES)
+    return Path(str(files("recursa"))) / "urdf" / f"{name}.urdf"
+
+
 def by_name(name: str, *, floating: bool = False, mimic: MimicMode = "free") -> Robot:
-    """A bundled robot by its name, with default arguments (``chain`` and ``tree`` with 6 and 7 bodies).
+    """A bundled robot or robot file by its name, with default arguments (``chain`` and ``tree`` with 6 and 7 bodies).
 
     ``floating`` and ``mimic`` as in :func:`recursa.load`.
 
     >>> by_name("stanford", floating=True).nv
     12
     """
-    if name not in BUNDLED:
-        raise unknown_name("bundled robot", name, BUNDLED)
+    if name not in BUNDLED + FILES:
+        raise unknown_name("bundled robot", name, BUNDLED + FILES)
+    if name in FILES:
+        told = f"Invented, of realistic size and mass; the file rc.robots.urdf({name!r})."
+        return trusted(replace(load(urdf(name)).model.description, provenance=told), floating=floating, mimic=mimic)
     robot = _ROBOTS[name]()
     return trusted(robot.model.description, gravity=robot.gravity, floating=floating, mimic=mimic)
 

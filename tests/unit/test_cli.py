@@ -163,7 +163,7 @@ def test_info_as_json_matches_the_robot(run: Run) -> None:
 
 def test_list_shows_every_bundled_robot(run: Run) -> None:
     text, data = run("info", "--list").output, json.loads(run("info", "--list", "--json").output)
-    assert [item["name"] for item in data] == list(rc.robots.names())
+    assert [item["name"] for item in data] == [*rc.robots.names(), "desk_arm", "quadruped"]
     for item in data:
         assert item["name"] in text
         assert item["nv"] == rc.robots.by_name(item["name"]).nv

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import recursa as rc
 from numeric import close
 
+FILES = ("desk_arm", "quadruped")
 NAMES = ("stanford", "planar", "puma560", "panda_like", "ur5_like", "chain", "tree", "free_flyer", "space_robot")
 
 
@@ -53,6 +57,44 @@ def test_bundled_robot_tells_where_its_data_come_from(name: str) -> None:
 def test_mass_matches_the_sum_of_the_table(robot: rc.Robot, nv: int, bodies: int, mass: float) -> None:
     assert (robot.nv, robot.nbodies) == (nv, bodies)
     assert robot.mass == pytest.approx(mass, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bundled_file_loads_and_is_healthy(name: str) -> None:
+    path = rc.robots.urdf(name)
+    assert path.is_file()
+    robot = rc.load(path)
+    assert not robot.doctor()
+    assert robot == rc.robots.by_name(name)
+    assert rc.load(path, floating=True) == rc.robots.by_name(name, floating=True)
+    assert len(rc.robots.by_name(name).model.description.provenance) > 10
+
+
+def test_bundled_files_are_in_the_wheel() -> None:
+    """As package data, by the pattern in pyproject.toml."""
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["recursa"]
+    package = Path(rc.__file__).parent
+    packed = {path for pattern in patterns for path in package.glob(pattern)}
+    assert {rc.robots.urdf(name) for name in FILES} <= packed
+    assert {path.stem for path in (package / "urdf").iterdir()} == set(FILES)
+
+
+def test_desk_arm_and_quadruped_are_what_the_docs_say() -> None:
+    arm = rc.load(rc.robots.urdf("desk_arm"))
+    assert arm.joint_names[:3] == ("waist", "shoulder", "elbow")
+    assert (arm.nv, rc.load(rc.robots.urdf("desk_arm"), mimic="tie").nv) == (8, 7)
+    assert arm.mass == pytest.approx(3.574, rel=1e-14)  # the base stands still and does not count
+    close(arm.pose(arm.neutral(), "tool")[:3, 3], [0, 0, 0.73])
+    assert rc.load(rc.robots.urdf("quadruped"), floating=True).mass == pytest.approx(13.12, rel=1e-14)
+
+
+def test_unknown_and_misplaced_file_names_are_told() -> None:
+    with pytest.raises(rc.RecursaError, match="desk_arm"):
+        rc.robots.urdf("desk_arms")
+    for name in ("desk_arm", "desk_arm.urdf"):
+        with pytest.raises(rc.ModelError, match=r"rc\.robots\.urdf\('desk_arm'\)"):
+            rc.load(name)
 
 
 def test_frames_sit_at_the_ends() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from recursa.bundled import BUNDLED
+from recursa.bundled import BUNDLED, FILES
 from recursa.errors import did_you_mean
 
 SECTIONS = {
@@ -58,7 +58,7 @@ class RobotWord(click.ParamType):  # type: ignore[type-arg] # generic from click
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Bundled names, folders and files that look like robots."""
-        names = [CompletionItem(name, help="bundled") for name in BUNDLED if name.startswith(incomplete)]
+        names = [CompletionItem(name, help="bundled") for name in BUNDLED + FILES if name.startswith(incomplete)]
         return names + [CompletionItem(path) for path in _paths(incomplete, (".urdf", ".xml"))]
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 import recursa as rc
+from recursa.bundled import BUNDLED, FILES
 from recursa.cli.group import Verbs
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -53,7 +54,7 @@ def robot_options(command: _Function) -> _Function:
 
 def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
     """A robot by file or bundled name."""
-    if name in rc.robots.names() and not Path(name).is_file():
+    if name in BUNDLED + FILES and not Path(name).is_file():
         return rc.robots.by_name(name, floating=floating, mimic=mimic)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 import recursa as rc
+from recursa.bundled import BUNDLED, FILES
 from recursa.cli.tables import fitted, slimmed, width_of
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
@@ -30,7 +31,7 @@ def console(width: int = 120) -> Console:
 
 def robot_list(as_json: bool) -> None:
     """The bundled robots."""
-    robots = {name: rc.robots.by_name(name) for name in rc.robots.names()}
+    robots = {name: rc.robots.by_name(name) for name in BUNDLED + FILES}
     if as_json:
         print_json([{"name": n, "nv": r.nv, "provenance": provenance(r)} for n, r in robots.items()])
         return
