@@ -13,6 +13,8 @@ import numpy as np
 import recursa as rc
 from recursa.cli import space_demo
 from recursa.plotting import plot_diagonal, plot_motion
+from recursa.plotting.arm import draw_robot
+from recursa.plotting.styles import colour
 
 
 def operators(path: Path) -> None:
@@ -31,6 +33,27 @@ def operators(path: Path) -> None:
         axis.hlines(lines, -0.5, len(matrix) - 0.5, color="#88aacc", linewidth=0.5)
         axis.set(title=title, xticks=[], yticks=[])
     figure.tight_layout()
+    figure.savefig(path, metadata={"Software": ""})
+
+
+def desk_arm(path: Path) -> None:
+    """The arm of the README where it starts, and how it sinks with nine tenths of the torques that would hold it."""
+    robot = rc.load(rc.robots.urdf("desk_arm"), mimic="tie")
+    start = {"shoulder": 0.6, "elbow": 1.0}
+    hold = robot.inverse_dynamics(start, np.zeros(robot.nv), np.zeros(robot.nv))
+    run = robot.simulate(start, duration=0.7, torque=0.9 * hold, samples=201)
+    figure = plt.figure(figsize=(8.8, 3.6), dpi=100)
+    arm = figure.add_axes((0.0, 0.09, 0.47, 0.9), projection="3d")
+    draw_robot(arm, robot, start)
+    arm.get_legend().remove()
+    arm.set(title="", xlabel="x, m", ylabel="y, m", zlabel="z, m", yticks=[-0.2, 0.0, 0.2], zticks=[0.0, 0.2, 0.4])
+    angles = figure.add_axes((0.59, 0.14, 0.39, 0.8))
+    for name in ("shoulder", "elbow", "wrist_pitch"):
+        k = robot.joint_names.index(name)
+        angles.plot(run.t, run.q[:, k], color=colour(k), label=name)
+    angles.set(xlabel="time, s", ylabel="angle, rad")
+    angles.grid(alpha=0.3)
+    angles.legend(fontsize="small")
     figure.savefig(path, metadata={"Software": ""})
 
 
@@ -90,6 +113,7 @@ def diagonal(path: Path) -> None:
 
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
+    desk_arm(here / "images" / "desk_arm.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")

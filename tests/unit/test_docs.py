@@ -1,38 +1,45 @@
-"""Every Python block in the README and the docs runs, in order, page by page, and prints what stands below it."""
+"""Every block of Python and shell in the README and the docs runs as pasted in an empty folder and prints what it says.
+
+The blocks of a page build on each other, from its top; those of the pages that people read first run alone.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+import sys
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import recursa as rc
 
 ROOT = Path(__file__).parents[2]
-COMPILED = ("rollout.md", "control.md", "diagonal-simulation.md", "lqr.md", "simulation.md")  # thousands of evaluations
-PAGES = [
-    page
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    if "```python" in page.read_text("utf-8")
-]
-HAND = """<robot name="hand"><link name="palm"/>
-  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="j" type="continuous"><parent link="palm"/><child link="a"/></joint>
-  <joint name="k" type="continuous"><parent link="a"/><child link="b"/><mimic joint="j"/></joint></robot>"""
+sys.path.insert(0, str(ROOT / "docs"))
+from make_command_line import output  # noqa: E402
+
+BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n\n```(?:text|c)\n(.*?)```)?", flags=re.DOTALL)
+ALONE = ("README.md", "index.md", "robots.md")
+SETTING_UP = ("pip ", "make ", "cc ")  # lines of shell that are not ours to run here
+COMPILED = (  # thousands of evaluations
+    "README.md", "index.md", "rollout.md", "control.md", "diagonal-simulation.md", "lqr.md", "simulation.md",
+    "trajectories.md",
+)  # fmt: skip
+PEERS = {"pinocchio": ("import pinocchio", "--with pin"), "mujoco": ("interop.mujoco", "--with mujoco")}
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
+class Block(NamedTuple):
     """Code, and what the page says it prints: a block of text or C right below."""
-    found = r"```python\n(.*?)```(?:\n\n```(?:text|c)\n(.*?)```)?"
-    return re.findall(found, page.read_text("utf-8"), flags=re.DOTALL)
+
+    language: str
+    code: str
+    printed: str
 
 
-def free_tree() -> str:
-    builder = rc.Builder("go2")
-    builder.link("base", mass=5.0, inertia=(0.1, 0.2, 0.25)).joint("weld", "fixed", parent="world", child="base")
-    return builder.build().to_urdf().replace('"world"', '"trunk"')
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8"))]
 
 
 def as_run(page: Path) -> object:
@@ -40,32 +47,67 @@ def as_run(page: Path) -> object:
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize("page", [as_run(page) for page in PAGES])
-def test_page_runs(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "arm.urdf").write_text(rc.robots.panda_like().to_urdf())
-    (tmp_path / "go2.urdf").write_text(free_tree())
-    (tmp_path / "hand.urdf").write_text(HAND)
-    if "pinocchio" in page.read_text("utf-8") and page.name == "interop.md":
-        pytest.importorskip("pinocchio")
-        pytest.importorskip("mujoco")
+ELSEWHERE = ("command-line.md",)  # which test_docs_shell.py runs, with some files
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("page", [as_run(page) for page in PAGES if blocks(page)])
+def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     names: dict[str, object] = {}
-    for number, (code, printed) in enumerate(blocks(page)):
-        if page.name == "architecture.md":  # an excerpt of a module, given its imports
-            exec("from recursa.sweeps import Step", names)
+    for number, block in enumerate(blocks(page)):
+        for peer, signs in PEERS.items():
+            if find_spec(peer) is None and any(sign in block.code for sign in signs):
+                pytest.skip(f"{peer} is not installed")
+        folder = tmp_path / (str(number) if page.name in ALONE else "all")
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        if page.name in ALONE:
+            names = {}
+        if block.language == "sh":
+            run_shell(block.code)
+            continue
         capsys.readouterr()
-        exec(compile(code, f"{page.name}, block {number}", "exec"), names)
-        assert not printed or capsys.readouterr().out == printed, f"{page.name}, block {number}"
+        exec(compile(block.code, f"{page.name}, block {number}", "exec"), names)
+        assert not block.printed or capsys.readouterr().out == block.printed, f"{page.name}, block {number}"
 
 
-def test_readme_starts_with_commands_code_and_picture():
-    first_screen = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:30])
-    assert "make demo" in first_screen
-    assert "make test" in first_screen
-    assert "```python" in first_screen
-    picture = re.search(r'src="([^"]+)"', first_screen)
+def run_shell(code: str) -> None:
+    """Its lines, one after the other, each of which has to be understood."""
+    for line in code.splitlines():
+        words = shlex.split(line, comments=True)
+        if not words or line.startswith(SETTING_UP):
+            continue
+        assert words[0] == "recursa", f"the test does not know how to run: {line}"
+        status, told = output(shlex.join(words))
+        assert status == 0, f"{line}\n{told}"
+
+
+def test_no_command_hides_in_a_block_that_is_not_run() -> None:
+    """Commands stand in blocks that are marked sh, which are."""
+    for page in PAGES:
+        for block in re.findall(r"```\n(.*?)```", BLOCK.sub("", page.read_text("utf-8")), flags=re.DOTALL):
+            assert not re.search(r"^(\$ )?recursa ", block, flags=re.MULTILINE), f"{page.name}: {block}"
+
+
+def test_readme_tells_strangers_first_what_they_ask_first() -> None:
+    """In this order: what it is, how to install it, code, a picture, the neighbours, the limits; then the papers."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    wanted = (
+        "Recursa computes", "It is for", "pip install", "make demo", "make test", "```python", "rc.load", "simulate(",
+        "<img", "Pinocchio", "MuJoCo", "Drake", "Robotics Toolbox", "does not do", "papers",
+    )  # fmt: skip
+    places = [text.find(words) for words in wanted]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert text[: text.index("```python")].count("\n") < 20  # the code is on the first screen
+    picture = re.search(r'src="([^"]+)"', text)
     assert picture is not None
     assert (ROOT / picture[1]).stat().st_size > 10_000
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text("utf-8")):
+        assert (ROOT / target).is_file(), target
 
 
 def test_architecture_page_names_every_module():
