@@ -164,16 +164,9 @@ class DerivativeMethods(PartMethods):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        return self._evaluate(
-            tangent.TANGENT,
-            arguments | {"joint:dq": dq, "joint:dv": dv, "joint:da": da},
-            lambda values: tangent.tangent_entries(self.model, values),
-            (self.nv,),
-            out,
-            threads,
-            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
-            store=self._joint_space,
-        )
+        if out is None and threads is None:
+            return self._tangent(q, v, a, dq, dv, da)
+        return self._tangent(q, v, a, dq, dv, da, out=out, threads=threads)
 
     def state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
@@ -203,6 +196,32 @@ class DerivativeMethods(PartMethods):
         )
 
     # ---- shared ------------------------------------------------------------------------------------------------------
+
+    @single_state_fast
+    def _tangent(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        dq: ArrayLike,
+        dv: ArrayLike,
+        da: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """d tau (..., nv) along a direction."""
+        return self._evaluate(
+            tangent.TANGENT,
+            {"q": q, "v": v, "a": a, "joint:dq": dq, "joint:dv": dv, "joint:da": da},
+            lambda values: tangent.tangent_entries(self.model, values),
+            (self.nv,),
+            out,
+            threads,
+            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
+            entry=("_tangent",),
+            store=self._joint_space,
+        )
 
     @single_state_fast
     def _inverse_derivatives(
