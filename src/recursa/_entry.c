@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_INPUTS 6
+#define MAX_INPUTS 8
 #define MAX_DIMS 3
 #define MAX_EXTRAS 3
 #define MAX_ARGUMENTS 16
@@ -47,12 +47,16 @@ typedef void (*Call3)(int64_t, IN, IN, IN, void *);
 typedef void (*Call4)(int64_t, IN, IN, IN, IN, void *);
 typedef void (*Call5)(int64_t, IN, IN, IN, IN, IN, void *);
 typedef void (*Call6)(int64_t, IN, IN, IN, IN, IN, IN, void *);
+typedef void (*Call7)(int64_t, IN, IN, IN, IN, IN, IN, IN, void *);
+typedef void (*Call8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, void *);
 typedef void (*Loop1)(int64_t, IN, MORE);
 typedef void (*Loop2)(int64_t, IN, IN, MORE);
 typedef void (*Loop3)(int64_t, IN, IN, IN, MORE);
 typedef void (*Loop4)(int64_t, IN, IN, IN, IN, MORE);
 typedef void (*Loop5)(int64_t, IN, IN, IN, IN, IN, MORE);
 typedef void (*Loop6)(int64_t, IN, IN, IN, IN, IN, IN, MORE);
+typedef void (*Loop7)(int64_t, IN, IN, IN, IN, IN, IN, IN, MORE);
+typedef void (*Loop8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, MORE);
 
 /* One state. The scratch is this entry's own; the interpreter's lock is held, so nobody else is using it. */
 static void call(const Entry *self, const double *const *in, double *out)
@@ -66,7 +70,9 @@ static void call(const Entry *self, const double *const *in, double *out)
         case 3: ((Call3)f)(1, in[0], in[1], in[2], out); break;
         case 4: ((Call4)f)(1, in[0], in[1], in[2], in[3], out); break;
         case 5: ((Call5)f)(1, in[0], in[1], in[2], in[3], in[4], out); break;
-        default: ((Call6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out); break;
+        case 6: ((Call6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out); break;
+        case 7: ((Call7)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out); break;
+        default: ((Call8)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out); break;
         }
     else
         switch (self->inputs) {
@@ -75,7 +81,9 @@ static void call(const Entry *self, const double *const *in, double *out)
         case 3: ((Loop3)f)(1, in[0], in[1], in[2], out, x[0], x[1], x[2]); break;
         case 4: ((Loop4)f)(1, in[0], in[1], in[2], in[3], out, x[0], x[1], x[2]); break;
         case 5: ((Loop5)f)(1, in[0], in[1], in[2], in[3], in[4], out, x[0], x[1], x[2]); break;
-        default: ((Loop6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out, x[0], x[1], x[2]); break;
+        case 6: ((Loop6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out, x[0], x[1], x[2]); break;
+        case 7: ((Loop7)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out, x[0], x[1], x[2]); break;
+        default: ((Loop8)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out, x[0], x[1], x[2]); break;
         }
 }
 

@@ -316,6 +316,31 @@ def test_sensitivities_go_straight_in(name, vectors):
     assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(whole).max())
 
 
+@pytest.mark.parametrize("name", ["stanford", "free_flyer"])
+def test_formulas_with_constants_go_straight_in(name, monkeypatch):
+    """The sensitivity of an expression by a joint has that joint's unit vector in it."""
+    robot = make(name)
+    joint = robot.model.joints[1].name
+    q, x = robot.random_state(3)[0], robot.random_state(4)[1]
+    for expression in (robot.operators.mass.sensitivity(joint), robot.operators.mass):
+        f = rc.compile(expression)
+        expected = f(q, None, x)
+        single = f(q.astype(np.float32), None, x.astype(np.float32))
+        assert single.dtype == np.float32 and np.allclose(single, expected, rtol=1e-3, atol=1e-3)
+        with monkeypatch.context() as patch:
+            patch.delattr("recursa.operators.compiled.evaluate")
+            same_bits(f(q, None, x), expected)
+            same_bits(f(q.tolist(), None, by_name(robot, x, False)), expected)
+            out = np.empty_like(expected)
+            assert f(q, None, x, out=out) is out
+            same_bits(out, expected)
+        same_bits(f(q[None], None, x)[0], expected)
+        with pytest.raises(rc.ShapeError, match="x has shape"):
+            f(q, None, x[:-1])
+        with pytest.raises(rc.ShapeError, match="out has shape"):
+            f(q, None, x, out=np.empty(3))
+
+
 # ---- inverses with a rank --------------------------------------------------------------------------------------------
 
 
