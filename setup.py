@@ -9,7 +9,7 @@ setup(
     ext_modules=[
         Extension(
             "recursa._entry",
-            [f"src/recursa/{name}.c" for name in ("_entry", "_inputs", "_pseudo_inverse")],
+            [f"src/recursa/{name}.c" for name in ("_entry", "_inputs", "_method", "_pseudo_inverse")],
             depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse")],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *([] if sys.platform == "win32" else ["-ffp-contract=off"])],  # the same bits

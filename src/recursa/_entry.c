@@ -2,21 +2,15 @@
  *
  * An Entry calls one kernel. Anything but the simplest case (arguments that its inputs can read: native float64 arrays
  * of the right length, lists, tuples and dictionaries of numbers, wrenches; and a finite result) is answered with
- * NotImplemented; then the general way explains what is wrong.
- *
- * A Method stands in a class in place of a Python function. It looks up how it is called (which options, in which
- * spelling) among the calls its object has learned; where there is an entry that does not decline, the function never
- * runs. */
+ * NotImplemented; then the general way explains what is wrong. */
 #include "_entry.h"
 #include "_pseudo_inverse.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_INPUTS 8
 #define MAX_DIMS 3
 #define MAX_EXTRAS 3
-#define MAX_ARGUMENTS 16
 
 typedef struct {
     PyObject_HEAD
@@ -36,8 +30,7 @@ typedef struct {
     double limit;     /* against this */
 } Entry;
 
-static PyTypeObject EntryType;
-static PyObject *name_out, *name_calls, *name_rank; /* "out", "_calls", "rank" */
+static PyObject *name_out, *name_rank; /* "out", "rank" */
 
 #define IN const void *
 #define MORE void *, void *, void *, void *
@@ -169,9 +162,9 @@ static int set_rank(PyObject *result, int rank)
     return failed ? -1 : 0;
 }
 
-/* The result for one state, in ``given`` if that is not NULL; or NotImplemented. */
-static PyObject *answer(const Entry *self, PyObject *const *args, Py_ssize_t count, PyObject *given)
+PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count, PyObject *given)
 {
+    const Entry *self = (Entry *)entry;
     const double *in[MAX_INPUTS];
     if (count != self->inputs || (given != NULL && !PyArray_CheckExact(given)))
         Py_RETURN_NOTIMPLEMENTED;
@@ -192,7 +185,7 @@ static PyObject *answer(const Entry *self, PyObject *const *args, Py_ssize_t cou
     return result;
 }
 
-static int is_out(PyObject *name)
+int is_out(PyObject *name)
 {
     return name == name_out || PyUnicode_CompareWithASCIIString(name, "out") == 0;
 }
@@ -206,7 +199,7 @@ static PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t na
             Py_RETURN_NOTIMPLEMENTED;
         given = args[count] == Py_None ? NULL : args[count];
     }
-    return answer((Entry *)callable, args, count, given);
+    return entry_answer(callable, args, count, given);
 }
 
 static int read_shape(Entry *self, PyObject *shape)
@@ -347,7 +340,7 @@ static PyObject *entry_ranked(PyObject *object, PyObject *args)
 static PyMethodDef entry_methods[] = {{"ranked", entry_ranked, METH_VARARGS, "ranked(class, None or scale, limit)"},
                                       {NULL, NULL, 0, NULL}};
 
-static PyTypeObject EntryType = {
+PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
     .tp_doc = "Entry(address, inputs, shape of the result, owner, addresses of scratch, tables and numbers): calls a "
               "kernel for one state.",
@@ -361,199 +354,7 @@ static PyTypeObject EntryType = {
     .tp_vectorcall_offset = offsetof(Entry, vectorcall),
 };
 
-/* ---- methods --------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *function; /* the general way */
-    PyObject *name;
-    PyObject *learn;
-    PyObject *dict;
-} Method;
-
-/* A call taken apart. */
-typedef struct {
-    PyObject *inputs[MAX_INPUTS];
-    Py_ssize_t count; /* of inputs */
-    PyObject *out;    /* or NULL */
-    int bare;         /* nothing but inputs by position, and perhaps out */
-} Parts;
-
-static int is_option(PyObject *object)
-{
-    return PyUnicode_CheckExact(object) || object == Py_None || PyBool_Check(object);
-}
-
-/* Whether an object may hold the numbers of an input; a single number is no part of a state. */
-static int is_input(PyObject *object)
-{
-    return !is_option(object) && !PyFloat_Check(object) && !PyLong_Check(object);
-}
-
-/* Whether a call consists of inputs and options only. ``args`` are those after self. */
-static int take_apart(PyObject *const *args, Py_ssize_t count, PyObject *names, Parts *parts)
-{
-    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    if (count + named > MAX_ARGUMENTS)
-        return 0;
-    parts->count = 0;
-    parts->out = NULL;
-    parts->bare = 1;
-    for (Py_ssize_t i = 0; i < count + named; i++) {
-        PyObject *one = args[i];
-        if (i >= count && is_out(PyTuple_GET_ITEM(names, i - count))) {
-            if (!PyArray_CheckExact(one) && one != Py_None)
-                return 0;
-            parts->out = one == Py_None ? NULL : one;
-        } else if (is_input(one)) {
-            if (parts->count == MAX_INPUTS)
-                return 0;
-            parts->inputs[parts->count++] = one;
-            parts->bare &= i < count;
-        } else if (is_option(one)) {
-            parts->bare = 0;
-        } else
-            return 0;
-    }
-    return 1;
-}
-
-/* How a method is called: its name alone, or (name, *positional, names of keywords, *theirs), an ellipsis per input. */
-static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t count, PyObject *names, int bare)
-{
-    if (bare)
-        return Py_NewRef(self->name);
-    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names), at = 0;
-    PyObject *key = PyTuple_New(1 + count + (named > 0 ? 1 + named : 0));
-    if (key == NULL)
-        return NULL;
-    PyTuple_SET_ITEM(key, at++, Py_NewRef(self->name));
-    for (Py_ssize_t i = 0; i < count + named; i++) {
-        if (i == count)
-            PyTuple_SET_ITEM(key, at++, Py_NewRef(names));
-        PyTuple_SET_ITEM(key, at++, Py_NewRef(is_input(args[i]) ? Py_Ellipsis : args[i]));
-    }
-    return key;
-}
-
-/* Whether the inputs look like what entries are for; worth learning then. The first one tells. */
-static int is_single_state(const Parts *parts)
-{
-    if (parts->count == 0 || !PyArray_CheckExact(parts->inputs[0]))
-        return parts->count > 0;
-    PyArrayObject *array = (PyArrayObject *)parts->inputs[0];
-    return PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == NPY_DOUBLE;
-}
-
-static PyObject *method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    const Method *self = (Method *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    Parts parts;
-    if (count < 1 || !take_apart(args + 1, count - 1, names, &parts))
-        return PyObject_Vectorcall(self->function, args, nargsf, names);
-    PyObject *calls = PyObject_GetAttr(args[0], name_calls);
-    if (calls == NULL || !PyDict_CheckExact(calls)) { /* not an object that learns */
-        PyErr_Clear();
-        Py_XDECREF(calls);
-        return PyObject_Vectorcall(self->function, args, nargsf, names);
-    }
-    PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, parts.bare);
-    PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(calls, key);
-    int known = entry != NULL;
-    if (known && Py_TYPE(entry) == &EntryType) {
-        Py_INCREF(entry);
-        result = answer((Entry *)entry, parts.inputs, parts.count, parts.out);
-        Py_DECREF(entry);
-    } else if (!PyErr_Occurred())
-        result = Py_NewRef(Py_NotImplemented);
-    if (result == Py_NotImplemented) {
-        Py_DECREF(result);
-        result = PyObject_Vectorcall(self->function, args, nargsf, names);
-        if (result != NULL && !known && is_single_state(&parts)) {
-            PyObject *learned = PyObject_CallFunctionObjArgs(self->learn, args[0], key, NULL);
-            Py_XDECREF(learned);
-            if (learned == NULL)
-                Py_CLEAR(result);
-        }
-    }
-    Py_XDECREF(key);
-    Py_DECREF(calls);
-    return result;
-}
-
-static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    PyObject *function, *name, *learn;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OUO", &function, &name, &learn))
-        return NULL;
-    Method *self = (Method *)type->tp_alloc(type, 0);
-    if (self == NULL)
-        return NULL;
-    self->function = Py_NewRef(function);
-    self->learn = Py_NewRef(learn);
-    self->name = Py_NewRef(name);
-    self->vectorcall = method_call;
-    return (PyObject *)self;
-}
-
-static int method_traverse(Method *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->function);
-    Py_VISIT(self->learn);
-    Py_VISIT(self->dict);
-    return 0;
-}
-
-static int method_clear(Method *self)
-{
-    Py_CLEAR(self->function);
-    Py_CLEAR(self->learn);
-    Py_CLEAR(self->dict);
-    return 0;
-}
-
-static void method_dealloc(Method *self)
-{
-    PyObject_GC_UnTrack(self);
-    method_clear(self);
-    Py_CLEAR(self->name);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-static PyObject *method_get(PyObject *self, PyObject *object, PyObject *type)
-{
-    (void)type;
-    return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
-}
-
-static PyObject *method_repr(Method *self)
-{
-    return PyObject_Repr(self->function);
-}
-
-static PyGetSetDef method_attributes[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-                                          {NULL, NULL, NULL, NULL, NULL}};
-
-static PyTypeObject MethodType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Method",
-    .tp_doc = "Method(function, name, learn): the function, or an entry that object._calls holds for this spelling of "
-              "a call. After a call in a spelling that is not there, learn(object, spelling) may put one there.",
-    .tp_basicsize = sizeof(Method),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_new = method_new,
-    .tp_dealloc = (destructor)method_dealloc,
-    .tp_traverse = (traverseproc)method_traverse,
-    .tp_clear = (inquiry)method_clear,
-    .tp_repr = (reprfunc)method_repr,
-    .tp_getset = method_attributes,
-    .tp_dictoffset = offsetof(Method, dict),
-    .tp_descr_get = method_get,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(Method, vectorcall),
-};
+/* ---- the module --------------------------------------------------------------------------------------------------- */
 
 /* pseudo_inverses(matrices, scale, limit, result, ranks): for rows of matrices, all arrays contiguous. */
 static PyObject *pseudo_inverses(PyObject *self, PyObject *args)
@@ -603,9 +404,8 @@ PyMODINIT_FUNC PyInit__entry(void)
 {
     import_array();
     name_out = PyUnicode_InternFromString("out");
-    name_calls = PyUnicode_InternFromString("_calls");
     name_rank = PyUnicode_InternFromString("rank");
-    if (name_out == NULL || name_calls == NULL || name_rank == NULL || inputs_prepare() < 0)
+    if (name_out == NULL || name_rank == NULL || inputs_prepare() < 0 || methods_prepare() < 0)
         return NULL;
     PyObject *m = PyModule_Create(&module);
     if (m != NULL &&

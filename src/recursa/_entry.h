@@ -9,6 +9,7 @@
 #include <numpy/arrayobject.h>
 
 #define MAX_QUATERNIONS 16
+#define MAX_INPUTS 8
 
 /* How one argument of a single state is read: numbers in a plain array, a list or a tuple, by name, or as wrenches. */
 typedef struct {
@@ -26,9 +27,10 @@ typedef struct {
     PyObject *poses;   /* under this key */
 } Input;
 
-extern PyTypeObject InputType;
+extern PyTypeObject InputType, EntryType, MethodType;
 
-extern int inputs_prepare(void);
+int inputs_prepare(void); /* -1 with an exception */
+int methods_prepare(void);
 
 /* The coordinates of a state, which wrenches in world axes depend on. */
 typedef struct {
@@ -42,5 +44,10 @@ const double *input_numbers(const Input *self, PyObject *given, double *room, co
 
 /* The result of an entry of coordinates alone; 0 if this is none, or has other sizes. */
 int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp count);
+
+/* The result of an entry for one state, in ``given`` if that is not NULL; or NotImplemented. */
+PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+
+int is_out(PyObject *name);
 
 #endif

@@ -133,6 +133,26 @@ static int add_wrench(const Input *self, PyObject *wrench, double *total, const 
     return 1;
 }
 
+/* Six numbers, (moment, force) in link axes at the origin of the link, or a wrench, by the link's name. */
+static int add_named(const Input *self, PyObject *link, PyObject *value, double *total, const State *state, int *posed)
+{
+    double numbers[6];
+    PyObject *place = place_of(self, link);
+    if (place == NULL)
+        return 0;
+    if ((PyObject *)Py_TYPE(value) == self->wrench) {
+        PyObject *at = PyObject_GetAttr(value, word_at);
+        int same = at != NULL && place_of(self, at) == place;
+        Py_XDECREF(at);
+        return same && add_wrench(self, value, total, state, posed);
+    }
+    if (!read_vector(value, 6, numbers))
+        return 0;
+    for (int i = 0; i < 6; i++)
+        total[6 * PyLong_AsSsize_t(place) + i] += numbers[i];
+    return 1;
+}
+
 /* One wrench or several. */
 static int read_wrenches(const Input *self, PyObject *given, double *total, const State *state)
 {
@@ -140,6 +160,14 @@ static int read_wrenches(const Input *self, PyObject *given, double *total, cons
     Py_ssize_t count = several ? PySequence_Fast_GET_SIZE(given) : 1;
     PyObject **items = several ? PySequence_Fast_ITEMS(given) : &given;
     memset(total, 0, (size_t)self->size * sizeof(double));
+    if (PyDict_CheckExact(given)) {
+        PyObject *link, *value;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(given, &at, &link, &value))
+            if (!add_named(self, link, value, total, state, &posed))
+                return 0;
+        return 1;
+    }
     for (Py_ssize_t i = 0; i < count; i++)
         if (!add_wrench(self, items[i], total, state, &posed))
             return 0;

@@ -252,6 +252,21 @@ def test_wrenches_give_the_bits_of_their_array(name, which):
             same_bits(ask(q.tolist(), v, a, wrenches=wrenches), expected, which)
 
 
+def test_wrenches_by_link_are_rows_of_the_array():
+    robot = make("stanford")
+    (q, v), a = robot.random_state(1), robot.random_state(2)[1]
+    array = np.zeros((robot.nlinks, 6))
+    array[2], array[-1] = np.arange(6.0), -np.arange(6.0)
+    second, last = robot.link_names[2], robot.link_names[-1]
+    expected = robot.inverse_dynamics(q, v, a, wrenches=array)
+    same_bits(robot.inverse_dynamics(q, v, a, wrenches={second: array[2], last: array[-1].tolist()}), expected)
+    push = rc.Wrench(at=last, force=array[-1, 3:], moment=array[-1, :3], frame="link")
+    same_bits(robot.inverse_dynamics(q, v, a, wrenches={second: tuple(array[2]), last: push}), expected)
+    for wrong in ({second: push}, {"wrist": push}, {second: [1.0, 2.0, 3.0]}):
+        with pytest.raises((rc.RecursaError, TypeError)):
+            robot.inverse_dynamics(q, v, a, wrenches=wrong)
+
+
 def test_wrenches_are_read_anew_in_every_call():
     robot = make("stanford")
     (q, v), a = robot.random_state(1), robot.random_state(2)[1]

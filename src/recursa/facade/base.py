@@ -25,7 +25,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Made = TypeVar("_Made")
 
 
-Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
+Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_method.c``
 
 
 def single_state_fast(method: _Method) -> _Method:
@@ -33,7 +33,7 @@ def single_state_fast(method: _Method) -> _Method:
 
     A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method, which says by
     ``_evaluate(entry=...)`` what is asked; :func:`question` says the same of the spelling. The entry declines whatever
-    is not plain (see ``_entry.c``), and then the method itself runs.
+    is not plain (see ``_inputs.c``), and then the method itself runs.
     """
     if Method is None:
         return method
