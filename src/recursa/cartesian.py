@@ -96,6 +96,7 @@ def linearize(
     a: ArrayLike,
     *,
     coordinates: str | Sequence[int] = "twist",
+    losses: bool = False,
     max_condition: float = MAX_CONDITION,
 ) -> CartesianLinearization:
     """Torques near a state as functions of the link's motion, (7.4.15)-(7.4.18).
@@ -107,7 +108,7 @@ def linearize(
         stiffness = (P - damping dx'/dq - mass dx''/dq) J^-1
 
     The book writes 2 dJ/dt, dJ/dt and d2J/dt2 for the three derivatives; for angular velocities that is not what they
-    are, see the head of this module. ``coordinates`` as for :func:`model`.
+    are, see the head of this module. ``coordinates`` as for :func:`model`, ``losses`` as for :meth:`Robot.linearize`.
 
     >>> import recursa as rc
     >>> robot = rc.robots.puma560()
@@ -120,7 +121,7 @@ def linearize(
     jacobian = robot.jacobian(q, link, frame="mixed")[..., rows, :]
     inverse = _inverse(jacobian, link, max_condition)
     velocity_by_q, by_q, by_v = (matrix[..., rows, :] for matrix in robot._link_derivatives(q, v, a, link))
-    joint = robot.linearize(q, v, a)
+    joint = robot.linearize(q, v, a, losses=losses)
     mass = joint.mass @ inverse
     damping = (joint.damping - mass @ by_v) @ inverse
     stiffness = (joint.stiffness - damping @ velocity_by_q - mass @ by_q) @ inverse

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from calling import counted_evaluations
 from numeric import states, tied_gripper
 from questions import interpreted
-from recursa.facade.base import Facade
 from recursa.kernels.dispatch import Switch
 from zoo import ZOO
 
@@ -36,6 +36,7 @@ OPTIONS = {  # beside these, methods have none that entries know
     "forward_dynamics": {"method": (None, "articulated"), "losses": (False, True), "links": (False,)},
     "mass_matrix": {"method": ("composite",), "parameters": (None,)},
     "operational_compliance": {"link": (None, "tip"), "frame": ("body",)},
+    "operational_inertia": {"link": ("tip",), "frame": FRAMES},
     "operational_compliance_between": {"link": ("tip",), "other": ("link1",), "frame": ("world",)},
 }
 ROBOTS = {
@@ -57,16 +58,10 @@ def robot(request, monkeypatch):
 
 
 @pytest.fixture
-def evaluations(monkeypatch):
+def evaluations():
     """Counts the calls that take the general way."""
-    counted, evaluate = [], Facade._evaluate
-
-    def counting(self, plan, *args, **kwargs):
-        counted.append(plan.name)
-        return evaluate(self, plan, *args, **kwargs)
-
-    monkeypatch.setattr(Facade, "_evaluate", counting)
-    return counted
+    with counted_evaluations() as counted:
+        yield counted
 
 
 def parameters(name):
@@ -76,7 +71,7 @@ def parameters(name):
 def inputs(robot, name, seed=0):
     """Arrays by name, for those arguments that are."""
     (q, v), (q1, a) = robot.random_state(seed), robot.random_state(seed + 100)
-    known = {"q": q, "q0": q, "q1": q1, "v": v, "dv": v, "a": a, "tau": a, "contract": a}
+    known = {"q": q, "q0": q, "q1": q1, "v": v, "dq": a, "dv": v, "a": a, "da": v, "tau": a, "contract": a}
     return {one: known[one] for one, p in parameters(name).items() if p.default is p.empty and one in known}
 
 
@@ -111,11 +106,13 @@ def test_every_method_of_states_has_a_native_way():
         "linearize", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
         "inverse_dynamics_second_derivatives",
     }  # fmt: skip
-    inverted = {"operational_inertia", "delassus", "delassus_inverse"}  # with a rank; lists of links
+    inverted = {"delassus", "delassus_inverse"}  # lists of links
     rebased = {"base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"}  # seldom asked
     assert set(batched) - set(METHODS) == {"center_of_mass_jacobian", *several, *inverted, *rebased}
     assert {name for name in METHODS if name[0] != "_"} <= set(batched)
-    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted"} <= set(METHODS)
+    assert {"_inverse_derivatives", "_forward_derivatives", "_state_space", "_second_contracted", "_tangent"} <= set(
+        METHODS
+    )
     assert set(OPTIONS) <= set(METHODS)
 
 
@@ -229,9 +226,18 @@ def test_dictionaries_are_bounded_by_what_can_be_asked():
     assert set(robot._calls) == {
         ("velocities", ..., ..., ("frame",), "world"),
         ("pose", ..., "tip", ("out",), ...),
+        ("inverse_dynamics", ..., ..., ..., ("wrenches",), ...),
+        ("inverse_dynamics", ..., ..., ..., ("base_acceleration",), ...),
         "poses",  # by which wrenches find their link
     }
-    assert set(robot._entries) == {("velocities", "world"), ("pose", "tip"), ("velocities", "body"), ("poses",)}
+    assert set(robot._entries) == {
+        ("velocities", "world"),
+        ("pose", "tip"),
+        ("velocities", "body"),
+        ("poses",),
+        ("inverse_dynamics", "wrenches", "newton-euler"),
+        ("inverse_dynamics", "base_acceleration", "newton-euler"),
+    }
 
 
 def test_optional_arrays_are_never_taken_for_inputs():

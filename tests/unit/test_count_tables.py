@@ -199,6 +199,9 @@ def test_link_one_as_any_other_makes_the_printed_equations_of_table_5_1():
 def test_wrong_prints_are_noted_where_they_are():
     assert "11n - 14" in row("5.2", "46a", "0/90").note
     assert row("5.2", "46a").note == ""
+    for label in ("19e", "19f", "19g"):
+        assert "5n^2 - 10 + 5" in row("7.2", label, "0/90").note
+        assert row("7.2", label).note == ""
     assert "475" in row("saha-2", "Walker & Orin (1982)").note
     assert "-53" in row("6.2", "Walker & Orin (Alg. 6.1)").note
     assert "972" in row("5.3", "Vukobratovic et al. (5.2.17)").note

@@ -217,6 +217,7 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
     "--method", type=click.Choice(["spatial", "balafoutis-patel"]), default="spatial", show_default=True,
     help="How stiffness, damping and mass are computed.",
 )  # fmt: skip
+@click.option("--losses", is_flag=True, help="Damping and friction act too.")
 @click.option("--state-space", is_flag=True, help="A and B, the poles, and whether torques reach every state.")
 @click.option("--cartesian", "link", metavar="LINK", help="The same by the motion of a link.")
 @click.option("--coordinates", help="With --cartesian: twist (default), position, or some of rx,ry,rz,x,y,z.")
@@ -230,7 +231,7 @@ def linearize(
     \b
     Examples:
       recursa linearize puma560 --state S.json
-      recursa linearize arm.urdf --state S.json --state-space -o model.npz
+      recursa linearize arm.urdf --state S.json --state-space --losses -o model.npz
       recursa linearize puma560 --state S.json --cartesian link6 --json
       echo '{"q": [0.3, 0.8], "tau": {"joint1": 2}}' | recursa linearize arm.urdf --state -
 
@@ -248,7 +249,7 @@ def linearize(
     if out is not None:
         known_suffix(out, linear.SUFFIXES)
     chosen = open_robot(robot, floating=floating, mimic=mimic)
-    models = linear.make_models(chosen, read_state(chosen, state), method, **options)
+    models = linear.make_models(chosen, read_state(chosen, state, losses=options["losses"]), method, **options)
     if out is not None:
         linear.save(models, out)
     if as_json:

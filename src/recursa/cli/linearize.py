@@ -45,6 +45,7 @@ class Models:
     link: str | None = None
     rows: tuple[int, ...] = ()  # of the link's (omega, v)
     cartesian: tuple[Array, Array, Array] | None = None
+    losses: bool = False
 
     def arrays(self) -> dict[str, Array]:
         """Everything by name."""
@@ -65,7 +66,7 @@ class Models:
             "method": self.method,
             "freedoms": list(freedom_names(self.robot.model)),
             "angular": list(angular(self.robot.model)),
-            "losses": False,
+            "losses": self.losses,
         }
         if self.cartesian is not None:
             data |= {"link": self.link, "coordinates": [TWIST[row] for row in self.rows]}
@@ -84,17 +85,18 @@ def make_models(
     state_space: bool = False,
     link: str | None = None,
     coordinates: str | None = None,
+    losses: bool = False,
 ) -> Models:
     """The linear models of a robot at a state."""
     q, v, a, tau = state.q, state.v, state.a, state.tau
-    joint = robot.linearize(q, v, a, method=method)
-    space = robot.state_space(q, v, tau) if state_space else None
+    joint = robot.linearize(q, v, a, method=method, losses=losses)
+    space = robot.state_space(q, v, tau, losses=losses) if state_space else None
     rows: tuple[int, ...] = ()
     cartesian = None
     if link is not None:
         rows = _rows(coordinates)
-        cartesian = rc.cartesian.linearize(robot, link, q, v, a, coordinates=rows)
-    models = Models(robot, state, method, joint, space, link, rows, cartesian)
+        cartesian = rc.cartesian.linearize(robot, link, q, v, a, coordinates=rows, losses=losses)
+    models = Models(robot, state, method, joint, space, link, rows, cartesian, losses)
     if not all(np.isfinite(array).all() for array in models.arrays().values()):
         raise StateError("the model at this state is not finite: the numbers of the state are too large")
     return models
@@ -157,7 +159,8 @@ def show_models(models: Models) -> None:
     labels, turning = list(freedom_names(robot.model)), angular(robot.model)
     efforts = ["N m" if turns else "N" for turns in turning]
     places = ["rad" if turns else "m" for turns in turning]
-    out.print(f"[bold]{escape(robot.name)}[/], linearised by {models.method}; losses are not part of it")
+    lost = "damping is part of it" if models.losses else "losses are not part of it"
+    out.print(f"[bold]{escape(robot.name)}[/], linearised by {models.method}; {lost}")
     show.put(out, _state_table(labels, places, efforts, state, plain=robot.nq == robot.nv))
     out.print("d tau = P dq + V dv + D da; an entry is in the row's unit per column's unit")
     rows = _with_units(labels, efforts)
@@ -216,14 +219,20 @@ def _show_state_space(
 
 def _pole_table(found: Array) -> Table:
     table = Table(title="poles: eigenvalues of A, of the model as it is at this state", title_justify="left")
-    for name in ("real, 1/s", "imaginary, rad/s", "frequency, Hz", ""):
+    for name in ("real, 1/s", "imaginary, rad/s", "frequency, Hz", "time constant, s", ""):
         table.add_column(name, justify="right" if name else "left")
     level = 1e-7 * max(1.0, float(np.abs(found).max(initial=0.0)))  # double poles scatter by the root of rounding
     for pole in found:
-        kind = "grows" if pole.real > level else "decays" if pole.real < -level else "stays"
-        hertz = abs(pole) / (2.0 * np.pi)
-        table.add_row(_number(pole.real, level), _number(pole.imag, level), _number(hertz, level), kind)
+        table.add_row(_number(pole.real, level), _number(pole.imag, level), *_character(pole, level))
     return table
+
+
+def _character(pole: complex, level: float) -> tuple[str, str, str]:
+    """The natural frequency of what swings, the time constant of what grows or decays, and which it is."""
+    frequency = _number(abs(pole) / (2.0 * np.pi)) if abs(pole.imag) > level else ""
+    constant = _number(1.0 / abs(pole.real)) if abs(pole.real) > level else ""
+    swings = ", swings" if frequency else ""
+    return frequency, constant, ("stays" if not constant else "grows" if pole.real > 0.0 else "decays") + swings
 
 
 def _matrix_table(title: str, matrix: Array, rows: list[str], columns: list[str]) -> Table:

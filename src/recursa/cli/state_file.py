@@ -27,12 +27,12 @@ class State:
     tau: Array
 
 
-def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS) -> State:
+def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, losses: bool = False) -> State:
     """The state in a JSON file ("-": standard input): q, and what else there is of v and a or tau.
 
     Each is a list or an object by joint name. v is zero where it is missing, as are joints that an object leaves out
-    (q: neutral). Of a and tau the other follows; where both are missing a is zero. ``only`` names the keys that are
-    allowed.
+    (q: neutral). Of a and tau the other follows, with ``losses`` or without; where both are missing a is zero. ``only``
+    names the keys that are allowed.
     """
     shown = "standard input" if path == "-" else f"'{path}'"
     data = _json(path, shown)
@@ -49,10 +49,10 @@ def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS) -> Stat
         given = {key: _vector(robot, key, value) for key, value in data.items()}
         q, v = given["q"], given.get("v", np.zeros(robot.nv))
         if "tau" in given:
-            tau, a = given["tau"], robot.forward_dynamics(q, v, given["tau"])
+            tau, a = given["tau"], robot.forward_dynamics(q, v, given["tau"], losses=losses)
         else:
             a = given.get("a", np.zeros(robot.nv))
-            tau = robot.inverse_dynamics(q, v, a)
+            tau = robot.inverse_dynamics(q, v, a, losses=losses)
     except StateError as error:
         raise StateError(f"{shown}: {error}") from None
     except (rc.ShapeError, rc.UnknownNameError) as error:

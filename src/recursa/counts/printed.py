@@ -157,7 +157,12 @@ TABLE_7_2 = (
     *(_both(label, ("4n^2 - 4n", "2n^2 - 2n"), ("2n^2 - 2n", "n^2 - n")) for label in ("19a", "19b", "19c")),
     _both("19d", ("7n^2 - 7n", "5n^2 - 5n"), ("5n^2 - 5n", "4n^2 - 4n")),
     *(
-        _both(label, ("7n^2 - 16n + 9", "5n^2 - 11n + 6"), ("5n^2 - 10n + 5", "4n^2 - 8n + 4"))
+        _both(
+            label,
+            ("7n^2 - 16n + 9", "5n^2 - 11n + 6"),
+            ("5n^2 - 10n + 5", "4n^2 - 8n + 4"),
+            "0/90: print has 5n^2 - 10 + 5 multiplications, where its total needs 5n^2 - 10n + 5",
+        )
         for label in ("19e", "19f", "19g")
     ),
     _both("19j", ("n^2 - n", "1.5n^2 - 1.5n"), ("n^2 - n", "1.5n^2 - 1.5n")),

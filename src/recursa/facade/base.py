@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache, partial, update_wrapper
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.wrenches import Wrench
 from recursa.kernels import native
 from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
+from recursa.kernels.inputs import Input, argument_input
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, argument_axes
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -23,7 +25,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Made = TypeVar("_Made")
 
 
-Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
+Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_method.c``
 
 
 def single_state_fast(method: _Method) -> _Method:
@@ -31,7 +33,7 @@ def single_state_fast(method: _Method) -> _Method:
 
     A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method, which says by
     ``_evaluate(entry=...)`` what is asked; :func:`question` says the same of the spelling. The entry declines whatever
-    is not plain (see ``_entry.c``), and then the method itself runs.
+    is not plain (see ``_inputs.c``), and then the method itself runs.
     """
     if Method is None:
         return method
@@ -48,11 +50,14 @@ def single_state_fast(method: _Method) -> _Method:
 def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
     """What a valid call asks: the method's name and its options, defaults included, in the order of its signature.
 
-    Flags appear by name if they are set; None is left out. The answer is None for arguments that no entry knows.
+    Flags appear by name if they are set, and so do optional inputs that are given; None is left out. The answer is None
+    for inputs that are not in the order of the signature, which is the one that entries know.
 
-    >>> def jacobian(self, q, link, *, frame="body", out=None): ...
+    >>> def jacobian(self, q, link, *, frame="body", shift=None, out=None): ...
     >>> question(jacobian, ("jacobian", ..., ("frame", "link"), "world", "tip"))
     ('jacobian', 'tip', 'world')
+    >>> question(jacobian, ("jacobian", ..., "tip", ("shift",), ...))
+    ('jacobian', 'tip', 'body', 'shift')
     """
     form = signature(method)
     _, *parameters = form.parameters.values()
@@ -61,14 +66,23 @@ def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
     named = next((at for at, item in enumerate(call) if isinstance(item, tuple)), len(call))
     keywords = dict(zip(*call[named : named + 1], call[named + 1 :], strict=True)) if named < len(call) else {}
     bound = form.bind(None, *call[1:named], **keywords)
-    arrays = [name for name, value in bound.arguments.items() if value is ... and name != "out"]
-    in_order = [name for name in keywords if name in arrays] == arrays[call[1:named].count(...) :]
-    if not in_order or any(form.parameters[name].default is not Parameter.empty for name in arrays):
+    inputs = [name for name, value in bound.arguments.items() if value is ... and name != "out"]
+    if [name for name in keywords if name in inputs] != inputs[call[1:named].count(...) :]:
         return None
     bound.apply_defaults()
-    options = {name: value for name, value in bound.arguments.items() if name not in ("self", "out", *arrays)}
-    given = (name if value is True else value for name, value in options.items() if value not in (None, False))
+    required = {name for name, one in form.parameters.items() if one.default is one.empty}
+    options = {name: value for name, value in bound.arguments.items() if name != "out" and value not in (None, False)}
+    given = (
+        name if value in (True, ...) else value
+        for name, value in options.items()
+        if not (value is ... and name in required)
+    )
     return (method.__name__, *given)
+
+
+def given(**options: Any) -> tuple[str, ...]:
+    """Names of flags that are set and of inputs that are given, as in a :func:`question`."""
+    return tuple(name for name, value in options.items() if value is not None and value is not False)
 
 
 class Facade:
@@ -90,7 +104,7 @@ class Facade:
             "world": KernelStore(model, form="loop"),
         }
         self._axes: KernelStore | None = None
-        self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
+        self._entries: dict[Hashable, Any] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Any] = {}
 
@@ -157,11 +171,12 @@ class Facade:
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
         columns: Filler | None = None,
-        entries: dict[Hashable, Callable[..., Any]] | None = None,
+        entries: dict[Hashable, Any] | None = None,
     ) -> Array:
         """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.
 
-        ``entries`` is where that is kept, if not with the robot's own methods.
+        ``entries`` is where that is kept, if not with the robot's own methods. The plan's arguments are in the order of
+        the method's.
         """
         kernels = self._kernels if store is None else store
         result = evaluate(
@@ -179,10 +194,19 @@ class Facade:
         )
         known = self._entries if entries is None else entries
         if entry is not None and result.ndim == len(shape) and entry not in known:
-            native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape)
+            own = {"wrench": self._wrench_input()} if "wrench" in arguments else {}
+            native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape, own)
             if native is not None:
                 known[entry] = native
         return result
+
+    def _wrench_input(self) -> Any:
+        """The reader of wrenches, which asks for the poses of all links if some are in world axes."""
+        if Input is None:
+            return None
+        rows = {link.name: row for row, link in enumerate(self.model.links)}
+        axes, _ = argument_axes(self.model, "wrench")
+        return Input(axes, rows, wrench=Wrench, entries=self._entries, poses=("poses",))
 
     def _trusting_entry(
         self,
@@ -200,4 +224,6 @@ class Facade:
             return None
         kernels = self._kernels if store is None else store
         kernel = kernels.kernel(plan, (None, shape), sizes, gather)
-        return None if kernel is None else kernel.entry(shape, ())
+        if kernel is None or Input is None:
+            return None
+        return kernel.entry(shape, [argument_input(self.model, name, checked=False) for name in sizes])

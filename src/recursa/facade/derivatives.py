@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, forward_derivatives, linearized, link_derivatives, tangent
+from recursa.dynamics import derivatives, forward_derivatives, gathering, linearized, link_derivatives, tangent
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.parts import PartMethods
@@ -17,7 +17,7 @@ from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -108,6 +108,7 @@ class DerivativeMethods(PartMethods):
         a: ArrayLike,
         *,
         method: LinearizeMethod = "spatial",
+        losses: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Linearization: ...
@@ -120,6 +121,7 @@ class DerivativeMethods(PartMethods):
         *,
         direction: Sequence[ArrayLike],
         method: LinearizeMethod = "spatial",
+        losses: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array: ...
@@ -131,6 +133,7 @@ class DerivativeMethods(PartMethods):
         *,
         direction: Sequence[ArrayLike] | None = None,
         method: LinearizeMethod = "spatial",
+        losses: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Linearization | Array:
@@ -141,6 +144,9 @@ class DerivativeMethods(PartMethods):
 
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+
+        ``losses=True`` adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``, does not change
+        while a joint slides, so it adds nothing; for a joint at rest, where it jumps, there is no linear model of it.
 
         >>> import recursa as rc
         >>> robot = rc.robots.stanford()
@@ -155,32 +161,38 @@ class DerivativeMethods(PartMethods):
         if method not in ("spatial", "balafoutis-patel"):
             raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
         if direction is None:
-            if method == "balafoutis-patel":
-                return Linearization(*_three(self._algorithm_7_1(arguments, out, threads)))
-            return Linearization(*self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads))
+            model = Linearization(
+                *_three(self._algorithm_7_1(arguments, out, threads))
+                if method == "balafoutis-patel"
+                else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
+            )
+            if losses:
+                np.einsum("...ii->...i", model.damping)[...] += self._joint_damping
+            return model
         if method != "spatial":
             raise NoSweepError(f"{method!r} makes the matrices; a direction is for the default method")
         try:
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        return self._evaluate(
-            tangent.TANGENT,
-            arguments | {"joint:dq": dq, "joint:dv": dv, "joint:da": da},
-            lambda values: tangent.tangent_entries(self.model, values),
-            (self.nv,),
-            out,
-            threads,
-            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
-            store=self._joint_space,
-        )
+        options: dict[str, Any] = {} if out is None and threads is None else {"out": out, "threads": threads}
+        change = self._tangent(q, v, a, dq, dv, da, **options)
+        if losses:
+            change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
+        return change
 
-    def state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> StateSpace:
+    def state_space(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = False, threads: int | None = None
+    ) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
         A's lower half are the derivatives of :meth:`forward_dynamics`, B's is ``inv(mass)``. In A's upper left block
         stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
         dq``; elsewhere it is zero.
+
+        ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``. ``-inv(mass) damping``
+        is then part of A's lower right block; Coulomb friction slows the motion about which A is taken, and does not
+        change near it while a joint slides. For a joint at rest it is left out: it jumps there.
 
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
@@ -188,7 +200,19 @@ class DerivativeMethods(PartMethods):
         >>> A.round(6) + 0.0                                # hanging down: -3 g / 2 l
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
+        >>> puma = rc.robots.puma560()
+        >>> q, v = puma.random_state(0)
+        >>> slower = puma.state_space(q, v, v, losses=True).A - puma.state_space(q, v, v - puma.joint_losses(v)).A
+        >>> damping = [joint.damping[0] for joint in puma.model.joints]
+        >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
+        True
         """
+        if losses:
+            given, lost = as_array(self.model, "tau", tau, coordinates=False), self.joint_losses(v)
+            fitting(tau=given, v=lost)
+            A, B = self.state_space(q, v, given - lost, threads=threads)
+            A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
+            return StateSpace(A, B)
         known = ("_state_space",) in self._entries
         if not known and not self._fits(
             forward_derivatives.STATE_SPACE_BY_FACTORS,
@@ -203,6 +227,38 @@ class DerivativeMethods(PartMethods):
         )
 
     # ---- shared ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _joint_damping(self) -> Array:
+        """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
+        own = ([d * (1.0 if j.tie is None else j.tie.multiplier) for d in j.damping] for j in self.model.joints)
+        return np.array(gathering.joint_vector(self.model, list(own)), dtype=float)
+
+    @single_state_fast
+    def _tangent(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        dq: ArrayLike,
+        dv: ArrayLike,
+        da: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """d tau (..., nv) along a direction."""
+        return self._evaluate(
+            tangent.TANGENT,
+            {"q": q, "v": v, "a": a, "joint:dq": dq, "joint:dv": dv, "joint:da": da},
+            lambda values: tangent.tangent_entries(self.model, values),
+            (self.nv,),
+            out,
+            threads,
+            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
+            entry=("_tangent",),
+            store=self._joint_space,
+        )
 
     @single_state_fast
     def _inverse_derivatives(

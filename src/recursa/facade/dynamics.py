@@ -25,7 +25,7 @@ from recursa.dynamics.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.kinematics import motion_entries
 from recursa.errors import NoSweepError, SingularHingeError
-from recursa.facade.base import single_state_fast
+from recursa.facade.base import given, single_state_fast
 from recursa.facade.joint_space import into, known_method
 from recursa.facade.matrices import MassMethod, MatrixMethods
 from recursa.sweeps.batching import Array
@@ -106,11 +106,11 @@ class DynamicsMethods(MatrixMethods):
         """
         known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
         arguments = {"q": q, "v": v, "a": a}
-        entry = ("inverse_dynamics", *(("losses",) if losses else ()), method)
+        extra = {"base_acceleration": base_acceleration, "parameters": parameters}
+        entry = ("inverse_dynamics", *given(wrenches=wrenches, losses=bool(losses), **extra), method)
         if method in book.INVERSE:
-            options = {"wrenches": wrenches, "base_acceleration": base_acceleration, "parameters": parameters}
-            given = [name for name, value in options.items() if value is not None]
-            plan = book.inverse_method(self._on_axes.model, method, losses=bool(losses), given=given)
+            refused = given(wrenches=wrenches, **extra)
+            plan = book.inverse_method(self._on_axes.model, method, losses=bool(losses), given=refused)
             return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         if method == "denoc":
@@ -122,7 +122,7 @@ class DynamicsMethods(MatrixMethods):
             return self._joint_vector(plan, "T", arguments, out, threads, reached, store=store)
         plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
         if len(arguments) > 3:
-            return self._joint_vector(plan, "T", arguments, out, threads)
+            return self._joint_vector(plan, "T", arguments, out, threads, entry)
         fewer = self._augmented(accelerating=True, losses=bool(losses))
         return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
 
@@ -259,9 +259,9 @@ class DynamicsMethods(MatrixMethods):
             plan = _FORWARD[chosen](wrenches=wrenches is not None, links=True, **inside)
             return self._forward_with_links(plan, arguments, out, threads)
         plan = _FORWARD[chosen](wrenches=wrenches is not None, **inside)
-        options = (*(("losses",) if losses else ()), *((method,) if method else ()))
-        reachable = len(arguments) == 3 and not links and lossy == bool(losses)
-        entry = ("forward_dynamics", *options) if reachable else None
+        options = given(wrenches=wrenches, losses=bool(losses), parameters=parameters)
+        reachable = (chosen != "denoc" or not extra) and not links and lossy == bool(losses)
+        entry = ("forward_dynamics", *options, *((method,) if method else ())) if reachable else None
         store = self._centered(arguments) if chosen == "denoc" else None
         result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, store=store)
         self._require_finite(result, arguments)

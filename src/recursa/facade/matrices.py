@@ -13,7 +13,7 @@ from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.denoc import matrices as denoc
 from recursa.dynamics.factorization import SOLVE
-from recursa.facade.base import single_state_fast
+from recursa.facade.base import given, single_state_fast
 from recursa.facade.joint_space import JointSpaceMethods, into, known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.sweeps.batching import Array
@@ -51,15 +51,15 @@ class MatrixMethods(JointSpaceMethods):
         """
         known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
         if method in book.MASS:
-            given = [] if parameters is None else ["parameters"]
-            plan = book.mass_method(self._on_axes.model, method, given)
+            plan = book.mass_method(self._on_axes.model, method, given(parameters=parameters))
             named = ("mass_matrix", method)
             return self._joint_matrix(plan, {"q": q}, True, out, threads, named, store=self._on_axes)
         arguments = {"q": q} | self._extra(q, None, None, parameters)
-        entry = ("mass_matrix", method) if parameters is None else None
+        entry = ("mass_matrix", *given(parameters=parameters), method)
         if method == "denoc":
             columns, store = self._columns(denoc.INERTIA_TIMES, "T", "a"), self._centered(arguments)
-            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, entry, columns, store)
+            plain = entry if parameters is None else None  # else masses are looked at first
+            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, plain, columns, store)
         columns = self._columns(MASS_TIMES, "T", "a")
         return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
@@ -13,16 +15,60 @@ from recursa.dynamics import gathering
 from recursa.dynamics.diagonal import sensitivity
 from recursa.dynamics.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
-from recursa.facade.base import Call
+from recursa.facade.base import Call, single_state_fast
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
+from recursa.kernels.dispatch import Columns
+from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 _SPELLED_OUT = 10  # freedoms up to which every entry of the sensitivity has code of its own: seconds to compile
 _TINY = 1e-30  # the complex step; its square is nothing beside one
+
+
+@dataclass(frozen=True)
+class _Contraction:
+    """How the tensor is contracted with vectors: a plan, its names for them, and which entries are the result.
+
+    ``unit`` is the vector in which MASS_RATE_TIMES gives a matrix column by column, for robots too large for the plan.
+    """
+
+    plan: Plan
+    entries: Callable[[Model, Values], Iterable[Scalar]]
+    inputs: tuple[str, ...] = ()
+    unit: str | None = None
+
+
+def _rows(model: Model, values: Values, *, symmetric: bool) -> Iterator[Scalar]:
+    return gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=symmetric)
+
+
+def _vector(model: Model, values: Values) -> list[Scalar]:
+    return gathering.joint_vector(model, values.lists.get("dT", []))
+
+
+def _total(model: Model, values: Values) -> list[Scalar]:
+    shares = list(gathering.flat(values.lists.get("share", [])))
+    return [sum(shares[1:], shares[0]) if shares else 0.0]
+
+
+_BY_COLUMN = _Contraction(  # rows and columns are exchangeable
+    sensitivity.MASS_TIMES_BY_Q, partial(_rows, symmetric=False), ("right",), "joint:along"
+)
+_PRODUCT = _Contraction(sensitivity.MASS_RATE_TIMES, _vector, ("right", "along"))
+_CONTRACTIONS = {  # by the vectors that are given
+    (): _Contraction(sensitivity.SENSITIVITY, sensitivity.sensitivity_entries),
+    ("left",): _BY_COLUMN,
+    ("right",): _BY_COLUMN,
+    ("along",): _Contraction(sensitivity.MASS_RATE, partial(_rows, symmetric=True), ("along",), "joint:right"),
+    ("left", "right"): _Contraction(sensitivity.GRADIENT, _vector, ("left", "right")),
+    ("left", "along"): _PRODUCT,
+    ("right", "along"): _PRODUCT,
+    ("left", "right", "along"): _Contraction(sensitivity.GRADIENT_ALONG, _total, ("left", "right", "along")),
+}
 
 
 class Asking:
@@ -32,7 +78,7 @@ class Asking:
 
     def __init__(self, robot: FactorizationMethods) -> None:
         self._robot = robot
-        self._entries: dict[Hashable, Callable[..., Any]] = {}
+        self._entries: dict[Hashable, Any] = {}
         self._calls: dict[Call, Callable[..., Any]] = {}
 
     def _independent(self) -> None:
@@ -81,6 +127,7 @@ class Metric(Asking):
 
     __slots__ = ()
 
+    @single_state_fast
     def sensitivity(
         self,
         q: ArrayLike,
@@ -106,72 +153,35 @@ class Metric(Asking):
         >>> bool(np.allclose(d.sensitivity(q, left=v, right=v), np.einsum("ijk,i,j->k", whole, v, v)))
         True
         """
-        given = {"left": left, "right": right, "along": along}
-        vectors = {name: value for name, value in given.items() if value is not None}
-        if len(vectors) == 3:
-            speeds = as_array(self._robot.model, "along", along, coordinates=False)
-            gradient = self.sensitivity(q, left=left, right=right, threads=threads)
-            fitting(**{"q, left and right together": gradient, "along": speeds})
-            return into(out, np.asarray((gradient * speeds).sum(axis=-1)))
-        if set(vectors) == {"along"}:
-            return self._mass_rate(q, along, out, threads)
-        if set(vectors) == {"left", "right"}:
-            return self._contracted(sensitivity.GRADIENT, q, vectors, out, threads)
-        if vectors.keys() & {"left", "right"}:  # one of them: rows and columns are exchangeable
-            arrays = {name: as_array(self._robot.model, name, x, coordinates=False) for name, x in vectors.items()}
-            fitting(q=as_array(self._robot.model, "q", q, coordinates=True), **arrays)
-            (x,) = (value for name, value in arrays.items() if name != "along")
-            if along is not None:
-                return self._contracted(sensitivity.MASS_RATE_TIMES, q, {"right": x, "along": along}, out, threads)
-            return into(out, self._by_units(q, x, threads))
-        if self._robot.nv > _SPELLED_OUT:
+        options = (("left", left), ("right", right), ("along", along))
+        vectors = {name: value for name, value in options if value is not None}
+        robot, contraction = self._robot, _CONTRACTIONS[tuple(vectors)]
+        if not vectors and robot.nv > _SPELLED_OUT:
             return into(out, self._whole_by_units(q, threads))
-        return self._robot._evaluate(
-            sensitivity.SENSITIVITY,
-            {"q": q},
-            lambda values: sensitivity.sensitivity_entries(self._robot.model, values),
-            (self._robot.nv,) * 3,
+        named = dict(zip(vectors, (f"joint:{name}" for name in contraction.inputs), strict=True))
+        return robot._evaluate(
+            contraction.plan,
+            {"q": q} | {named[name]: value for name, value in vectors.items()},
+            lambda values: contraction.entries(robot.model, values),
+            (robot.nv,) * (3 - len(vectors)),
             out,
             threads,
-            store=self._robot._joint_space,
+            labels={inner: name for name, inner in named.items()},
+            entry=("sensitivity", *vectors),
+            store=robot._joint_space,
+            columns=self._columns(contraction),
+            entries=self._entries,
         )
 
-    def _by_units(self, q: ArrayLike, x: ArrayLike, threads: int | None) -> Array:
-        """``d (M x)_j / dq_k`` (..., j, k), direction by direction."""
-        model = self._robot.model
-        q, x = as_array(model, "q", q, coordinates=True), as_array(model, "right", x, coordinates=False)
-        vectors = {"right": np.expand_dims(x, -2), "along": np.eye(model.nv, dtype=np.result_type(q, x))}
-        rows = self._contracted(sensitivity.MASS_RATE_TIMES, np.expand_dims(q, -2), vectors, None, threads)
-        return np.ascontiguousarray(rows.swapaxes(-2, -1))
+    def _columns(self, contraction: _Contraction) -> Columns | None:
+        if contraction.unit is None:
+            return None
+        return self._robot._columns(sensitivity.MASS_RATE_TIMES, "dT", contraction.unit)
 
     def _whole_by_units(self, q: ArrayLike, threads: int | None) -> Array:
-        """The tensor from unit vectors, state by state: for robots too large for code that spells out every entry."""
-        q, n = as_array(self._robot.model, "q", q, coordinates=True), self._robot.nv
-        result = np.empty((*q.shape[:-1], n, n, n), q.dtype)
-        for state in np.ndindex(q.shape[:-1]):
-            result[state] = self._by_units(q[state][None], np.eye(n), threads)
-        return result
-
-    def _mass_rate(self, q: ArrayLike, along: Any, out: Array | None, threads: int | None) -> Array:
-        robot = self._robot
-        model = robot.model
-        return robot._evaluate(
-            sensitivity.MASS_RATE,
-            {"q": q, "joint:along": along},
-            lambda values: gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=True),
-            (robot.nv, robot.nv),
-            out,
-            threads,
-            labels={"joint:along": "along"},
-            store=robot._joint_space,
-            columns=robot._columns(sensitivity.MASS_RATE_TIMES, "dT", "joint:right"),
-        )
-
-    def _contracted(
-        self, plan: Plan, q: ArrayLike, vectors: dict[str, Any], out: Array | None, threads: int | None
-    ) -> Array:
-        arguments = {"q": q} | {f"joint:{name}": value for name, value in vectors.items()}
-        return self._vector(plan, ("dT",), arguments, out, threads)
+        """The tensor from unit vectors: for robots too large for code that spells out every entry."""
+        q = as_array(self._robot.model, "q", q, coordinates=True)
+        return self.sensitivity(q[..., None, :], left=np.eye(self._robot.nv, dtype=q.dtype), threads=threads)
 
     def christoffel(
         self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from recursa.errors import StateError, unknown_name
 from recursa.facade.base import single_state_fast
 from recursa.facade.diagonal import DiagonalMethods
 from recursa.facade.joint_space import into
-from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse
+from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.spatial.scalars import Scalar
@@ -165,6 +166,7 @@ class OperationalMethods(DiagonalMethods):
         numbers, rows = self._selected_links(links, coordinates)
         return self._blocks(q, numbers, numbers, rows, frame, out, threads)
 
+    @single_state_fast
     def operational_inertia(
         self,
         q: ArrayLike,
@@ -199,9 +201,15 @@ class OperationalMethods(DiagonalMethods):
         """
         frame_function(frame)
         number = self.model.link_index(link)
+        entry = ("operational_inertia", link, frame)
         if self._tied or operational.flying_path(self.model, number) is None:
             compliance = self.operational_compliance(q, link, frame=frame, threads=threads)
-            return self._inertia_of(compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance, out)
+            known = self._entries.get(("operational_compliance", link, frame))
+            scale = self._scale((number,), {number: NAMED_ROWS["twist"]})
+            if known is not None and entry not in self._entries:
+                limit = rank_limit(np.float64, None)
+                self._entries[entry] = known.ranked(RankedArray, tuple(scale.tolist()), limit)
+            return _ranked(*pseudo_inverse(compliance, scale, tolerance), out)
         plan = self._plan(
             "operational_inertia", partial(operational.inertia_plan, frame, number, self.model), number, frame
         )
@@ -211,7 +219,10 @@ class OperationalMethods(DiagonalMethods):
 
         store = self._center_space if frame == "body" else self._kernels  # inertias stay with their bodies
         plain = out.view(np.ndarray) if isinstance(out, RankedArray) else out
-        result = self._evaluate(plan, {"q": q}, gather, (6, 6), plain, threads, store=store)
+        new: dict[Hashable, Any] = {}
+        result = self._evaluate(plan, {"q": q}, gather, (6, 6), plain, threads, entry=entry, store=store, entries=new)
+        if new:
+            self._entries[entry] = new[entry].ranked(RankedArray, None, 0.0)
         self._require_finite(result, {"q": q})
         rank = np.where(np.isfinite(result).all(axis=(-2, -1)), 6, 0)
         return _ranked(result, rank, out)
@@ -250,10 +261,13 @@ class OperationalMethods(DiagonalMethods):
         tolerance: float | None,
         out: Array | None,
     ) -> Array:
-        """The (pseudo-)inverse of a compliance, its rank judged with lengths in the robot's own unit."""
+        """The (pseudo-)inverse of a compliance."""
+        return _ranked(*pseudo_inverse(compliance, self._scale(links, rows), tolerance), out)
+
+    def _scale(self, links: tuple[int, ...], rows: Mapping[int, tuple[int, ...]]) -> Array:
+        """What makes the rows of a compliance comparable, for its rank: lengths in the robot's own unit."""
         length = operational.unit_length(self.model)
-        scale = np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
-        return _ranked(*pseudo_inverse(compliance, scale, tolerance), out)
+        return np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
 
     def _at_links(self, frame: str, count: int = 1) -> KernelStore:
         """Kernels may move the frames of bodies, not the world's if results are in its axes; many links are loops."""

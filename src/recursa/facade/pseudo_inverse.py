@@ -9,6 +9,11 @@ import numpy as np
 from recursa.errors import StateError
 from recursa.sweeps.batching import Array
 
+try:
+    from recursa._entry import MAX_SMALL, pseudo_inverses
+except ImportError:  # the optional extension was not built
+    MAX_SMALL = -1
+
 ROUNDINGS = 4096  # units of rounding, relative to the largest eigenvalue, that count as zero: 1e-12 in double precision
 
 
@@ -77,23 +82,42 @@ def pseudo_inverse(matrices: Array, scale: Array, tolerance: float | None = None
     count that are larger than ``tolerance`` times the largest. By default that is what rounding leaves of a zero, 4096
     times the distance of 1 from the next number. Where a matrix is not finite its inverse is nan, with rank 0.
     """
-    roundings = float(np.finfo(matrices.dtype).eps) * ROUNDINGS
-    limit = roundings if tolerance is None else tolerance
-    if not (isinstance(limit, float | int) and 0.0 <= limit < 1.0):
-        raise StateError(f"tolerance is a fraction of the largest eigenvalue, from 0 to less than 1, not {tolerance!r}")
+    limit = rank_limit(matrices.dtype, tolerance)
     size = matrices.shape[-1]
     finite = np.asarray(np.isfinite(matrices).all(axis=(-2, -1)))
     sound = np.where(finite[..., None, None], matrices, 0.0).astype(np.float64)
-    values, vectors = np.linalg.eigh(sound * scale[:, None] * scale)
+    result, rank = _native(sound, scale, limit) if size <= MAX_SMALL else _by_numpy(sound, scale, limit)
+    result[~finite] = np.nan
+    return result.astype(matrices.dtype, copy=False), rank
+
+
+def rank_limit(dtype: Any, tolerance: float | None) -> float:
+    """The part of the largest eigenvalue below which eigenvalues count as zero."""
+    limit = float(np.finfo(dtype).eps) * ROUNDINGS if tolerance is None else tolerance
+    if not (isinstance(limit, float | int) and 0.0 <= limit < 1.0):
+        raise StateError(f"tolerance is a fraction of the largest eigenvalue, from 0 to less than 1, not {tolerance!r}")
+    return limit
+
+
+def _native(matrices: Array, scale: Array, limit: float) -> tuple[Array, Array]:
+    """By Cholesky's method where it is certain that nothing vanishes, else by Jacobi's; one by one."""
+    result, rank = np.empty(matrices.shape), np.empty(matrices.shape[:-2], np.int64)
+    pseudo_inverses(np.ascontiguousarray(matrices), scale, limit, result, rank)
+    return result, rank
+
+
+def _by_numpy(matrices: Array, scale: Array, limit: float) -> tuple[Array, Array]:
+    """From the eigenvectors."""
+    size = matrices.shape[-1]
+    values, vectors = np.linalg.eigh(matrices * scale[:, None] * scale)
     kept = values > limit * values[..., -1:] if size else values > 0.0
-    rank = kept.sum(axis=-1)
+    rank = np.asarray(kept.sum(axis=-1))
     result = _inverted(values, vectors, kept) * scale[:, None] * scale
     lacking = rank < size
     if lacking.any():  # scaling commutes with inverses, not with pseudo-inverses
-        values, vectors = np.linalg.eigh(sound[lacking])
+        values, vectors = np.linalg.eigh(matrices[lacking])
         result[lacking] = _inverted(values, vectors, np.arange(size) >= size - rank[lacking][..., None])
-    result[~finite] = np.nan
-    return result.astype(matrices.dtype), np.asarray(rank)
+    return result, rank
 
 
 def _inverted(values: Array, vectors: Array, kept: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import gathering
 from recursa.dynamics.diagonal import coriolis, motion, tables
 from recursa.errors import NoSweepError
-from recursa.facade.base import single_state_fast
+from recursa.facade.base import given, single_state_fast
 from recursa.facade.factorization import block_diagonal
 from recursa.facade.joint_space import known_method
 from recursa.facade.metric import Asking
@@ -90,7 +90,7 @@ class TotalRates(Asking):
         self._independent()
         arguments = {"q": q, f"joint:{self._rate}": rate, "tau": tau}
         extra = self._robot._extra(q, wrenches, None, None)
-        entry = None if extra else ("_rates", *(("losses",) if losses else ()))
+        entry = ("_rates", *given(wrenches=wrenches, losses=bool(losses)))
         plan = make(wrenches=wrenches is not None, losses=bool(losses))
         return self._vector(plan, ("rate", "eps"), arguments | extra, out, threads, entry)
 

@@ -6,12 +6,14 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels import native
+from recursa.kernels.inputs import MAX_QUATERNIONS, Input, argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
@@ -40,7 +42,7 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_kernels", "_regroup", "_rollouts", "model")
+    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_inputs", "_kernels", "_regroup", "_rollouts", "model")
 
     def __init__(
         self, model: Model, *, frame_pass: bool = False, regroup: Zeroed | None = None, form: str | None = None
@@ -54,6 +56,7 @@ class KernelStore:
         self._frame_pass = frame_pass
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
+        self._inputs: dict[str, Any] = {}  # readers of single-state arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
@@ -111,11 +114,27 @@ class KernelStore:
         return id(plan), key, inputs, single, self._form or Switch.form
 
     def entry(
-        self, plan: Plan, key: Hashable, inputs: tuple[str, ...], shape: tuple[int, ...]
+        self,
+        plan: Plan,
+        key: Hashable,
+        inputs: tuple[str, ...],
+        shape: tuple[int, ...],
+        own: Mapping[str, Any] = MappingProxyType({}),
     ) -> Callable[..., Any] | None:
-        """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way."""
+        """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way.
+
+        ``own`` are readers of arguments beside the usual ones.
+        """
         _, kernel = self._kernels.get(self._full(plan, key, inputs, False), (plan, None))
-        return None if kernel is None else kernel.entry(shape, self.model.quaternions)
+        if kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
+            return None
+        return kernel.entry(shape, [own.get(name) or self._input(name) for name in inputs])
+
+    def _input(self, name: str) -> Any:
+        """The reader of an argument, made once."""
+        if name not in self._inputs:
+            self._inputs[name] = argument_input(self.model, name)
+        return self._inputs[name]
 
     @property
     def compiled_model(self) -> Model:

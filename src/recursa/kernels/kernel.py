@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, Protocol
@@ -21,10 +21,10 @@ from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import COORDINATES, Plan
+from recursa.sweeps.plan import Plan
 
 try:
-    from recursa._entry import Entry
+    from recursa._entry import MAX_INPUTS, Entry
     from recursa._entry import Method as Method
 except ImportError:  # the optional extension was not built
     Entry = Method = None
@@ -172,19 +172,16 @@ class Kernel:
     def _workspace(self, width: int) -> Workspace:
         return self._program.workspace(Shape(width, self.single))
 
-    def entry(self, shape: tuple[int, ...], quaternions: tuple[int, ...]) -> Callable[..., Any] | None:
-        """A native function of single-state arrays that returns an array of ``shape``; None if it was not built.
+    def entry(self, shape: tuple[int, ...], inputs: Sequence[Any]) -> Callable[..., Any] | None:
+        """A native function of single-state arguments that returns an array of ``shape``; None if it was not built.
 
-        ``quaternions`` are their places in coordinates, whose lengths it checks.
+        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.inputs`.
         """
-        coordinates = sum(name in COORDINATES for name in self.inputs)
-        unsuited = self.single or len(self.inputs) > 4 or len(shape) > 3 or len(quaternions) > 16
-        if Entry is None or unsuited or any(name not in COORDINATES for name in self.inputs[:coordinates]):
+        if Entry is None or self.single or len(inputs) > MAX_INPUTS or len(shape) > 3:
             return None
         native, extra = self._native(1), self._workspace(1)
         places = tuple(x.ctypes.data for x in extra)
-        sizes = tuple(self._sizes.values())
-        return Entry(native.address, sizes, shape, coordinates, quaternions, (native, extra), places)
+        return Entry(native.address, tuple(inputs), shape, (native, extra), places)
 
     def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
         """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""

@@ -48,6 +48,7 @@ class CompiledExpression:
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs
+        self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
         self._entry: Callable[..., Any] | None = None
 
     @property
@@ -79,8 +80,9 @@ class CompiledExpression:
         threads: int | None = None,
     ) -> Array:
         """The value (..., rows) for every state; a number for each, (...), where the expression is one."""
-        if self._entry is not None and out is None and threads is None:
-            result = self._entry(q, v, *vectors) if self._needs_v else self._entry(q, *vectors)
+        if self._entry is not None and threads is None:
+            state = (q, v) if self._needs_v else (q,)
+            result = self._entry(*state, *vectors, *self._constants, out=out)
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
@@ -95,7 +97,7 @@ class CompiledExpression:
             threads=threads,
             labels=labels,
         )
-        if self._entry is None and result.ndim == len(self._shape) and not self._lowered.constants:
+        if self._entry is None and result.ndim == len(self._shape):
             self._entry = self._store.entry(self.plan, (None, self._shape), tuple(arguments), self._shape)
         return result
 

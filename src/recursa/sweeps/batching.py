@@ -146,24 +146,34 @@ def _common_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     """One argument as rows: its trailing axes are checked and flattened to one."""
-    if name in COORDINATES or name in RATES or name.startswith("joint:"):
+    if is_joint_vector(name):
         return as_array(model, label, value, coordinates=name in COORDINATES)
-    shapes: dict[str, tuple[tuple[int, ...], str]] = {
-        "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
-        "base_acceleration": ((6,), "(angular, linear) in world axes"),
-        "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
-    }
-    named: dict[str, tuple[tuple[int, ...], str]] = {
-        "body": ((6 * model.nbodies,), "six numbers per moving body, base first"),
-        "tip": ((6,), "six numbers"),
-    }
-    kind, _, own = name.partition(":")
-    tail, meaning = named[kind] if own else shapes[name]
+    tail, meaning = argument_axes(model, name)
     array = as_numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)
         raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {meaning}")
     return array.reshape(*array.shape[: -len(tail)], math.prod(tail))
+
+
+def is_joint_vector(name: str) -> bool:
+    """Whether an argument has a number per coordinate or freedom, so that it may be given by the names of joints."""
+    return name in COORDINATES or name in RATES or name.startswith("joint:")
+
+
+def argument_axes(model: Model, name: str) -> tuple[tuple[int, ...], str]:
+    """The trailing axes of an argument, and what is in them."""
+    kind, _, own = name.partition(":")
+    if is_joint_vector(name):
+        return (model.nq if name in COORDINATES else model.nv,), "one number per coordinate or freedom"
+    axes: dict[str, tuple[tuple[int, ...], str]] = {
+        "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
+        "base_acceleration": ((6,), "(angular, linear) in world axes"),
+        "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
+        "body:": ((6 * model.nbodies,), "six numbers per moving body, base first"),
+        "tip:": ((6,), "six numbers"),
+    }
+    return axes[f"{kind}:" if own else name]
 
 
 def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array:

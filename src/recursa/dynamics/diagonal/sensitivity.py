@@ -152,6 +152,44 @@ MASS_RATE = Plan(
     ),
 )
 
+# ---- contracted with a row or column: a matrix -----------------------------------------------------------------------
+
+Turns = tuple[tuple[Motion, Motion], ...]
+
+
+def turned_columns(joint: Joint, motion: Motion, step: Transform) -> Turns:
+    """Columns s of ``H*``, each with ``crm(V+) s``: how it turns while the bodies inward move."""
+    carried = step.inverse_motion(motion)
+    return tuple((column, carried.cross_motion(column)) for column in joint.columns())
+
+
+def momentum_rows(
+    joint: Joint,
+    number: int,
+    turns: Turns,
+    total: RigidInertia,
+    momentum: Force,
+    below: Pairs,
+    step: Transform,
+) -> tuple[Entries, Pairs]:
+    """Entries of ``d (M y)_j / dq_k`` that pair this joint with itself and the joints outward; forces for the parent.
+
+    Joint k turns all that is outward of it, with the composite inertia R and the momentum p, by unit speed.
+    """
+    own = tuple(
+        (key, total @ column, total @ turn, column.cross_force(momentum))
+        for key, (column, turn) in zip(((number, i) for i in range(len(turns))), turns, strict=True)
+    )
+    entries = []
+    for i, (column, turn) in enumerate(turns):
+        here = (number, i)
+        entries += [((here, key), column.dot(carried)) for key, _, carried, _ in own]
+        for key, force, change in below:
+            entries += [((here, key), column.dot(change)), ((key, here), turn.dot(force))]
+    outward = (*((key, force, carried + turned) for key, force, carried, turned in own), *below)
+    return tuple(entries), tuple((key, step.force(force), step.force(change)) for key, force, change in outward)
+
+
 # ---- contracted with two vectors: a vector ---------------------------------------------------------------------------
 
 
@@ -166,6 +204,11 @@ def energy_gradient(
         from_left.cross_motion(column).dot(right_momentum) + from_right.cross_motion(column).dot(left_momentum)
         for column in joint.columns()
     )
+
+
+def products(gradient: Sequence[Scalar], along: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Entry by entry."""
+    return tuple(x * y for x, y in zip(gradient, along, strict=True))
 
 
 def behind(
@@ -211,6 +254,36 @@ GRADIENT = Plan(
             _behind("left"),
             _behind("right"),
             Step(energy_gradient, ("joint", "bleft", "bright"), ("dT",), "x* M_i y = H (...)    (6.16a)"),
+        ),
+    ),
+)
+GRADIENT_ALONG = Plan(
+    "sensitivity between two vectors along a third",
+    (*GRADIENT.buffers, Buffer("share", ())),
+    (
+        *GRADIENT.sweeps,
+        tip_to_base(Step(products, ("dT", "joint:along"), ("share",), "x* M_dot y = sum of (x* M_i y) u_i")),
+    ),
+)
+MASS_TIMES_BY_Q = Plan(
+    "sensitivity of the mass matrix times a vector",
+    (*_VECTOR_BUFFERS, Buffer("R", RigidInertia.zero()), Buffer("S", ()), Buffer("F", ()), Buffer("rows", ())),
+    (
+        base_to_tip(
+            RELATIVE,
+            Step(velocity, ("joint", "X", "Vright@parent", "joint:right"), ("Vright",), "V = phi* H* y"),
+            Step(turned_columns, ("joint", "Vright@parent", "X"), ("S",), "s, crm(phi* V(parent)) s"),
+            Step(resting_force, ("inertia", "Vright"), ("f",), "p = M V"),
+        ),
+        tip_to_base(
+            COMPOSITE,
+            CARRIED_FORCE,
+            Step(
+                momentum_rows,
+                ("joint", "number", "S", "R", "f", "F", "X"),
+                ("rows", "F@parent"),
+                "s(j).(R crm(V+) s + crf(s) p)(k), (crm(V+) s)(j).(R s)(k)",
+            ),
         ),
     ),
 )
