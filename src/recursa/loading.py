@@ -43,7 +43,7 @@ def load(
     <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
     """
     text, origin = _read(source)
-    description = read_urdf(text, origin)
+    description = read_urdf(text, origin, strict=strict)
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 

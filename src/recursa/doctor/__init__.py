@@ -14,6 +14,7 @@ from recursa.model.model import Model
 
 CHECKS = (
     joints.non_finite,
+    links.no_masses,
     links.negative_mass,
     links.floating_world,
     links.inertia_without_mass,

@@ -240,6 +240,7 @@ class DynamicsMethods(MatrixMethods):
                     f"robot '{self.model.name}' has tied joints, and {chosen!r} needs independent ones. "
                     'Use method="composite", or load the robot with mimic="free"'
                 )
+            self._require_hinges({"q": q} | extra)
             if mass is None and bias is None:
                 result = self._composite_forward(q, v, np.asarray(tau), extra)
             else:

@@ -70,6 +70,7 @@ class MatrixMethods(JointSpaceMethods):
         Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations.
         """
         if self._tied:
+            self._require_hinges({"q": q})
             return into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         columns = self._columns(SOLVE, "qdd", "tau")
         result = self._joint_matrix(
