@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from recursa.dynamics.hinges import ROUNDING, Singular, idle_hinges, principal
 from recursa.dynamics.needs import needs_hinges, needs_inertia
-from recursa.errors import ModelError, RecursaError, SingularHingeError
+from recursa.errors import ModelError, SingularHingeError
 from recursa.model.model import Model
 from recursa.sweeps.plan import Plan
 
@@ -38,17 +38,17 @@ class Lacking:
         if self.hinges and needs_hinges(plan):
             self.require_hinges()
         if self.massless and needs_inertia(plan):
-            raise self._no_masses(ModelError)
+            raise ModelError(self._no_masses)
 
     def require_hinges(self) -> None:
         """Raise where a joint has nothing to move."""
-        if self.massless:
-            raise self._no_masses(SingularHingeError)
         for found in self.hinges:
-            raise singular_hinge(self.model, found)
+            error = singular_hinge(self.model, found)
+            raise SingularHingeError(f"{error}\n  {self._no_masses}") if self.massless else error
 
-    def _no_masses(self, kind: type[RecursaError]) -> RecursaError:
-        return kind(f"robot '{self.model.name}': {NO_MASSES} {GIVE_MASSES}")
+    @property
+    def _no_masses(self) -> str:
+        return f"robot '{self.model.name}': {NO_MASSES} {GIVE_MASSES}"
 
 
 def singular_hinge(model: Model, found: Singular, given: str = "") -> SingularHingeError:

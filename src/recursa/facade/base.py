@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics import mass_properties
 from recursa.dynamics.hinges import pivots_of, singular_freedom
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
@@ -135,6 +136,11 @@ class Facade:
             self._lacking.require(plan)
         elif needs_hinges(plan):
             self._require_hinges(arguments)
+
+    def _require_mass(self, plan: Plan) -> None:
+        """Raise where there is no mass for a plan to find the centre of."""
+        self._lacking.require(plan)
+        mass_properties.require_mass(self.model)
 
     def _require_hinges(self, arguments: Mapping[str, Any]) -> None:
         """Raise where a joint has nothing to move: in the model, or with the parameters given at one of the states."""

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import articulated, coriolis, inertia, mass_properties, regressor
+from recursa.dynamics import articulated, coriolis, inertia, regressor
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
@@ -102,7 +102,7 @@ class MatrixMethods(JointSpaceMethods):
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        mass_properties.require_mass(self.model)
+        self._require_mass(inertia.MOMENTUM_MATRIX)
         return self._evaluate(
             inertia.MOMENTUM_MATRIX,
             {"q": q},
