@@ -97,7 +97,7 @@ def _check_root(root: Element, strict: bool) -> None:
         else:
             hint = _OTHER_FORMATS.get(root.tag.lower(), "is this a robot description?")
         raise root.error(f"expected the root element <robot> of a URDF, found <{clipped(root.tag)}>; {hint}")
-    _meet_xacro(root, strict)
+    _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
 
 
 def _meet_xacro(element: Element, strict: bool) -> None:
