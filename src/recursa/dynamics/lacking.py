@@ -44,7 +44,7 @@ class Lacking:
         """Raise where a joint has nothing to move."""
         for found in self.hinges:
             error = singular_hinge(self.model, found)
-            raise SingularHingeError(f"{error}\n  {self._no_masses}") if self.massless else error
+            raise SingularHingeError(f"{self._no_masses}\n  {error}") if self.massless else error
 
     @property
     def _no_masses(self) -> str:
