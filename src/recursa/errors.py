@@ -166,18 +166,39 @@ class ModelWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
-    """A sentence that helps to correct ``name``: near matches if there are any, else the first known names.
+    """A sentence that helps to correct ``name``: near matches if there are any, else the known names.
 
     >>> did_you_mean("elbo", ["shoulder", "elbow"])
     "Did you mean 'elbow'?"
+    >>> did_you_mean("Hand", ["panda_link7", "panda_hand"])
+    "Did you mean 'panda_hand'?"
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)
+    near = _near(name, names, limit)
     if near:
         return "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
     if not names:
         return "There are none."
-    return "There are: " + shortened(names) + "."
+    if len(names) <= _ALL:
+        return "There are: " + ", ".join(names) + "."
+    left_out = len(names) - _ALL
+    first, last = names[: _ALL // 2], names[-_ALL // 2 :]  # tools and hands come last
+    return f"There are: {', '.join(first)}, ... ({left_out} more) ..., {', '.join(last)}."
+
+
+_ALL = 40  # names: so many are listed without leaving any out
+_PART = 3  # letters: shorter ones are a part of too many names
+
+
+def _near(name: str, names: Sequence[str], limit: int) -> list[str]:
+    """Names that are spelled alike, and those of which ``name`` is a part; capitals do not matter."""
+    asked = name.lower()
+    spelled: dict[str, list[str]] = {}
+    for known in names:
+        spelled.setdefault(known.lower(), []).append(known)
+    alike = difflib.get_close_matches(asked, spelled, n=limit, cutoff=0.6)
+    parts = [low for low in spelled if len(asked) >= _PART and asked in low and low not in alike]
+    return [known for low in (*alike, *parts) for known in spelled[low]][: 2 * limit]
 
 
 def marked(text: str, position: int) -> str:

@@ -32,8 +32,9 @@ def load(
 
     - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world.
     - ``gravity``: m/s^2 in world axes.
-    - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move). Doubtful data
-      are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case.
+    - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move in a robot that
+      has masses, elements that xacro left behind). Doubtful data are a :class:`~recursa.ModelWarning` and findings of
+      ``robot.doctor()`` in any case; so is a robot without any masses: what needs inertia then raises.
     - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv.
 
     Meshes are never opened. A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
@@ -43,7 +44,7 @@ def load(
     <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
     """
     text, origin = _read(source)
-    description = read_urdf(text, origin)
+    description = read_urdf(text, origin, strict=strict)
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 

@@ -6,7 +6,7 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
 from recursa.dynamics.free_flying import require_free_flyer
+from recursa.dynamics.ordering import Layout, Quantity, reordered
 from recursa.facade.change_of_base import ChangeOfBaseMethods
 from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
 from recursa.model.rebase import with_base
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
+from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
@@ -127,6 +129,44 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Robot, (self.model,))
+
+    # ---- states of other libraries -----------------------------------------------------------------------------------
+
+    def reorder(
+        self,
+        values: ArrayLike,
+        names: Sequence[str],
+        *,
+        layout: Layout = "recursa",
+        quantity: Quantity | None = None,
+        q: ArrayLike | None = None,
+        inverse: bool = False,
+    ) -> Array:
+        """Coordinates (..., n) or speeds that hold their joints in the order of ``names``, in the robot's own order.
+
+        An array in another library's order has the right length and gives wrong answers, so name its joints: all of
+        them, each once, such as ``model.names`` of Pinocchio, ``[model.joint(k).name for k in range(model.njnt)]`` of
+        MuJoCo, or ``message.name`` of a ROS joint state. Names of fixed joints are passed over; a free base may be
+        called anything; values of joints that this robot ties to others are left out.
+
+        - ``layout``: how the numbers of one joint are arranged. ``"recursa"``: as here, see :doc:`conventions`.
+          ``"pinocchio"``: speeds of a free joint linear first, continuous joints as (cos, sin), planar joints as (x, y,
+          cos, sin) and (vx, vy, omega). ``"mujoco"``: quaternions w first, speeds of a free joint linear first and in
+          world axes, for which it needs ``q``.
+        - ``quantity``: ``"q"`` for coordinates, ``"v"`` for speeds and torques; None where their number tells.
+        - ``q``: configurations (..., nq) in the robot's own order, where world axes have to be turned.
+        - ``inverse``: the other way, from the robot's order to that of ``names``.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3)
+        >>> arm.joint_names
+        ('joint1', 'joint2', 'joint3')
+        >>> arm.reorder([30.0, 10.0, 20.0], ["joint3", "joint1", "joint2"])
+        array([10., 20., 30.])
+        >>> arm.reorder([10.0, 20.0, 30.0], ["joint3", "joint1", "joint2"], inverse=True)
+        array([30., 10., 20.])
+        """
+        return reordered(self.model, values, names, layout=layout, quantity=quantity, q=q, inverse=inverse)
 
     # ---- motion ----------------------------------------------------------------------------------------------------
 

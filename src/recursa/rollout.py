@@ -246,6 +246,7 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 def _carry_out(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
+    robot._require_hinges({"q": run.q} | extra)
     store = robot._store_for(extra)
     dtype = run.q.dtype
     if not robot._tied and store.compiles(Batch({}, (run.rows,), dtype)):

@@ -175,7 +175,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
     ),
     "meaningless data": (
         lambda: rc.load(
-            text('<joint name="bend" type="continuous"><parent link="base"/><child link="elbow"/></joint>')
+            text(
+                '<joint name="bend" type="continuous"><parent link="base"/><child link="elbow"/></joint>',
+                '<link name="rock"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>',
+                '<joint name="roll" type="continuous"><parent link="base"/><child link="rock"/></joint>',
+            )
         ),
         rc.ModelError,
         (
@@ -185,6 +189,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
             "Give link 'elbow' a mass and inertia",
             "strict=False",
         ),
+    ),
+    "torques of a robot without masses": (
+        lambda: massless().inverse_dynamics([0.1], [0.0], [1.0]),
+        rc.ModelError,
+        ("robot 'arm6'", "none of its moving links has mass or inertia", "Give its links masses", "parameters="),
     ),
     "no centre of mass": (
         lambda: rc.load('<robot name="rock"><link name="a"/></robot>').center_of_mass([]),
@@ -251,7 +260,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
     "no hinge inertia, dense": (
         lambda: rc.dense(massless().operators.D, [0.1]),
         rc.SingularHingeError,
-        ("joint 'bend'", "hinge inertia D is singular", "Give link 'elbow' a mass and inertia"),
+        ("joint 'bend'", "hinge inertia D is 0 (needs > 0)", "Give link 'elbow' a mass and inertia"),
     ),
     "notation": (
         lambda: rc.parse("H phi ) M", ARM),

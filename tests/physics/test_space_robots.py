@@ -173,3 +173,16 @@ def test_a_point_mass_is_refused():
     robot = b.build(strict=False)
     with pytest.raises(rc.SingularHingeError, match="robot 'point' as a whole has no inertia about some axis"):
         rc.free.base_velocity(robot, robot.neutral(), [0.1])
+
+
+def test_point_masses_on_a_line_are_refused_in_any_attitude():
+    """The line has no inertia about itself; turned, rounding leaves a trace of it."""
+    b = rc.Builder("line")
+    b.link("one", mass=1.0, com=(0.1, 0.2, 0.3)).link("two", mass=2.0, com=(0.2, 0.4, 0.6))
+    b.joint("root", "free", parent="world", child="one")
+    b.joint("slide", "prismatic", parent="one", child="two", axis=(1, 2, 3))
+    robot = b.build(strict=False)
+    for seed in range(5):
+        q, _ = robot.random_state(seed)
+        with pytest.raises(rc.SingularHingeError, match="robot 'line' as a whole has no inertia about some axis"):
+            rc.free.base_velocity(robot, q, [0.1])

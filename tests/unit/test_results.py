@@ -17,7 +17,7 @@ from comparing import ARRAYS, equal_runs
 from recursa.results import hdf5
 from recursa.results.packing import pack, unpack
 from recursa.results.robot_text import robot_from_text, robot_text
-from zoo import ZOO, floating_tree, one_of_each, small_mixed_tree
+from zoo import ZOO, floating_tree_with_rotors, one_of_each, small_mixed_tree
 
 
 def tied() -> rc.Robot:
@@ -36,7 +36,7 @@ ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     "free_flyer": lambda: rc.robots.free_flyer(2),
     "tied": tied,
     "one_of_each": one_of_each,
-    "floating": floating_tree,
+    "floating": floating_tree_with_rotors,
     "unicode": lambda: rc.load('<robot name="Ärmchen 手"><link name="base"/></robot>'),
 }
 

@@ -229,6 +229,8 @@ def report_line(found: rc.Report) -> None:
         console().print("doctor      [green]nothing to complain about[/]")
         return
     console().print(f"doctor      [yellow]{_counts(found)}[/]: see recursa doctor, or robot.doctor()")
+    for finding in found if len(found) == 1 else ():
+        console().print(f"            {escape(finding.subject)}: {escape(finding.reason)}")
 
 
 def explanation(told: rc.Explanation) -> None:

@@ -6,14 +6,16 @@ point masses are valid: a semidefinite inertia, and equality in the triangle ine
 
 from __future__ import annotations
 
-from recursa.doctor import joints, links
+from recursa.doctor import joints, links, source
 from recursa.doctor.patient import Patient
 from recursa.doctor.report import Finding as Finding
 from recursa.doctor.report import Report as Report
 from recursa.model.model import Model
 
 CHECKS = (
+    source.notes,
     joints.non_finite,
+    links.no_masses,
     links.negative_mass,
     links.floating_world,
     links.inertia_without_mass,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from recursa.doctor.patient import Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
+from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
 
 _UNIT_AXIS = 1e-6
@@ -29,20 +30,13 @@ def non_finite(patient: Patient) -> Iterator[Finding]:
 
 def hinges(patient: Patient) -> Iterator[Finding]:
     """Joints that have nothing to move."""
-    for number, freedom, pivot in patient.singular:
-        if number == 0 and floats_the_world(patient.model):
+    for found in patient.singular:
+        if found.joint == 0 and floats_the_world(patient.model):
             continue  # said better
-        joint = patient.model.joints[number]
-        which = "" if joint.kind.nv == 1 else f" in freedom {freedom + 1} of {joint.kind.nv}"
-        reason = f"its hinge inertia D is {pivot:.3g}{which} (needs > 0): the bodies from '{joint.child}' outward have "
-        if pivot < 0.0 and patient.has_negative_data():
-            reason += "less than no inertia along its motion."
-            fix = f"Look for a negative moment of inertia, mass or armature from link '{joint.child}' outward."
-        else:
-            reason += "no inertia along its motion."
-            fix = f"Give link '{joint.child}' a mass and inertia, give the joint an armature, or make it fixed."
+        joint = patient.model.joints[found.joint]
+        reason, fix = hinge_words(patient.model, found)
         line = patient.links[joint.child].line
-        yield Finding("error", "hinge", "joint", joint.name, pivot, reason, fix, line)
+        yield Finding("error", "hinge", "joint", joint.name, found.pivot, f"its {reason}", fix, line)
 
 
 def axes(patient: Patient) -> Iterator[Finding]:

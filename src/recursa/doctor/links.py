@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from recursa.doctor.patient import ROUNDING, Patient, finite_link, floats_the_world, length
+from recursa.doctor.patient import Patient, finite_link, floats_the_world, length
 from recursa.doctor.report import Finding, about
+from recursa.dynamics.hinges import ROUNDING
+from recursa.dynamics.lacking import GIVE_MASSES, NO_MASSES
 from recursa.model.description import LinkRecord
 from recursa.model.model import WORLD
 
@@ -16,6 +18,12 @@ _FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
 _WIDE = 3.0  # so is a radius of gyration
 _NARROW = 1e-2  # or one below this fraction of the link's size
 _REMOTE, _GROSS = 100.0, 100.0  # where nothing tells a size: so many metres, and so many times the other length
+
+
+def no_masses(patient: Patient) -> Iterator[Finding]:
+    """A robot of which only the kinematics are described: one finding instead of one for every joint and link."""
+    if patient.lacking.massless:
+        yield Finding("warning", "no-masses", "robot", patient.model.name, 0.0, NO_MASSES, GIVE_MASSES)
 
 
 def negative_mass(patient: Patient) -> Iterator[Finding]:
@@ -50,7 +58,9 @@ def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
 
 def massless_body(patient: Patient) -> Iterator[Finding]:
     """Moving bodies without any mass, unless another check says it better."""
-    said = {joint for joint, _, _ in patient.singular} | ({0} if floats_the_world(patient.model) else set())
+    if patient.lacking.massless:
+        return
+    said = {found.joint for found in patient.singular} | ({0} if floats_the_world(patient.model) else set())
     said |= {patient.body[link.name] for link in patient.moving() if link.mass != 0.0 or any(link.inertia)}
     for number, (joint, inertia) in enumerate(zip(patient.model.joints, patient.model.inertias, strict=True)):
         if inertia.mass == 0.0 and number not in said:
@@ -153,6 +163,8 @@ def _gyration_radius(patient: Patient, link: LinkRecord) -> float:
 
 def no_inertial(patient: Patient) -> Iterator[Finding]:
     """Links that have a shape but no mass data."""
+    if patient.lacking.massless:
+        return
     for link in patient.links.values():
         if link.geometry and not link.inertial and patient.body[link.name] != WORLD:
             fix = "Add mass, centre of mass and inertia, or remove the shape if it is not a part."

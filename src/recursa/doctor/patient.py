@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from recursa.doctor.hinges import Singular, singular_joints
+from recursa.dynamics.hinges import Singular, principal
+from recursa.dynamics.lacking import Lacking
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, WORLD_LINK, Model
-from recursa.spatial.vec3 import SymMat3, Vec3
-
-ROUNDING = 1e-9
-"""Relative: equality in the inequalities of an inertia is valid to this."""
+from recursa.spatial.vec3 import Vec3
 
 POINT = 1e-12
 """Of mass times size squared: a smaller moment is a point mass's zero with somebody's rounding noise."""
@@ -29,26 +25,14 @@ class Patient:
         self.body = {link.name: link.body for link in model.links}
         self.moments = dict(zip(self.links, principal([link.inertia for link in self.links.values()]), strict=True))
         self.body_moments = principal([inertia.moment_about_com() for inertia in model.inertias])
-        self.singular = self._without_hinge_inertia() if _is_finite(model) else []
+        self.lacking = Lacking.of(model) if _is_finite(model) else Lacking(model, (), massless=False)
         self.sizes = _link_sizes(self.links, self.joints)
         self.scale = max(self.sizes.values(), default=0.0)  # 0 where neither joints nor shapes tell a size
 
-    def _without_hinge_inertia(self) -> list[Singular]:
-        """Joints that have nothing to move; bodies that all have mass and moments of their own need no closer look."""
-        solid = (
-            inertia.mass > 0.0 and low > ROUNDING * high and min(joint.armature) >= 0.0
-            for joint, inertia, (low, _, high) in zip(
-                self.model.joints, self.model.inertias, self.body_moments, strict=True
-            )
-        )
-        return [] if all(solid) else singular_joints(self.model)
-
-    def has_negative_data(self) -> bool:
-        """Whether any mass, moment of inertia or armature is negative: then a hinge inertia can be, too."""
-        masses = (inertia.mass for inertia in self.model.inertias)
-        moments = (low + ROUNDING * abs(high) for low, _, high in self.body_moments)  # but for rounding
-        armatures = (x for joint in self.model.joints for x in joint.armature)
-        return any(x < 0.0 for x in (*masses, *moments, *armatures))
+    @property
+    def singular(self) -> tuple[Singular, ...]:
+        """Joints that have nothing to move, in a robot that has masses."""
+        return () if self.lacking.massless else self.lacking.hinges
 
     def noise(self, mass: float, com: Vec3) -> float:
         """Moments of inertia up to this are zero: those of a point mass, after somebody's rounding."""
@@ -121,12 +105,3 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
 def length(vector: Sequence[float]) -> float:
     """Length of a vector of floats."""
     return math.hypot(*vector)
-
-
-def principal(tensors: Sequence[SymMat3]) -> list[list[float]]:
-    """Principal values of symmetric tensors, each in rising order; nan where numbers overflow."""
-    full = np.array([[list(row) for row in tensor.rows()] for tensor in tensors]).reshape(-1, 3, 3)
-    fine = np.isfinite(full).all(axis=(1, 2))
-    values = np.full((len(full), 3), math.nan)
-    values[fine] = np.linalg.eigvalsh(full[fine])
-    return values.tolist()

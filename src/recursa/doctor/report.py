@@ -13,11 +13,11 @@ from recursa.model.description import JointRecord, LinkRecord
 
 @dataclass(frozen=True)
 class Finding:
-    """One doubtful datum, of the link or joint (``kind``) called ``name``."""
+    """One doubtful datum, of the link or joint (``kind``) called ``name``, or of the robot as a whole."""
 
     severity: Literal["error", "warning"]
     code: str
-    kind: Literal["link", "joint"]
+    kind: Literal["link", "joint", "robot"]
     name: str
     value: float | None
     reason: str

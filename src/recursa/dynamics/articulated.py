@@ -14,6 +14,7 @@ from typing import NamedTuple
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, losses, static_acceleration
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
@@ -31,6 +32,7 @@ class Elimination(NamedTuple):
     inverse_d: Scalar
 
 
+@divides_by_hinges
 def eliminate(
     joint: Joint, children: ArticulatedInertia, inertia: RigidInertia, step: Transform
 ) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:

@@ -24,6 +24,7 @@ from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.hinges import RELATIVE_ZERO
 from recursa.dynamics.inertia import COMPOSITE, MASS_ROWS
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal, where
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -43,6 +44,7 @@ Values = tuple[tuple[Entry, Scalar], ...]
 Pairs = tuple[tuple[tuple[Entry, Entry], Scalar], ...]
 
 
+@divides_by_hinges
 def factor_mass(rows: Entries, below: Pivots, lost: Scalar) -> tuple[Pivots, Scalar, Pivots, Scalar]:
     """The pivots of a joint's freedoms, the last first, and how many hinges from here outward have no inertia; both for
     the parent, too.

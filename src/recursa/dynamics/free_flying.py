@@ -31,6 +31,7 @@ from recursa.dynamics.articulated import (
     smoothed,
 )
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.errors import NoSweepError
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -87,6 +88,7 @@ def branches(model: Model) -> bool:
 # ---- inward: Algorithms 2.2 and 2.3a, with the messages kept apart --------------------------------------------------
 
 
+@divides_by_hinges
 def inward(
     joint: Joint,
     outboard: Message,
@@ -103,6 +105,7 @@ def inward(
     return Message(P, y), done, nu, Message(carried, step.force(z))
 
 
+@divides_by_hinges
 def inward_addressed(
     number: int,
     joint: Joint,
@@ -159,6 +162,7 @@ def across(
     return Message(rest, z), tuple(done), tuple(nu)
 
 
+@divides_by_hinges
 def outward(
     joint: Joint, above: Message | None, bias: Motion, torque: Sequence[Scalar], parent: Motion, step: Transform
 ) -> Message:
@@ -168,6 +172,7 @@ def outward(
     return across(joint, above, bias, torque, step)[0]
 
 
+@divides_by_hinges
 def outward_addressed(
     number: int,
     joint: Joint,
@@ -200,6 +205,7 @@ def around_children(inertia: RigidInertia, own: Force, rest: Message, outboard: 
 # ---- every link by itself: Lemma 3.2 ---------------------------------------------------------------------------------
 
 
+@divides_by_hinges
 def link_acceleration(here: Message, rest: Message) -> Motion:
     """``alpha = -inv(P + S) (y + s)``."""
     felt = here + rest

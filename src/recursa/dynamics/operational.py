@@ -16,6 +16,7 @@ from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimina
 from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, yielding
 from recursa.dynamics.free_flying import base_rotors
 from recursa.dynamics.kinematics import LINK_POSE, POSE, RELATIVE, frame_function
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -119,6 +120,7 @@ def flying_path(model: Model, link: int) -> tuple[int, ...] | None:
     return None
 
 
+@divides_by_hinges
 def all_around(
     joint: Joint, above: ArticulatedInertia | None, inertia: RigidInertia, outboard: ArticulatedInertia, step: Transform
 ) -> ArticulatedInertia:

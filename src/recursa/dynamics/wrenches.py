@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ShapeError, unknown_name
+from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +32,56 @@ class Wrench:
     frame: Literal["world", "link"] = "world"
 
 
+def listed_wrenches(wrenches: Any) -> list[Wrench] | None:
+    """Wrenches that are given one by one: a single one, several, or six numbers by link; None for anything else.
+
+    >>> listed_wrenches({"tip": [0, 0, 0, 1, 2, 3]})[0].force
+    array([1., 2., 3.])
+    """
+    if isinstance(wrenches, Wrench):
+        return [wrenches]
+    if isinstance(wrenches, Mapping):
+        return [_on_link(link, value) for link, value in wrenches.items()]
+    if isinstance(wrenches, np.ndarray) or not isinstance(wrenches, Iterable):
+        return None
+    given = list(wrenches)
+    if not any(isinstance(one, Wrench | Mapping | str) for one in given):
+        return None if given else []
+    for one in given:
+        if not isinstance(one, Wrench):
+            raise StateError(f"wrenches hold {one!r} where a wrench belongs, such as {_example('flange')}")
+    return given
+
+
+def _on_link(link: Any, value: Any) -> Wrench:
+    """An entry of a mapping: six numbers as a row of the array has them, or a wrench that says the rest itself."""
+    if isinstance(value, Wrench):
+        if value.at != link:
+            raise StateError(f"wrenches['{link}'] is a wrench at '{value.at}': it acts on one of the two")
+        return value
+    numbers = as_numbers(f"wrenches['{link}']", value, 6)
+    if numbers.shape[-1:] != (6,):
+        raise ShapeError(
+            f"wrenches['{link}'] has shape {numbers.shape}, expected (..., 6): (moment, force) in link axes at the "
+            f"link origin. A force alone, in world axes, is {_example(link)}"
+        )
+    return Wrench(at=link, moment=numbers[..., :3], force=numbers[..., 3:], frame="link")
+
+
+def _example(link: Any) -> str:
+    return f"rc.Wrench(at='{link}', force=(0, 0, -9.81))"
+
+
 def wrench_array(model: Model, wrenches: Any, poses: Any) -> Array:
     """Wrenches as an array (..., nlinks, 6) of (moment, force) at link origins in link axes.
 
     An array in that form comes back as it is; ``poses()`` is asked only if some wrench is in world axes.
     """
-    if isinstance(wrenches, Wrench):
-        wrenches = [wrenches]
-    if not (isinstance(wrenches, Iterable) and all(isinstance(w, Wrench) for w in wrenches)):
+    listed = listed_wrenches(wrenches)
+    if listed is None:
         return np.asarray(wrenches)
     total: Array = np.zeros((len(model.links), 6))
-    for wrench in wrenches:
+    for wrench in listed:
         number = model.link_index(wrench.at)
         moment, force = _at_origin(wrench, number, poses)
         own = np.zeros((*np.broadcast_shapes(moment.shape[:-1], force.shape[:-1]), len(model.links), 6))

@@ -7,8 +7,13 @@ from functools import lru_cache, partial, update_wrapper
 from inspect import signature
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics import mass_properties
+from recursa.dynamics.hinges import pivots_of, singular_freedom
+from recursa.dynamics.lacking import Lacking, singular_hinge
+from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench
 from recursa.kernels import native
 from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
@@ -89,8 +94,8 @@ class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
     __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_link_loops",
-        "_model", "_plans",
+        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_known_lacking",
+        "_link_loops", "_model", "_plans",
     )  # fmt: skip
 
     def __init__(self, model: Model) -> None:
@@ -104,6 +109,7 @@ class Facade:
             "world": KernelStore(model, form="loop"),
         }
         self._axes: KernelStore | None = None
+        self._known_lacking: Lacking | None = None
         self._entries: dict[Hashable, Any] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Any] = {}
@@ -130,6 +136,42 @@ class Facade:
         if self._axes is None:
             self._axes = KernelStore(canonical(self._model))
         return self._axes
+
+    @property
+    def _lacking(self) -> Lacking:
+        """What the model lacks for its dynamics, found out when it is first asked for any."""
+        if self._known_lacking is None:
+            self._known_lacking = Lacking.of(self._model)
+        return self._known_lacking
+
+    def _require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+        """Raise, before anything is evaluated, where the robot has not what a plan needs."""
+        if "parameters" not in arguments:
+            self._lacking.require(plan)
+        elif needs_hinges(plan):
+            self._require_hinges(arguments)
+
+    def _require_mass(self, plan: Plan) -> None:
+        """Raise where there is no mass for a plan to find the centre of."""
+        self._lacking.require(plan)
+        mass_properties.require_mass(self.model)
+
+    def _require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Raise where a joint has nothing to move: in the model, or with the parameters given at one of the states."""
+        if "parameters" not in arguments:
+            self._lacking.require_hinges()
+            return
+        given = {name: np.real(np.asarray(arguments[name])) for name in ("q", "parameters")}  # of complex steps, where
+        double = {
+            name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in given.items()
+        }
+
+        def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
+            return evaluate(self._kernels, plan, double, gather, (numbers,)).reshape(-1, numbers)
+
+        pivots, singular = pivots_of(self.model, ask)
+        for row, at in np.argwhere(singular)[:1].tolist():
+            raise singular_hinge(self.model, singular_freedom(self.model, at, pivots[row, at]), " in parameters=")
 
     @property
     def nq(self) -> int:
@@ -178,6 +220,7 @@ class Facade:
         ``entries`` is where that is kept, if not with the robot's own methods. The plan's arguments are in the order of
         the method's.
         """
+        self._require_inertia(plan, arguments)
         kernels = self._kernels if store is None else store
         result = evaluate(
             kernels,
@@ -220,6 +263,7 @@ class Facade:
 
         It answers NotImplemented where the result is not finite. None where nothing is compiled.
         """
+        self._require_inertia(plan, sizes)
         if not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
         kernels = self._kernels if store is None else store

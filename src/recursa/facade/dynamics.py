@@ -94,7 +94,8 @@ class DynamicsMethods(MatrixMethods):
         - ``"closed-form"``: Christoffel symbols of generalised links (5.2.17)-(5.2.20), O(n^3), revolute joints only.
         - ``"denoc"``: twists at mass centres, Saha (30)-(32) and section 5.1, O(n); see :mod:`recursa.denoc`.
 
-        - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
+        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
+          force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: add damping and friction.
         - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
@@ -207,7 +208,8 @@ class DynamicsMethods(MatrixMethods):
         - ``"diagonal"``: by way of total joint rates, Jain & Rodriguez, Algorithm 8.1; see :attr:`diagonal`.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
 
-        - ``wrenches``: what acts on links, a list of :class:`recursa.Wrench` or an array (..., nlinks, 6).
+        - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
+          force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: damping and friction act too.
         - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
           which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
@@ -240,6 +242,7 @@ class DynamicsMethods(MatrixMethods):
                     f"robot '{self.model.name}' has tied joints, and {chosen!r} needs independent ones. "
                     'Use method="composite", or load the robot with mimic="free"'
                 )
+            self._require_hinges({"q": q} | extra)
             if mass is None and bias is None:
                 result = self._composite_forward(q, v, np.asarray(tau), extra)
             else:

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.configuration import neutral, random_state
-from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.configuration import random_state
 from recursa.dynamics.parts import Cut
-from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.facade.diagonal import Diagonal
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
@@ -210,6 +209,7 @@ class ScalarRobot(SecondDerivativeMethods):
         compiled_plan: Plan | None = None,
         **__: Any,
     ) -> Array:
+        self._require_inertia(plan, arguments)
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
         model = self.model if store is None else store.model
         if store is not None and any(isinstance(x, Traced) for values in inputs.values() for x in values):
@@ -224,6 +224,11 @@ class ScalarRobot(SecondDerivativeMethods):
 
     def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
         """Symbols have no values; what is not finite is found when constants are printed."""
+
+    def _require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Parameters that are symbols cannot be judged."""
+        if "parameters" not in arguments:
+            super()._require_hinges(arguments)
 
     def _solved_columns(self, mass: Array, columns: Array) -> Array:
         raise UntraceableError(
@@ -322,18 +327,8 @@ class Question:
             with np.errstate(all="ignore"):
                 answer = attrgetter(self.quantity)(ScalarRobot(self.model))(**arrays, **self.options)
                 return np.stack(answer) if isinstance(answer, tuple) else answer
-        except UntraceableError as error:
-            raise self._refusal(self._idle_joint() or str(error)) from None
-
-    def _idle_joint(self) -> str:
-        """A joint that moves nothing and so keeps accelerations from being finite, if that is what is asked for."""
-        if self.quantity not in ("forward_dynamics", "mass_matrix_inverse") and not self.quantity.startswith(
-            "diagonal."
-        ):
-            return ""
-        found = singular_hinges(self.model, neutral(self.model).tolist())
-        names = [self.model.joints[number].name for number, *_ in found]
-        return f"joint '{names[0]}' has no inertia to move. robot.doctor() tells more" if names else ""
+        except (UntraceableError, SingularHingeError, ModelError) as error:
+            raise self._refusal(str(error)) from None
 
     def _refusal(self, why: str) -> RecursaError:
         return RecursaError(f"robot '{self.model.name}': {self.quantity} cannot be exported: {why}")

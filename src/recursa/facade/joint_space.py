@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import augmented, gathering
 from recursa.dynamics.denoc.links import require_mass_centers
-from recursa.dynamics.hinges import singular_hinges
+from recursa.dynamics.hinges import singular_at
+from recursa.dynamics.lacking import singular_hinge
 from recursa.dynamics.wrenches import wrench_array
-from recursa.errors import NoSweepError, SingularHingeError, unknown_name
+from recursa.errors import NoSweepError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.model.model import WORLD
@@ -165,16 +166,6 @@ class JointSpaceMethods(KinematicsMethods):
         sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
         lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
         for row in np.flatnonzero(lost)[:1]:
-            given = batch.rows.get("parameters")
-            own = None if given is None else given[row].tolist()
-            found = singular_hinges(self.model, batch.rows["q"][row].tolist(), own)
-            if not found:
-                continue
-            number, _, pivot = found[0]
-            joint = self.model.joints[number]
-            where = "" if own is None else " in parameters="
-            raise SingularHingeError(
-                f"joint '{joint.name}': hinge inertia D is {pivot:.3g} (needs > 0).\n"
-                f"  The bodies from '{joint.child}' outward have no inertia along this joint's motion.\n"
-                f"  Give link '{joint.child}' a mass and inertia{where}, give the joint an armature, or make it fixed."
-            )
+            state = {name: rows[row : row + 1] for name, rows in batch.rows.items() if name in ("q", "parameters")}
+            for found in singular_at(self.model, state)[:1]:
+                raise singular_hinge(self.model, found, " in parameters=" if "parameters" in state else "")

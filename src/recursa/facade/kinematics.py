@@ -261,7 +261,7 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass([0.0])
         array([0.15, 0.  , 0.  ])
         """
-        mass_properties.require_mass(self.model)
+        self._require_mass(mass_properties.CENTER_OF_MASS)
         return self._evaluate(
             mass_properties.CENTER_OF_MASS,
             {"q": q},
@@ -292,7 +292,7 @@ class KinematicsMethods(Facade):
         """
         mass_properties.check_about(about)
         if about == "com":
-            mass_properties.require_mass(self.model)
+            self._require_mass(mass_properties.MOMENTUM_PLAN)
         return self._evaluate(
             mass_properties.MOMENTUM_PLAN,
             {"q": q, "v": v},

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import articulated, coriolis, inertia, mass_properties, regressor
+from recursa.dynamics import articulated, coriolis, inertia, regressor
 from recursa.dynamics.book import methods as book
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
@@ -70,6 +70,7 @@ class MatrixMethods(JointSpaceMethods):
         Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations.
         """
         if self._tied:
+            self._require_hinges({"q": q})
             return into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
         columns = self._columns(SOLVE, "qdd", "tau")
         result = self._joint_matrix(
@@ -101,7 +102,7 @@ class MatrixMethods(JointSpaceMethods):
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        mass_properties.require_mass(self.model)
+        self._require_mass(inertia.MOMENTUM_MATRIX)
         return self._evaluate(
             inertia.MOMENTUM_MATRIX,
             {"q": q},

@@ -282,6 +282,7 @@ class Metric(Asking):
         )
 
     def _cholesky(self, q: Array) -> Array:
+        self._robot._require_hinges({"q": q})
         try:
             return np.linalg.cholesky(self._robot.mass_matrix(q))
         except np.linalg.LinAlgError:

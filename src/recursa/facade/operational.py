@@ -336,6 +336,7 @@ class OperationalMethods(DiagonalMethods):
     def _mass_solved(self, q: ArrayLike, columns: Array) -> Array:
         """``inv(mass) columns``, (..., nv, m): filter and smoother, or with tied joints the mass matrix itself."""
         if self._tied:
+            self._require_hinges({"q": q})
             return self._solved_columns(self.mass_matrix(q), columns)
         state = as_array(self.model, "q", q, coordinates=True)[..., None, :]
         arguments = {"q": state, "tau": np.swapaxes(columns, -1, -2)}

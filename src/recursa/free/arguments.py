@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.free_flying import require_free_flyer
+from recursa.dynamics.hinges import RELATIVE_ZERO
 from recursa.errors import ShapeError, SingularHingeError
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_numbers
@@ -46,10 +47,19 @@ def times(matrix: Array, vector: Array) -> Array:
 
 def solved(robot: Robot, matrix: Array, right: Array) -> Array:
     """``inv(A) B`` of a 6 x 6 inertia of the whole robot."""
-    try:
-        return np.linalg.solve(matrix, right)
-    except np.linalg.LinAlgError:
+    if _singular(matrix).any():
         raise SingularHingeError(
             f"robot '{robot.name}' as a whole has no inertia about some axis, so its base can turn for nothing. Give "
             "its links inertias; robot.doctor() names those that have none"
-        ) from None
+        )
+    return np.linalg.solve(matrix, right)
+
+
+def _singular(matrix: Array) -> Array:
+    """Whether matrices are singular but for rounding, whatever the units of their rows and columns; nan are not."""
+    for axis in (-1, -2):
+        size = np.abs(matrix).max(axis=axis, keepdims=True)
+        matrix = matrix / np.where(size > 0.0, size, 1.0)
+    sound = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+    sizes: Array = np.linalg.svd(np.where(sound, matrix, np.eye(BASE)), compute_uv=False)
+    return sizes[..., -1] <= RELATIVE_ZERO * sizes[..., 0]

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inertia, mass_properties
+from recursa.dynamics import inertia
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
 from recursa.facade.joint_space import into
@@ -61,7 +61,7 @@ def locked_inertia(
     free_flyer(robot, "locked_inertia")
     if at not in ("com", "base"):
         raise unknown_name("reference point", at, ("com", "base"))
-    mass_properties.require_mass(robot.model)
+    robot._require_mass(inertia.LOCKED_INERTIA)
     gather = partial(inertia.locked_entries, robot.model, at=at)
     return robot._evaluate(inertia.LOCKED_INERTIA, {"q": q}, gather, (6, 6), out, threads, key=at)
 

@@ -91,6 +91,16 @@ class JointRecord:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Something in the source that breaks the rules of its format and was read all the same: what, and what to do."""
+
+    code: str
+    reason: str
+    fix: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
 class Description:
     """A robot as its source tells it: links and joints in the order of declaration."""
 
@@ -99,3 +109,4 @@ class Description:
     joints: tuple[JointRecord, ...]
     source: str | None = field(default=None, compare=False)
     provenance: str = field(default="", compare=False)
+    notes: tuple[Note, ...] = field(default=(), compare=False)

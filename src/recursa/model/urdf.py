@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
+from recursa.model.model import WORLD_LINK
 from recursa.model.xml import Element, clipped, parse
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -43,11 +44,12 @@ _SIZES = {"box": ["size"], "sphere": ["radius"], "cylinder": ["radius", "length"
 _RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
 
 
-def read_urdf(text: str | bytes, source: str | None = None) -> Description:
+def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
     """The description in a URDF text; ``source`` names the file in errors.
 
     Anything malformed raises :class:`~recursa.errors.ModelError` with the line. Whether the links and joints form a
-    tree is not asked here.
+    tree is not asked here. What every reader forgives is forgiven and noted: a parent link "world" that is not
+    declared, blanks around a number, text before the XML; unless ``strict``, elements that xacro left behind.
 
     >>> arm = read_urdf('''<robot name="arm">
     ...   <link name="base"/>
@@ -58,37 +60,58 @@ def read_urdf(text: str | bytes, source: str | None = None) -> Description:
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
     root = parse(text, source)
-    _check_root(root)
-    links = _by_name(root, "link")
-    joints = _by_name(root, "joint")
+    _check_root(root, strict)
+    links = _by_name(root, "link", strict)
+    joints = _by_name(root, "joint", strict)
     if not links:
         hint = "is it a xacro file that was never given its macros, or only a fragment?"
         raise root.error(f"the robot has no links; {hint}")
+    read = [_joint(name, element) for name, element in joints.items()]
     return Description(
         name=root.attributes.get("name", "") or "robot",
-        links=tuple(_link(name, element) for name, element in links.items()),
-        joints=tuple(_joint(name, element) for name, element in joints.items()),
+        links=(*_undeclared_world(links, joints, read), *(_link(name, element) for name, element in links.items())),
+        joints=tuple(read),
         source=source,
+        notes=tuple(root.notes),
     )
 
 
-def _check_root(root: Element) -> None:
+def _undeclared_world(
+    links: dict[str, Element], joints: dict[str, Element], read: Sequence[JointRecord]
+) -> Iterator[LinkRecord]:
+    """The link "world" where joints hang on it and nobody declared it."""
+    hanging = [joint for joint in read if joint.parent == WORLD_LINK]
+    if hanging and WORLD_LINK not in links:
+        first = joints[hanging[0].name]
+        reason = (
+            f"joint '{clipped(hanging[0].name)}' has the parent '{WORLD_LINK}', which is not declared; it was added."
+        )
+        first.forgive("world", reason, f'Write <link name="{WORLD_LINK}"/>.')
+        yield LinkRecord(WORLD_LINK, line=first.line)
+
+
+def _check_root(root: Element, strict: bool) -> None:
     if root.tag != "robot":
         if root.tag.startswith("xacro:"):
             hint = _RUN_XACRO
         else:
             hint = _OTHER_FORMATS.get(root.tag.lower(), "is this a robot description?")
         raise root.error(f"expected the root element <robot> of a URDF, found <{clipped(root.tag)}>; {hint}")
-    _refuse_xacro(root)
+    _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
 
 
-def _refuse_xacro(element: Element) -> None:
+def _meet_xacro(element: Element, strict: bool) -> None:
+    """Macros that were never expanded: refused, or passed over with a note."""
     for child in element.children:
         if child.tag.startswith("xacro:"):
-            raise child.error(f"found <{clipped(child.tag)}>; {_RUN_XACRO}")
+            if strict:
+                hint = "if it says nothing about the robot, strict=False passes over it"
+                raise child.error(f"found <{clipped(child.tag)}>; {_RUN_XACRO}; {hint}")
+            reason = f"<{clipped(child.tag)}> was passed over: what it stands for is missing in the robot."
+            child.forgive("xacro", reason, "Run 'xacro file.xacro > file.urdf' and load the result.")
 
 
-def _by_name(root: Element, tag: str) -> dict[str, Element]:
+def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
     """The children with a tag by their names, which must differ."""
     found: dict[str, Element] = {}
     for element in root.children:
@@ -98,7 +121,7 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
         if name in found:
             lines = f"on line {found[name].line} and again on line {element.line}"
             raise element.error(f"two {tag}s are called '{clipped(name)}', {lines}; rename one of them")
-        _refuse_xacro(element)
+        _meet_xacro(element, strict)
         found[name] = element
     return found
 
@@ -185,7 +208,9 @@ def _joint(name: str, element: Element) -> JointRecord:
 
 def _kind(element: Element, owner: str) -> JointType:
     name = _text(element, "type", owner)
-    kind = URDF_TYPES.get(name)
+    kind = URDF_TYPES.get(name.strip())
+    if kind is not None and name != name.strip():
+        _forgive_blanks(element, "type", owner)
     if kind is None:
         raise element.error(f"{owner}: unknown joint type '{clipped(name)}'. {did_you_mean(clipped(name), URDF_TYPES)}")
     return kind
@@ -309,6 +334,8 @@ def _optional(element: Element | None, attribute: str, owner: str) -> float | No
     values = _numbers(element, attribute, owner)
     if len(values) != 1:
         raise _wrong_count(element, attribute, owner, "1 number", len(values))
+    if element.attributes[attribute].strip(" \t\r\n") != element.attributes[attribute]:
+        _forgive_blanks(element, attribute, owner)
     return values[0]
 
 
@@ -321,9 +348,12 @@ def _number(element: Element | None, attribute: str, owner: str, default: float)
 def _numbers(element: Element, attribute: str, owner: str) -> Sequence[float]:
     """The numbers of an attribute, as C would read decimal text; Python alone would allow more."""
     text = element.attributes[attribute]
+    words = text.split()  # also at blanks of other alphabets: no-break spaces come with text copied from documents
     try:
-        if text.isascii() and "_" not in text:
-            return [float(word) for word in text.split()]
+        if all(word.isascii() for word in words) and "_" not in text:
+            if not text.isascii():
+                _forgive_blanks(element, attribute, owner)
+            return [float(word) for word in words]
     except ValueError:
         pass
     if "${" in text or "$(" in text:
@@ -334,6 +364,11 @@ def _numbers(element: Element, attribute: str, owner: str) -> Sequence[float]:
         hint = "write plain decimal numbers with blanks between them"
     shown = f'<{element.tag} {attribute}="{clipped(text)}">'
     raise element.error(f"{owner}: {shown} is not numeric; {hint}")
+
+
+def _forgive_blanks(element: Element, attribute: str, owner: str) -> None:
+    shown = f"<{element.tag} {attribute}={clipped(element.attributes[attribute])!r}>"
+    element.forgive("blank", f"{owner}: {shown} has a blank where some readers stumble over it.", "Remove it.")
 
 
 def _wrong_count(element: Element, attribute: str, owner: str, needed: str, got: int) -> ModelError:

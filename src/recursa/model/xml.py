@@ -2,7 +2,8 @@
 
 Only what robot descriptions need: text between tags, comments and processing instructions are dropped, namespaces are
 not resolved. A document type (and with it every entity but the five built-in ones) is refused, sizes are bounded, and
-whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with the line.
+whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with the line. Blanks and text before
+the XML declaration, which other readers pass over, are passed over here as well, with a note.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from xml.parsers import expat
 
 from recursa.errors import ModelError
+from recursa.model.description import Note
 
 MAX_SIZE = 32 * 1024 * 1024
 MAX_DEPTH = 100
@@ -30,9 +32,11 @@ _BOMS = (  # UTF-32 first: its little-endian mark begins like that of UTF-16
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
-_DECLARED_ENCODING = re.compile(rb"""<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([^"'<>]{1,40})["']""")
+_DECLARED_ENCODING = re.compile(rb"""[^<]{0,4096}<\?xml\s[^>]{0,200}?\bencoding\s*=\s*["']([^"'<>]{1,40})["']""")
 _READABLE_ENCODING = re.compile(r"utf-?8|(us-)?ascii|iso[-_]8859-\d{1,2}|latin-?1|(windows-|cp)125\d|koi8-[ru]", re.I)
 _NEWLINE = re.compile(r"\r\n?|\n")
+_DECLARATION = re.compile(r"<\?xml\s[^<>]{0,200}\?>")
+_BEGINNING = re.compile(r"<(\?xml|robot)\b")  # of what can follow on text that does not belong there
 _PROLOG_PIECE = re.compile(r"[ \t\r\n]+|<\?.*?\?>|<!--.*?-->", re.S)
 
 _codes, _errors = expat.errors.codes, expat.errors
@@ -47,22 +51,26 @@ _HINTS = {
     _codes[_errors.XML_ERROR_INVALID_TOKEN]: "look for a stray '<' or '&' or a missing quote at or before this line",
     _codes[_errors.XML_ERROR_UNDEFINED_ENTITY]: "write the character itself; only &lt; &gt; &amp; &quot; &apos; exist",
     _codes[_errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]: "the root element ended earlier; put everything inside it",
-    _codes[_errors.XML_ERROR_MISPLACED_XML_PI]: "remove whatever stands before '<?xml', blank lines too",
+    _codes[_errors.XML_ERROR_MISPLACED_XML_PI]: "'<?xml' can stand only once, at the beginning",
     _codes[_errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "keep one of the two",
 }
 
 
 class Element:
-    """An XML element: tag, attributes, child elements, and where it was opened."""
+    """An XML element: tag, attributes, child elements, and where it was opened.
 
-    __slots__ = ("attributes", "children", "line", "source", "tag")
+    ``notes`` are those of the whole document: what breaks the rules and was read all the same.
+    """
 
-    def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None) -> None:
+    __slots__ = ("attributes", "children", "line", "notes", "source", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: list[Note]) -> None:
         self.tag = tag
         self.attributes = attributes
         self.children: list[Element] = []
         self.line = line
         self.source = source
+        self.notes = notes
 
     def child(self, tag: str) -> Element | None:
         """The first child with this tag, or None."""
@@ -74,6 +82,10 @@ class Element:
     def error(self, message: str) -> ModelError:
         """An error that points at this element's line."""
         return ModelError(message, line=self.line, source=self.source)
+
+    def forgive(self, code: str, reason: str, fix: str) -> None:
+        """Note what is wrong here and was read all the same."""
+        self.notes.append(Note(code, reason, fix, self.line))
 
     def __repr__(self) -> str:
         return f"<{self.tag}> with {len(self.attributes)} attributes, {len(self.children)} children, line {self.line}"
@@ -92,14 +104,16 @@ def parse(text: str | bytes, source: str | None = None) -> Element:
     Traceback (most recent call last):
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
-    return _Reading(source).run(_checked_utf8(text, source))
+    notes: list[Note] = []
+    return _Reading(source, notes).run(_checked_utf8(text, source, notes))
 
 
 class _Reading:
     """One run of expat over one document, gathering elements on an explicit stack."""
 
-    def __init__(self, source: str | None) -> None:
+    def __init__(self, source: str | None, notes: list[Note]) -> None:
         self.source = source
+        self.notes = notes
         self.root: Element | None = None
         self.open: list[Element] = []
         self.parser = parser = expat.ParserCreate("utf-8")
@@ -121,7 +135,7 @@ class _Reading:
         return self.root
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source)
+        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source, self.notes)
         unclosed = self.open
         if unclosed:
             unclosed[-1].children.append(element)
@@ -157,7 +171,7 @@ class _Reading:
         return ModelError(message, line=error.lineno, source=self.source)
 
 
-def _checked_utf8(text: str | bytes, source: str | None) -> bytes:
+def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> bytes:
     """The document as UTF-8, after the checks that need no parser."""
     if len(text) > MAX_SIZE:
         raise ModelError(f"{len(text)} characters are too many; at most {MAX_SIZE} are read", source=source)
@@ -171,16 +185,34 @@ def _checked_utf8(text: str | bytes, source: str | None) -> bytes:
     if nul >= 0:
         line = _line_at(content, nul)
         raise ModelError("there is a NUL character; is this a binary file?", line=line, source=source)
-    if not beginning.startswith("<"):
+    start = content.find("<")
+    if not beginning.startswith("<") and not _BEGINNING.match(content, max(start, 0)):
         line = _line_at(content, len(content) - len(beginning))
         what = f"this is not XML: it begins with {clipped(beginning, 30)!r}, not '<'"
         raise ModelError(what, line=line, source=source)
+    if start > 0:
+        content = _without_prefix(content, start, notes)
     _refuse_doctype(content, source)
     try:
         return content.encode("utf-8")
     except UnicodeEncodeError as error:
         what = f"U+{ord(content[error.start]):04X} is half of a surrogate pair and no character"
         raise ModelError(what, line=_line_at(content, error.start), source=source) from None
+
+
+def _without_prefix(content: str, start: int, notes: list[Note]) -> str:
+    """The document without what stands before its first tag, nor the declaration that may not stand behind anything.
+
+    Lines keep their numbers.
+    """
+    declared = _DECLARATION.match(content, start)
+    prefix = content[:start]
+    if declared or prefix.strip():
+        what = f"the text {clipped(prefix.strip(), 30)!r}" if prefix.strip() else "a blank"
+        reason = f"{what} stands before '{content[start : start + 6].rstrip()}', where nothing may stand."
+        notes.append(Note("prefix", reason, "Remove it: many readers refuse such a file.", 1))
+    passed = content[: declared.end()] if declared else prefix
+    return "\n" * len(_NEWLINE.findall(passed)) + content[len(passed) :]
 
 
 def _decoded(data: bytes, source: str | None) -> str:

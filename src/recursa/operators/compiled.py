@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import FORMS, Kernel
@@ -61,6 +63,10 @@ class CompiledExpression:
         """The sweeps, and where their result is."""
         return self._lowered
 
+    @cached_property
+    def _lacking(self) -> Lacking:
+        return Lacking.of(self.model)
+
     @property
     def kernel_model(self) -> Model:
         """The robot that the code is made of: with link frames moved onto joint axes where that cannot be noticed."""
@@ -86,6 +92,7 @@ class CompiledExpression:
             if result is not NotImplemented:
                 return result
         arguments = self._arguments(q, v, vectors)
+        self._lacking.require(self.plan)
         labels = {name: vector.name for name, vector in self._vectors.items()}
         result = evaluate(
             self._store,

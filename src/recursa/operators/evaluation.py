@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import INTEGRATE, next_entries
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
+from recursa.dynamics.lacking import Lacking
 from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
@@ -198,6 +199,7 @@ class Evaluation:
     @cached_property
     def P(self) -> Array:
         """``P(k) = M(k) + sum over children of phi P+ phi*``, ``P+ = P - P H* inv(D) H P`` (34)-(36)."""
+        Lacking.of(self.model).require_hinges()
         result = self.M.copy()
         for k, joint in reversed(list(enumerate(self.model.joints))):
             P, H = result[:, self.bodies[k], self.bodies[k]], self.H[:, self.freedoms[k], self.bodies[k]]

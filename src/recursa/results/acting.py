@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.wrenches import Wrench
+from recursa.dynamics.wrenches import Wrench, listed_wrenches
 from recursa.errors import StateError, shortened
 from recursa.results.torque_tables import TorqueTable
 from recursa.simulation.events import Event
@@ -44,8 +43,8 @@ def _wrenches(wrenches: Any) -> Record | None:
         return None
     if callable(wrenches):
         return _function(wrenches)
-    listed = [wrenches] if isinstance(wrenches, Wrench) else wrenches
-    if isinstance(listed, Iterable) and all(isinstance(one, Wrench) for one in listed):
+    listed = listed_wrenches(wrenches)
+    if listed is not None:
         vectors = [{name: np.array(getattr(one, name), dtype=float) for name in _WRENCH} for one in listed]
         return {
             "kind": "wrenches",

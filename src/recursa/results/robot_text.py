@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from recursa.loading import trusted
-from recursa.model.description import Description, Geometry, JointRecord, LinkRecord, Mimic
+from recursa.model.description import Description, Geometry, JointRecord, LinkRecord, Mimic, Note
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
@@ -40,7 +40,8 @@ def robot_from_text(text: str) -> Robot:
 
 def _description(data: dict[str, Any]) -> Description:
     links, joints = tuple(map(_link, data["links"])), tuple(map(_joint, data["joints"]))
-    return Description(**{**data, "links": links, "joints": joints})
+    notes = tuple(Note(**note) for note in data.get("notes", ()))  # files of earlier versions have none
+    return Description(**{**data, "links": links, "joints": joints, "notes": notes})
 
 
 def _link(data: dict[str, Any]) -> LinkRecord:

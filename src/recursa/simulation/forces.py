@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.wrenches import Wrench, wrench_array
+from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.facade.exporting import ExportMethods
 from recursa.model.model import Model
@@ -112,11 +112,9 @@ def wrench_function(robot: ExportMethods, wrenches: Any) -> Torque | None:
 
     if callable(wrenches):
         return lambda t, q, v: resolved(wrenches(t, q, v), q, t)
-    if isinstance(wrenches, Wrench):
-        wrenches = [wrenches]
-    listed = list(wrenches) if isinstance(wrenches, Iterable) else wrenches
-    fixed = not any(isinstance(one, Wrench) and one.frame == "world" for one in listed)
-    given = listed if any(isinstance(one, Wrench) for one in listed) else np.asarray(wrenches)
+    listed = listed_wrenches(wrenches)
+    fixed = not any(one.frame == "world" for one in listed or ())
+    given = np.asarray(wrenches) if listed is None else listed
     constant = resolved(given, robot.neutral(), 0.0)  # and bad input is found before the run
     return (lambda t, q, v: constant) if fixed else (lambda t, q, v: resolved(given, q, t))
 

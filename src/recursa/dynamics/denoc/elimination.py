@@ -14,6 +14,7 @@ from recursa.dynamics.book.on_axes import Centred
 from recursa.dynamics.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.dynamics.denoc.links import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, reciprocal
@@ -33,6 +34,7 @@ class Pivot(NamedTuple):
 Pivots = tuple[Pivot, ...]  # of one joint, in the order of its freedoms
 
 
+@divides_by_hinges
 def articulate(
     joint: Joint, children: ArticulatedInertia, link: Centred, p: Hinge, B: Shift
 ) -> tuple[ArticulatedInertia, Pivots, ArticulatedInertia]:

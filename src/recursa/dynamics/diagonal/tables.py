@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, Elimination, filtered, innovated, reduced, smoothed
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, sqrt
@@ -29,6 +30,7 @@ Numbers = tuple[Scalar, ...]
 # ---- Algorithm 4.1 ---------------------------------------------------------------------------------------------------
 
 
+@divides_by_hinges
 def articulate(
     joint: Joint, children: ArticulatedInertia, inertia: RigidInertia, step: Transform
 ) -> tuple[ArticulatedInertia, Eliminations, ArticulatedInertia, ArticulatedInertia]:

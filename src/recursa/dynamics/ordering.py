@@ -1,0 +1,240 @@
+"""States in another library's order of joints, and in its layout of free, ball and other joints.
+
+An array in another order has the right length and makes sense to nobody but its owner, so the order is named joint by
+joint. Layouts are data: where a joint's numbers are in the other library's block, and for the few that are not the
+same numbers a function each way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from recursa.errors import NoSweepError, ShapeError, StateError, UnknownNameError, shortened, unknown_name
+from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.transform import IDENTITY_TRANSFORM
+from recursa.sweeps.batching import Array, as_numbers
+
+Layout = Literal["recursa", "pinocchio", "mujoco"]
+Quantity = Literal["q", "v"]
+LAYOUTS = ("recursa", "pinocchio", "mujoco")
+
+Change = Callable[[Array], Array]
+
+
+class Block(NamedTuple):
+    """The numbers of one joint in another library: how many, and how they become ours and ours theirs."""
+
+    size: int
+    here: Change
+    there: Change
+
+
+def reordered(
+    model: Model, values: Any, names: Sequence[str], *, layout: str, quantity: str | None, q: Any, inverse: bool
+) -> Array:
+    """See :meth:`recursa.Robot.reorder`."""
+    if layout not in LAYOUTS:
+        raise unknown_name("layout", layout, LAYOUTS)
+    if quantity not in (None, "q", "v"):
+        raise unknown_name("quantity", str(quantity), ("q", "v"))
+    order = _order(model, names)
+    array = as_numbers("values", values, model.nq)
+    kind = quantity or _told_by_length(model, array, order, layout, inverse)
+    blocks = [_block(model, joint, kind, layout, q) for joint in order]
+    size = (model.nq if kind == "q" else model.nv) if inverse else sum(block.size for block in blocks)
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise _wrong_length(model, array, order, layout, inverse, (kind,))
+    return _theirs(array, order, blocks, kind) if inverse else _ours(model, array, order, blocks, kind)
+
+
+def _ours(model: Model, array: Array, order: Sequence[Joint], blocks: Sequence[Block], kind: str) -> Array:
+    parts: dict[str, Array] = {}
+    for joint, block, start in zip(order, blocks, _starts(blocks), strict=True):
+        parts[joint.name] = block.here(array[..., start : start + block.size])
+    own = [parts[joint.name] for joint in model.joints if joint.independent]
+    return _joined(array, own)
+
+
+def _theirs(array: Array, order: Sequence[Joint], blocks: Sequence[Block], kind: str) -> Array:
+    parts = []
+    for joint, block in zip(order, blocks, strict=True):
+        start, size = (joint.q_start, joint.kind.nq) if kind == "q" else (joint.v_start, joint.kind.nv)
+        own = array[..., start : start + size]
+        if joint.tie is not None:
+            own = own * joint.tie.multiplier + (joint.tie.offset if kind == "q" else 0.0)
+        parts.append(block.there(own))
+    return _joined(array, parts)
+
+
+def _joined(array: Array, parts: Sequence[Array]) -> Array:
+    if not parts:
+        return array.copy()
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))  # that of q, where it is larger
+    spread = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
+    return np.concatenate(spread, axis=-1).astype(array.dtype, copy=False)
+
+
+def _starts(blocks: Sequence[Block]) -> Iterator[int]:
+    start = 0
+    for block in blocks:
+        yield start
+        start += block.size
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def _order(model: Model, names: Sequence[str]) -> list[Joint]:
+    """The joints in the order of the names, each once; fixed joints and Pinocchio's "universe" hold no numbers."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise StateError(f"names must be joint names, in the order in which the array holds them, not {names!r}")
+    joints = {joint.name: joint for joint in model.joints}
+    fixed = {joint.name for joint in model.description.joints if joint.kind == "fixed"}
+    given = [name for name in names if name in joints or name not in (*fixed, "universe")]
+    doubled = sorted({name for name in given if given.count(name) > 1})
+    if doubled:
+        raise UnknownNameError(f"{shortened([repr(name) for name in doubled])} stands twice among the names")
+    missing = [joint for joint in model.joints if joint.independent and joint.name not in given]
+    unknown = [name for name in given if name not in joints]
+    if len(unknown) == len(missing) == 1 and missing[0].kind.name == "free":
+        joints[unknown[0]], unknown, missing = missing[0], [], []  # the base, which everyone calls otherwise
+    if unknown:
+        raise unknown_name(
+            "joint", unknown[0], [joint.name for joint in missing] or joints, owner=f"robot '{model.name}'"
+        )
+    if missing:
+        listed = shortened([f"'{joint.name}'" for joint in missing])
+        raise UnknownNameError(
+            f"the names leave out {listed}: name every joint of robot '{model.name}', in the order of the array"
+        )
+    return [joints[name] for name in given]
+
+
+# ---- lengths ---------------------------------------------------------------------------------------------------------
+
+
+def _told_by_length(model: Model, array: Array, order: Sequence[Joint], layout: str, inverse: bool) -> str:
+    """Whether values are coordinates or speeds, where their number tells."""
+    length = array.shape[-1] if array.ndim else 0
+    fitting = [kind for kind in ("q", "v") if length == _length(model, order, layout, inverse, kind)]
+    if not fitting:
+        raise _wrong_length(model, array, order, layout, inverse, ("q", "v"))
+    same = layout == "recursa" or not any(joint.kind.nv > 1 for joint in order)
+    if len(fitting) == 2 and not same:
+        raise StateError(
+            f'{length} numbers can be coordinates or speeds, which layout "{layout}" arranges differently: give '
+            'quantity="q" or quantity="v"'
+        )
+    return fitting[0]
+
+
+def _length(model: Model, order: Sequence[Joint], layout: str, inverse: bool, kind: str) -> int:
+    if inverse:
+        return model.nq if kind == "q" else model.nv
+    return sum(_size(joint, kind, layout) for joint in order)
+
+
+def _wrong_length(
+    model: Model, array: Array, order: Sequence[Joint], layout: str, inverse: bool, kinds: Sequence[str]
+) -> ShapeError:
+    words = {"q": "coordinates", "v": "speeds"}
+    wanted = " or ".join(f"(..., {_length(model, order, layout, inverse, kind)}) for {words[kind]}" for kind in kinds)
+    whose = f"robot '{model.name}'" if inverse else f'the {len(order)} joints named, in layout "{layout}"'
+    return ShapeError(f"values have shape {array.shape}, expected {wanted} of {whose}")
+
+
+# ---- layouts ---------------------------------------------------------------------------------------------------------
+
+
+def _same(part: Array) -> Array:
+    return part
+
+
+def _picked(*places: int) -> tuple[Change, Change]:
+    """Ours are theirs at these places, and back."""
+    back = np.argsort(places)
+    return (lambda part: part[..., list(places)]), (lambda part: part[..., back])
+
+
+def _angle(part: Array) -> Array:
+    return np.arctan2(part[..., 1:], part[..., :1])
+
+
+def _cosine_and_sine(part: Array) -> Array:
+    return np.concatenate([np.cos(part), np.sin(part)], axis=-1)
+
+
+def _planar_here(part: Array) -> Array:
+    return np.concatenate([part[..., :2], _angle(part[..., 2:])], axis=-1)
+
+
+def _planar_there(part: Array) -> Array:
+    return np.concatenate([part[..., :2], _cosine_and_sine(part[..., 2:])], axis=-1)
+
+
+_CHANGES: dict[tuple[str, str, str], tuple[Change, Change]] = {
+    ("pinocchio", "q", "continuous"): (_angle, _cosine_and_sine),
+    ("pinocchio", "q", "planar"): (_planar_here, _planar_there),
+    ("pinocchio", "v", "planar"): _picked(2, 0, 1),  # (vx, vy, omega)
+    ("pinocchio", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first
+    ("mujoco", "q", "free"): _picked(0, 1, 2, 4, 5, 6, 3),  # quaternions w first
+    ("mujoco", "q", "spherical"): _picked(1, 2, 3, 0),
+}
+_LONGER = {("pinocchio", "q", "continuous"), ("pinocchio", "q", "planar")}  # by one: cosine and sine of an angle
+_UNKNOWN = {"mujoco": ("planar", "helical"), "pinocchio": ()}
+
+
+def _size(joint: Joint, kind: str, layout: str) -> int:
+    own = joint.kind.nq if kind == "q" else joint.kind.nv
+    return own + ((layout, kind, joint.kind.name) in _LONGER)
+
+
+def _block(model: Model, joint: Joint, kind: str, layout: str, q: Any) -> Block:
+    name = joint.kind.name
+    if name in _UNKNOWN.get(layout, ()):
+        raise NoSweepError(f"joint '{joint.name}' is {name}, and layout \"{layout}\" has no joint of that kind")
+    if layout == "mujoco" and name == "free" and (joint.parent != WORLD or joint.placement != IDENTITY_TRANSFORM):
+        raise NoSweepError(
+            f"joint '{joint.name}' does not start at the world's origin, from which MuJoCo counts free joints. "
+            "recursa.interop.mujoco converts such states"
+        )
+    key = (layout, kind, name)
+    if key == ("mujoco", "v", "free"):
+        return Block(6, *_world_axes(model, joint, q))
+    return Block(_size(joint, kind, layout), *_CHANGES.get(key, (_same, _same)))
+
+
+def _world_axes(model: Model, joint: Joint, q: Any) -> tuple[Change, Change]:
+    """MuJoCo's speeds of a free body: linear first and in world axes, angular in body axes."""
+    if q is None:
+        raise StateError(
+            f"the speeds of joint '{joint.name}' are in world axes in MuJoCo: give the configuration as q=, in the "
+            "robot's own order"
+        )
+    state = as_numbers("q", q, model.nq)
+    if state.shape[-1:] != (model.nq,):
+        raise ShapeError(f"q has shape {state.shape}, expected (..., {model.nq}), in the order of robot '{model.name}'")
+    x, y, z, w = np.moveaxis(state[..., joint.q_start + 3 : joint.q_start + 7], -1, 0)
+    turn = np.stack(
+        [
+            np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], axis=-1),
+            np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], axis=-1),
+            np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=-1),
+        ],
+        axis=-2,
+    )
+
+    def here(part: Array) -> Array:
+        return _pair(part[..., 3:], np.einsum("...ji,...j->...i", turn, part[..., :3]))
+
+    def there(part: Array) -> Array:
+        return _pair(np.einsum("...ij,...j->...i", turn, part[..., 3:]), part[..., :3])
+
+    return here, there
+
+
+def _pair(first: Array, second: Array) -> Array:
+    return np.concatenate(np.broadcast_arrays(first, second), axis=-1)
