@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from functools import lru_cache, partial, update_wrapper
 from inspect import Parameter, signature
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -21,6 +22,7 @@ from recursa.sweeps.plan import Plan
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Made = TypeVar("_Made")
+_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world
 
 
 Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_entry.c``
@@ -74,21 +76,11 @@ def question(method: Callable[..., Any], call: Call) -> tuple[str, ...] | None:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_link_loops",
-        "_model", "_plans",
-    )  # fmt: skip
+    __slots__ = ("_axes", "_calls", "_entries", "_kernels", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._kernels = KernelStore(model)
-        self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
-        self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
-        self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
-        self._link_loops = {  # for much about every link: straight-line code with so many results compiles slowly
-            "body": KernelStore(model, frame_pass=True, regroup="inertia", form="loop"),
-            "world": KernelStore(model, form="loop"),
-        }
+        self._kernels: dict[tuple[MayMove, str | None], KernelStore] = {}
         self._axes: KernelStore | None = None
         self._entries: dict[Hashable, Callable[..., Any]] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
@@ -101,14 +93,17 @@ class Facade:
 
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
-        return (
-            self._kernels,
-            self._joint_space,
-            self._euler_space,
-            self._center_space,
-            *self._link_loops.values(),
-            *((self._axes,) if self._axes else ()),
-        )
+        return (*self._kernels.values(), *((self._axes,) if self._axes else ()))
+
+    def _store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+        """Kernels for results that do not depend on what may move."""
+        found = self._kernels.get((may_move, form))
+        return found or self._kernels.setdefault((may_move, form), KernelStore(self._model, may_move, form))
+
+    def _store_for(self, arguments: Container[str], may_move: MayMove, form: str | None = None) -> KernelStore:
+        """The same, unless an argument is given in the frames of the bodies or the world: then nothing moves."""
+        framed = any(name in arguments for name in _GIVEN_IN_FRAMES)
+        return self._store(MayMove.NOTHING if framed else may_move, form)
 
     @property
     def _on_axes(self) -> KernelStore:
@@ -154,6 +149,8 @@ class Facade:
         key: Hashable = None,
         labels: Mapping[str, str] | None = None,
         entry: tuple[str, ...] | None = None,
+        may_move: MayMove = MayMove.NOTHING,
+        form: str | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
         columns: Filler | None = None,
@@ -161,9 +158,10 @@ class Facade:
     ) -> Array:
         """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.
 
-        ``entries`` is where that is kept, if not with the robot's own methods.
+        ``entries`` is where that is kept, if not with the robot's own methods. ``may_move`` declares what the result
+        does not depend on; ``form`` insists on one for kernels. A ``store`` is of another model, the same mechanism.
         """
-        kernels = self._kernels if store is None else store
+        kernels = self._store_for(arguments, may_move, form) if store is None else store
         result = evaluate(
             kernels,
             plan,
@@ -190,7 +188,7 @@ class Facade:
         sizes: Mapping[str, int],
         gather: Callable[[Values], Iterator[Scalar] | Any],
         shape: tuple[int, ...],
-        store: KernelStore | None = None,
+        may_move: MayMove = MayMove.NOTHING,
     ) -> Callable[..., Any] | None:
         """A native function of single-state arrays that leaves the length of quaternions to its caller.
 
@@ -198,6 +196,5 @@ class Facade:
         """
         if not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
-        kernels = self._kernels if store is None else store
-        kernel = kernels.kernel(plan, (None, shape), sizes, gather)
+        kernel = self._store_for(sizes, may_move).kernel(plan, (None, shape), sizes, gather)
         return None if kernel is None else kernel.entry(shape, ())

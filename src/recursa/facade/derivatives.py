@@ -16,6 +16,7 @@ from recursa.facade.parts import PartMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -172,7 +173,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
         )
 
     def state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, threads: int | None = None) -> StateSpace:
@@ -218,7 +219,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_inverse_derivatives",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             columns=self._parts(derivatives.INVERSE_CUT, arguments)
             or Columns(tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv),
         )
@@ -243,7 +244,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_forward_derivatives",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             compiled_plan=forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
         )
         plan = forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS
@@ -265,7 +266,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_state_space",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             compiled_plan=forward_derivatives.STATE_SPACE_BY_FACTORS,
         )
         inverse = result[..., 5 * self.nv * self.nv :].reshape(*result.shape[:-1], self.nv, self.nv)
@@ -334,7 +335,8 @@ class DerivativeMethods(PartMethods):
         if not (Switch.on and native.available() and self.nv):
             return True
         sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
-        return self._joint_space.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
+        store = self._store(MayMove.INERTIAS)
+        return store.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
 
     def _forward_derivatives_apart(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None

@@ -16,6 +16,7 @@ from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unkno
 from recursa.facade.base import Call
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.engine import Values
@@ -48,6 +49,7 @@ class Asking:
         plan: Plan,
         names: tuple[str, ...],
         arguments: dict[str, Any],
+        may_move: MayMove,
         out: Array | None,
         threads: int | None,
         entry: tuple[str, ...] | None = None,
@@ -69,7 +71,7 @@ class Asking:
             threads,
             labels={name: name.partition(":")[2] for name in arguments if ":" in name},
             entry=entry,
-            store=robot._joint_space,
+            may_move=may_move,
             entries=self._entries,
         )
         robot._require_finite(result, arguments)
@@ -133,7 +135,7 @@ class Metric(Asking):
             (self._robot.nv,) * 3,
             out,
             threads,
-            store=self._robot._joint_space,
+            may_move=MayMove.INERTIAS,
         )
 
     def _by_units(self, q: ArrayLike, x: ArrayLike, threads: int | None) -> Array:
@@ -163,7 +165,7 @@ class Metric(Asking):
             out,
             threads,
             labels={"joint:along": "along"},
-            store=robot._joint_space,
+            may_move=MayMove.INERTIAS,
             columns=robot._columns(sensitivity.MASS_RATE_TIMES, "dT", "joint:right"),
         )
 
@@ -171,7 +173,7 @@ class Metric(Asking):
         self, plan: Plan, q: ArrayLike, vectors: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
         arguments = {"q": q} | {f"joint:{name}": value for name, value in vectors.items()}
-        return self._vector(plan, ("dT",), arguments, out, threads)
+        return self._vector(plan, ("dT",), arguments, MayMove.INERTIAS, out, threads)
 
     def christoffel(
         self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None
