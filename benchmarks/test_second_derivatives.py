@@ -22,6 +22,7 @@ from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.native import Native, simd_shape
+from recursa.model.moving import MayMove
 from recursa.sweeps.engine import run
 from robot_data import urdf_files
 
@@ -88,7 +89,7 @@ def test_batch_by_a_differentiated_graph(benchmark, name):
 
 
 def graph_kernel(robot: rc.Robot) -> Native:
-    n, model = robot.nv, robot._joint_space.compiled_model
+    n, model = robot.nv, robot._store(MayMove.INERTIAS).compiled_model
     graph = Graph()
     q, v, a, weights = (graph.inputs(name, n) for name in "qvaw")
     torques = gathering.joint_vector(model, run(inverse.inverse_plan(), model, {"q": q, "v": v, "a": a})["T"])

@@ -1,14 +1,19 @@
-"""Random well-formed plans of whole numbers, for properties that hold of every plan."""
+"""Random well-formed plans, for properties that hold of every plan.
+
+Those of whole numbers notice the order of sums; those of real ones can be compiled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from recursa.kernels.observe import numbers_of
 from recursa.model.model import Model
+from recursa.spatial.vec3 import Vec3
 from recursa.sweeps import Buffer, Direction, Plan, PlanError, Step, Sweep, Values
 
 MODULUS = 1_000_003
@@ -37,6 +42,49 @@ def mixing(seed: int, arity: int, results: int) -> Callable[..., Any]:
     return mix
 
 
+@cache
+def real_mixing(seed: int, arity: int, results: int) -> Callable[..., Any]:
+    """The same for real numbers: bounded, so that sums over many bodies stay comparable; one entry is constant."""
+
+    def mix(*arguments: Any) -> Any:
+        total: Any = 0.3 * seed
+        for at, argument in enumerate(arguments):
+            for weight, number in zip((0.7, -0.4, 0.5), numbers_of(argument), strict=False):
+                total = total + number * (weight + 0.1 * at)
+        bounded = total / (total * total + 1.0)
+        found = tuple(Vec3(bounded, total * bounded - 0.3 * k, 0.2 * seed) for k in range(results))
+        return found[0] if results == 1 else found
+
+    mix.__name__ = f"mix{seed}"
+    return mix
+
+
+class Numbers(NamedTuple):
+    """What the steps of random plans compute with: functions, bases of buffers, what is given at bodies and links."""
+
+    mixing: Callable[[int, int, int], Callable[..., Any]]
+    buffer: Callable[[str, int], Buffer]
+    given: Mapping[Direction, tuple[str, ...]]
+
+
+def _real_buffer(name: str, k: int) -> Buffer:
+    """Constant bases, and one that is only known when the plan runs."""
+    base = Vec3(0.1 * k, 0.0, 1.0)
+    return Buffer(name, base, (lambda given: given.gravity * 0.1 - given.base_acceleration.linear) if k == 3 else None)
+
+
+_BODY_NUMBERS = ("q", "v", "inertia", "joint:w", "gravity")
+WHOLE = Numbers(mixing, lambda name, k: Buffer(name, Mixed(7 * k + 1)), dict.fromkeys(Direction, ("number",)))
+REAL = Numbers(
+    real_mixing,
+    _real_buffer,
+    {
+        Direction.BASE_TO_TIP: _BODY_NUMBERS,
+        Direction.TIP_TO_BASE: _BODY_NUMBERS,
+        Direction.EACH_LINK: ("wrench", "offset", "tip:f"),
+    },
+)
+
 READ_AT = {
     Direction.BASE_TO_TIP: ("", "", "@parent", "@robot", "@target"),
     Direction.TIP_TO_BASE: ("", "", "@child", "@robot", "@target"),
@@ -57,22 +105,29 @@ def plans(
     beginning: tuple[Sweep, ...] = (),
     target: int | None = None,
     results: tuple[str, ...] = NAMES,
+    numbers: Numbers = WHOLE,
 ) -> Plan:
     """Some sweeps of some steps: those that would make it malformed are left out.
 
-    They may come after a ``beginning``, whose buffers they read; they write to ``results``.
+    They may come after a ``beginning``, whose buffers they read; they write to ``results``. Some sweeps go through a
+    path, some through any bodies or links.
     """
     names = tuple(dict.fromkeys((*NAMES, *results)))
-    buffers = tuple(Buffer(buffer, Mixed(7 * k + 1)) for k, buffer in enumerate(names))
+    buffers = tuple(numbers.buffer(buffer, k) for k, buffer in enumerate(names))
     path = model.support(draw(st.integers(0, model.nbodies - 1)))
+    restricted = {
+        Direction.EACH_LINK: [draw(_some(len(model.links)))],
+        Direction.BASE_TO_TIP: [path, path[len(path) // 2 :], draw(_some(model.nbodies))],
+    }
+    restricted[Direction.TIP_TO_BASE] = restricted[Direction.BASE_TO_TIP]
     target = draw(st.integers(0, len(model.links) - 1)) if target is None else target
     sweeps = list(beginning)
     for _ in range(draw(st.integers(1, 5))):
         direction = draw(st.sampled_from(Direction))
-        only = None if direction is Direction.EACH_LINK else draw(st.sampled_from((None, None, None, path)))
+        only = draw(st.sampled_from((None, None, None, *restricted[direction])))
         sweeps.append(Sweep(direction, (), only))
         for _ in range(draw(st.integers(1, 4))):
-            step = draw(_steps(direction, names, results))
+            step = draw(_steps(direction, names, results, numbers))
             longer = [*sweeps[:-1], Sweep(direction, (*sweeps[-1].steps, step), only)]
             try:
                 Plan(name, buffers, tuple(longer), target)
@@ -82,13 +137,20 @@ def plans(
     return Plan(name, buffers, tuple(sweep for sweep in sweeps if sweep.steps), target)
 
 
+def _some(count: int) -> st.SearchStrategy[tuple[int, ...]]:
+    """Some of the numbers below ``count``, in order."""
+    return st.sets(st.integers(0, count - 1), min_size=1).map(sorted).map(tuple)
+
+
 @st.composite
-def _steps(draw: st.DrawFn, direction: Direction, names: tuple[str, ...], results: tuple[str, ...]) -> Step:
+def _steps(
+    draw: st.DrawFn, direction: Direction, names: tuple[str, ...], results: tuple[str, ...], numbers: Numbers
+) -> Step:
     read_names = [n + place for n in names for place in READ_AT[direction]]
     write_names = [n + place for n in results for place in WRITE_AT[direction]]
-    reads = ("number", *draw(st.lists(st.sampled_from(read_names), max_size=2)))
+    reads = (draw(st.sampled_from(numbers.given[direction])), *draw(st.lists(st.sampled_from(read_names), max_size=2)))
     writes = tuple(draw(st.lists(st.sampled_from(write_names), min_size=1, max_size=2, unique=True)))
-    return Step(mixing(draw(st.integers(1, 3)), len(reads), len(writes)), reads, writes)
+    return Step(numbers.mixing(draw(st.integers(1, 3)), len(reads), len(writes)), reads, writes)
 
 
 def assert_same(plan: Plan, values: Values, expected: Values) -> None:

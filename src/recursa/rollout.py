@@ -18,6 +18,7 @@ from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import Run
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
@@ -247,7 +248,7 @@ def _carry_out(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: in
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
     robot._require_hinges({"q": run.q} | extra)
-    store = robot._store_for(extra)
+    store = robot._store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
     if not robot._tied and store.compiles(Batch({}, (run.rows,), dtype)):
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra))
@@ -323,7 +324,8 @@ class _Rows:
             tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
             return robot._composite_forward(q, v, tau, self.extra)
         plan = articulated.forward_plan(losses=self.losses)
-        return robot._joint_vector(plan, "qdd", {"q": q, "v": v, "tau": self.tau} | self.extra, None, self.threads)
+        arguments = {"q": q, "v": v, "tau": self.tau} | self.extra
+        return robot._joint_vector(plan, "qdd", arguments, None, self.threads, may_move=MayMove.INERTIAS)
 
     def moved(self, q: Array, u: Array) -> Array:
         return self.robot.integrate(q, u, threads=self.threads)

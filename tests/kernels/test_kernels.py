@@ -11,6 +11,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from questions import interpreted, questions, solves
 from recursa.kernels.dispatch import Switch
+from recursa.model.moving import MayMove
 from zoo import ZOO, each_kind, small_mixed_tree, with_soaks
 
 pytestmark = pytest.mark.compiled
@@ -70,7 +71,7 @@ def test_kernels_are_used():
     robot = rc.robots.panda_like()
     q, v, a = states(robot, 3)
     robot.inverse_dynamics(q, v, a)
-    kernels = [kernel for _, kernel in robot._euler_space._kernels.values()]
+    kernels = [kernel for _, kernel in robot._store(MayMove.INERTIAS_FOR_EULER)._kernels.values()]
     assert len(kernels) == 1
     assert kernels[0].form == "straight"
     assert kernels[0].inputs == ("q", "v", "a")

@@ -9,7 +9,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from questions import interpreted, questions, solves
 from recursa.kernels.dispatch import Switch
-from zoo import ZOO, with_soaks
+from zoo import ZOO, floating_tree_with_rotors, with_soaks
 
 pytestmark = pytest.mark.compiled
 
@@ -88,3 +88,16 @@ def test_matrices_column_by_column_match_the_interpreter(name):
         assert np.array_equal(ask(*(x[3] for x in state)), found[3]), what
     inverted = name == "tied_gripper"  # by LAPACK
     assert sum(kernel is not None and kernel.form == "loop" for kernel in kernels(robot)) == (3 if inverted else 4)
+
+
+@pytest.mark.parametrize("name", ["space_robot", "floating_tree_with_rotors"])
+def test_operational_inertia_matches_the_interpreter_and_the_articulated_inertia(name):
+    robot = {"space_robot": rc.robots.space_robot, "floating_tree_with_rotors": floating_tree_with_rotors}[name]()
+    q = states(robot, 3)[0]
+    links = robot.link_names if name == "space_robot" else robot.link_names[::3]
+    for link in links:
+        expected = interpreted(robot.operational_inertia, q, link)
+        assert np.abs(robot.operational_inertia(q, link) - expected).max() <= 1e-12 * np.abs(expected).max(), link
+    base = robot.model.joints[0].child
+    P = robot.factorization(q).P[:, 0]
+    assert np.abs(robot.operational_inertia(q, base) - P).max() <= 1e-12 * np.abs(P).max()

@@ -163,7 +163,7 @@ def test_kernels_match_the_interpreter(parents, form, monkeypatch):
     state = links.start(q, v)
     state = moved(state, 1e-3 * np.random.default_rng(1).normal(size=state.twists.shape))
     found = links.rate(0.0, state).twists, links.projected(state), links.gaps(state)
-    made = {plan.name: kernel for plan, kernel in robot._kernels._kernels.values()}
+    made = {plan.name: kernel for plan, kernel in robot._store()._kernels.values()}
     for make in ("accelerations_plan", "velocity_projection_plan", "position_projection_plan"):
         kernel = made[getattr(separate_links, make)(branching=branching).name]
         assert kernel is not None and kernel.form == form

@@ -10,6 +10,7 @@ from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
 from recursa.dynamics.denoc import matrices
 from recursa.loading import trusted
+from recursa.model.moving import MayMove
 from recursa.robots import random_description
 from zoo import mixed_tree, small_mixed_tree
 
@@ -95,7 +96,7 @@ def test_products_with_a_vector_match_the_matrices():
         (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
         (matrices.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
     ):
-        product = robot._joint_vector(plan, "T", {"q": q, "a": x} | more, None, None, store=robot._center_space)
+        product = robot._joint_vector(plan, "T", {"q": q, "a": x} | more, None, None, may_move=MayMove.FRAMES)
         close(product, np.einsum("bij,bj->bi", matrix, x), 1e-12)
 
 

@@ -18,6 +18,7 @@ from recursa.facade.exporting import QUANTITIES, Question, ScalarRobot
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
@@ -87,12 +88,15 @@ def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bo
 class _CountedRobot(ScalarRobot, DerivativeMethods):
     """A robot whose methods take scalars, with the linear solve."""
 
-    __slots__ = ()
+    __slots__ = ("_regroup",)
 
     def __init__(self, model: Model, *, regroup: bool = True) -> None:
         super().__init__(model)
-        if not regroup:
-            self._joint_space = self._euler_space = KernelStore(model, frame_pass=True)
+        self._regroup = regroup
+
+    def _store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+        stays = not self._regroup and may_move is not MayMove.NOTHING
+        return super()._store(MayMove.FRAMES if stays else may_move, form)
 
     def _solved(self, mass: Array, moments: Array) -> Array:
         return _array(solve_symmetric(mass.tolist(), moments.tolist()))
@@ -105,7 +109,7 @@ class _TableRobot(_CountedRobot):
 
     @property
     def _on_axes(self) -> KernelStore:
-        return self._kernels
+        return self._store()
 
     def _evaluate(
         self,

@@ -216,7 +216,7 @@ class _Links(NamedTuple):
 
 
 def _links(robot: Robot, q: ArrayLike) -> _Links:
-    robot._centered({})
+    robot._require_centers({})
     n, columns = robot.nbodies, sum(_freedoms(robot))
     flat = robot._evaluate(in_base.LINKS, {"q": q}, in_base.link_entries, (24 * n + 6 * columns,), None, None)
     batch = flat.shape[:-1]
@@ -228,7 +228,7 @@ def _links(robot: Robot, q: ArrayLike) -> _Links:
 def _per_link(
     robot: Robot, plan: Plan, arguments: dict[str, Any], name: str, out: Array | None, threads: int | None
 ) -> Array:
-    robot._centered(arguments)
+    robot._require_centers(arguments)
     return robot._evaluate(
         plan, arguments, lambda values: in_base.six_entries(values, name), (robot.nbodies, 6), out, threads
     )

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.denoc import elimination, in_base, inverse, matrices
 from recursa.errors import NoSweepError
+from recursa.model.moving import MayMove
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -43,8 +44,9 @@ def convective_matrix(
     False
     """
     arguments = {"q": q, "v": v}
-    columns, store = robot._columns(matrices.CONVECTIVE_TIMES, "T", "a"), robot._centered(arguments)
-    return robot._joint_matrix(matrices.CONVECTIVE_MATRIX, arguments, False, out, threads, None, columns, store)
+    robot._require_centers(arguments)
+    plan, columns = matrices.CONVECTIVE_MATRIX, robot._columns(matrices.CONVECTIVE_TIMES, "T", "a")
+    return robot._joint_matrix(plan, arguments, False, out, threads, None, columns, may_move=MayMove.FRAMES)
 
 
 def generalized_forces(
@@ -66,7 +68,8 @@ def generalized_forces(
     """
     arguments = {"q": q} | robot._extra(q, wrenches, None, None)
     plan = inverse.generalized_forces_plan(wrenches=wrenches is not None)
-    return robot._joint_vector(plan, "T", arguments, out, threads, store=robot._centered(arguments))
+    robot._require_centers(arguments)
+    return robot._joint_vector(plan, "T", arguments, out, threads, may_move=MayMove.FRAMES)
 
 
 # ---- I in factors ----------------------------------------------------------------------------------------------------
@@ -93,7 +96,7 @@ def articulated(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Ar
     """
     _require_independent(robot)
     n, nv = robot.nbodies, robot.nv
-    robot._centered({})
+    robot._require_centers({})
     flat = robot._evaluate(in_base.MASSES, {"q": q}, in_base.mass_entries, (36 * n + 7 * nv,), None, threads)
     robot._require_finite(flat, {"q": q})
     masses, pivots, psi = np.split(flat, [36 * n, 36 * n + nv], axis=-1)
@@ -124,7 +127,7 @@ def udu(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Factors:
     (True, True)
     """
     pivots = articulated(robot, q, threads=threads).pivots
-    U = robot._joint_matrix(elimination.FACTOR, {"q": q}, False, None, threads, store=robot._centered({}))
+    U = robot._joint_matrix(elimination.FACTOR, {"q": q}, False, None, threads, may_move=MayMove.FRAMES)
     return Factors(U, pivots[..., None] * np.eye(robot.nv))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from functools import lru_cache, partial, update_wrapper
 from inspect import signature
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from recursa.kernels.inputs import Input, argument_input
 from recursa.kernels.kernel import Method
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, argument_axes
 from recursa.sweeps.engine import Values
@@ -28,6 +29,7 @@ from recursa.sweeps.plan import Plan
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Made = TypeVar("_Made")
+_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world
 
 
 Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_method.c``
@@ -93,21 +95,11 @@ def given(**options: Any) -> tuple[str, ...]:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = (
-        "_axes", "_calls", "_center_space", "_entries", "_euler_space", "_joint_space", "_kernels", "_known_lacking",
-        "_link_loops", "_model", "_plans",
-    )  # fmt: skip
+    __slots__ = ("_axes", "_calls", "_entries", "_kernels", "_known_lacking", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._kernels = KernelStore(model)
-        self._joint_space = KernelStore(model, frame_pass=True, regroup="inertia")
-        self._euler_space = KernelStore(model, frame_pass=True, regroup="euler")  # for recursions in Euler tensors
-        self._center_space = KernelStore(model, frame_pass=True)  # at mass centres, where inertias have to stay
-        self._link_loops = {  # for much about every link: straight-line code with so many results compiles slowly
-            "body": KernelStore(model, frame_pass=True, regroup="inertia", form="loop"),
-            "world": KernelStore(model, form="loop"),
-        }
+        self._kernels: dict[tuple[MayMove, str | None], KernelStore] = {}
         self._axes: KernelStore | None = None
         self._known_lacking: Lacking | None = None
         self._entries: dict[Hashable, Any] = {}  # by question
@@ -121,14 +113,17 @@ class Facade:
 
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
-        return (
-            self._kernels,
-            self._joint_space,
-            self._euler_space,
-            self._center_space,
-            *self._link_loops.values(),
-            *((self._axes,) if self._axes else ()),
-        )
+        return (*self._kernels.values(), *((self._axes,) if self._axes else ()))
+
+    def _store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+        """Kernels for results that do not depend on what may move."""
+        found = self._kernels.get((may_move, form))
+        return found or self._kernels.setdefault((may_move, form), KernelStore(self._model, may_move, form))
+
+    def _store_for(self, arguments: Container[str], may_move: MayMove, form: str | None = None) -> KernelStore:
+        """The same, unless an argument is given in the frames of the bodies or the world: then nothing moves."""
+        framed = any(name in arguments for name in _GIVEN_IN_FRAMES)
+        return self._store(MayMove.NOTHING if framed else may_move, form)
 
     @property
     def _on_axes(self) -> KernelStore:
@@ -167,7 +162,7 @@ class Facade:
         }
 
         def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
-            return evaluate(self._kernels, plan, double, gather, (numbers,)).reshape(-1, numbers)
+            return evaluate(self._store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
 
         pivots, singular = pivots_of(self.model, ask)
         for row, at in np.argwhere(singular)[:1].tolist():
@@ -210,6 +205,8 @@ class Facade:
         key: Hashable = None,
         labels: Mapping[str, str] | None = None,
         entry: tuple[str, ...] | None = None,
+        may_move: MayMove = MayMove.NOTHING,
+        form: str | None = None,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
         columns: Filler | None = None,
@@ -218,10 +215,11 @@ class Facade:
         """Run a plan; ``entry`` names the :func:`question` that may from now on go straight in for single states.
 
         ``entries`` is where that is kept, if not with the robot's own methods. The plan's arguments are in the order of
-        the method's.
+        the method's. ``may_move`` declares what the result does not depend on; ``form`` insists on one for kernels. A
+        ``store`` is of another model, the same mechanism.
         """
         self._require_inertia(plan, arguments)
-        kernels = self._kernels if store is None else store
+        kernels = self._store_for(arguments, may_move, form) if store is None else store
         result = evaluate(
             kernels,
             plan,
@@ -257,7 +255,7 @@ class Facade:
         sizes: Mapping[str, int],
         gather: Callable[[Values], Iterator[Scalar] | Any],
         shape: tuple[int, ...],
-        store: KernelStore | None = None,
+        may_move: MayMove = MayMove.NOTHING,
     ) -> Callable[..., Any] | None:
         """A native function of single-state arrays that leaves the length of quaternions to its caller.
 
@@ -266,8 +264,7 @@ class Facade:
         self._require_inertia(plan, sizes)
         if not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
-        kernels = self._kernels if store is None else store
-        kernel = kernels.kernel(plan, (None, shape), sizes, gather)
+        kernel = self._store_for(sizes, may_move).kernel(plan, (None, shape), sizes, gather)
         if kernel is None or Input is None:
             return None
         return kernel.entry(shape, [argument_input(self.model, name, checked=False) for name in sizes])

@@ -16,6 +16,7 @@ from recursa.facade.parts import PartMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import Columns, Switch
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.engine import Values
@@ -257,7 +258,7 @@ class DerivativeMethods(PartMethods):
             threads,
             labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
             entry=("_tangent",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
         )
 
     @single_state_fast
@@ -274,7 +275,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_inverse_derivatives",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             columns=self._parts(derivatives.INVERSE_CUT, arguments)
             or Columns(tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv),
         )
@@ -299,7 +300,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_forward_derivatives",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             compiled_plan=forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
         )
         plan = forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS
@@ -321,7 +322,7 @@ class DerivativeMethods(PartMethods):
             out,
             threads,
             entry=("_state_space",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             compiled_plan=forward_derivatives.STATE_SPACE_BY_FACTORS,
         )
         inverse = result[..., 5 * self.nv * self.nv :].reshape(*result.shape[:-1], self.nv, self.nv)
@@ -390,7 +391,8 @@ class DerivativeMethods(PartMethods):
         if not (Switch.on and native.available() and self.nv):
             return True
         sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
-        return self._joint_space.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
+        store = self._store(MayMove.INERTIAS)
+        return store.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
 
     def _forward_derivatives_apart(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None

@@ -28,6 +28,7 @@ from recursa.errors import NoSweepError, SingularHingeError
 from recursa.facade.base import given, single_state_fast
 from recursa.facade.joint_space import into, known_method
 from recursa.facade.matrices import MassMethod, MatrixMethods
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
 
@@ -115,17 +116,15 @@ class DynamicsMethods(MatrixMethods):
             return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
         arguments |= self._extra(q, wrenches, base_acceleration, parameters)
         if method == "denoc":
-            plan, store = (
-                denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses)),
-                self._centered(arguments),
-            )
+            self._require_centers(arguments)
+            plan = denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
             reached = entry if len(arguments) == 3 else None
-            return self._joint_vector(plan, "T", arguments, out, threads, reached, store=store)
+            return self._joint_vector(plan, "T", arguments, out, threads, reached, may_move=MayMove.FRAMES)
         plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
         if len(arguments) > 3:
-            return self._joint_vector(plan, "T", arguments, out, threads, entry)
-        fewer = self._augmented(accelerating=True, losses=bool(losses))
-        return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer)
+            return self._joint_vector(plan, "T", arguments, out, threads, entry, may_move=MayMove.INERTIAS)
+        fewer, may_move = self._augmented(accelerating=True, losses=bool(losses))
+        return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer, may_move=may_move)
 
     def augmented_links(self) -> AugmentedLinks:
         """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
@@ -147,18 +146,21 @@ class DynamicsMethods(MatrixMethods):
     @single_state_fast
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        fewer = self._augmented(accelerating=False)
-        return self._joint_vector(inverse.bias_plan(), "T", {"q": q, "v": v}, out, threads, ("bias_forces",), fewer)
+        plan, arguments = inverse.bias_plan(), {"q": q, "v": v}
+        fewer, may_move = self._augmented(accelerating=False)
+        return self._joint_vector(plan, "T", arguments, out, threads, ("bias_forces",), fewer, may_move=may_move)
 
     @single_state_fast
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._joint_vector(inverse.gravity_plan(), "T", {"q": q}, out, threads, ("gravity_forces",))
+        plan, entry = inverse.gravity_plan(), ("gravity_forces",)
+        return self._joint_vector(plan, "T", {"q": q}, out, threads, entry, may_move=MayMove.INERTIAS)
 
     @single_state_fast
     def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        return self._joint_vector(inverse.LOSSES_PLAN, "T", {"v": v}, out, threads, ("joint_losses",))
+        plan, entry = inverse.LOSSES_PLAN, ("joint_losses",)
+        return self._joint_vector(plan, "T", {"v": v}, out, threads, entry, may_move=MayMove.INERTIAS)
 
     @single_state_fast
     def reaction_wrenches(
@@ -265,8 +267,10 @@ class DynamicsMethods(MatrixMethods):
         options = given(wrenches=wrenches, losses=bool(losses), parameters=parameters)
         reachable = (chosen != "denoc" or not extra) and not links and lossy == bool(losses)
         entry = ("forward_dynamics", *options, *((method,) if method else ())) if reachable else None
-        store = self._centered(arguments) if chosen == "denoc" else None
-        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, store=store)
+        if chosen == "denoc":
+            self._require_centers(arguments)
+        may_move = MayMove.FRAMES if chosen == "denoc" else MayMove.INERTIAS
+        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, may_move=may_move)
         self._require_finite(result, arguments)
         return (result, self.accelerations(q, v, result)) if links else result
 
@@ -284,7 +288,7 @@ class DynamicsMethods(MatrixMethods):
             (self.nv + 6 * self.nlinks,),
             None,
             threads,
-            store=self._store_for(arguments),
+            may_move=MayMove.INERTIAS,
         )
         self._require_finite(both, arguments)
         joints, links = np.split(both, [self.nv], axis=-1)
@@ -303,7 +307,7 @@ class DynamicsMethods(MatrixMethods):
             (self.nv * self.nv + self.nv,),
             None,
             None,
-            store=self._store_for(arguments),
+            may_move=MayMove.INERTIAS,
         )
         entries, bias = np.split(both, [self.nv * self.nv], axis=-1)
         return self._solved(entries.reshape(*bias.shape, self.nv), tau - bias)

@@ -27,6 +27,7 @@ from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, 
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
+from recursa.model.moving import MayMove
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values, run
@@ -205,14 +206,16 @@ class ScalarRobot(SecondDerivativeMethods):
         gather: Callable[[Values], Iterator[Any] | Any],
         shape: tuple[int, ...],
         *_: Any,
+        may_move: MayMove = MayMove.NOTHING,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
         **__: Any,
     ) -> Array:
         self._require_inertia(plan, arguments)
+        store = store or self._store_for(arguments, may_move)
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        model = self.model if store is None else store.model
-        if store is not None and any(isinstance(x, Traced) for values in inputs.values() for x in values):
+        model = store.model
+        if any(isinstance(x, Traced) for values in inputs.values() for x in values):
             model, plan = store.compiled_model, compiled_plan or plan  # as kernels do it; numbers go the plain way
         entries = list(gather(run(plan, model, inputs)))
         result = np.empty(len(entries), dtype=object)

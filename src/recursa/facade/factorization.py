@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import factorization
 from recursa.errors import NoSweepError
 from recursa.facade.dynamics import DynamicsMethods
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,12 @@ class Factorization:
     @cached_property
     def factor(self) -> Array:
         """``I + H phi K`` (..., nv, nv): unit upper block triangular, base first (43). O(n d) for depth d."""
-        return self._robot._joint_matrix(factorization.FACTOR, {"q": self._q}, False, None, None)
+        return self._matrix(factorization.FACTOR)
 
     @cached_property
     def inverse_factor(self) -> Array:
         """``I - H psi K`` (..., nv, nv), the inverse of :attr:`factor` (45)."""
-        return self._robot._joint_matrix(factorization.INVERSE_FACTOR, {"q": self._q}, False, None, None)
+        return self._matrix(factorization.INVERSE_FACTOR)
 
     def solve(self, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``inv(mass) tau`` (..., nv), without bias: filter and smoother, (49)-(54). O(n).
@@ -66,7 +68,12 @@ class Factorization:
         >>> bool(np.allclose(fac.solve(np.eye(2)), robot.mass_matrix_inverse([0.3, -0.5])))
         True
         """
-        return self._robot._joint_vector(factorization.SOLVE, "qdd", {"q": self._q, "tau": tau}, out, threads)
+        arguments = {"q": self._q, "tau": tau}
+        plan = factorization.SOLVE
+        return self._robot._joint_vector(plan, "qdd", arguments, out, threads, may_move=MayMove.INERTIAS)
+
+    def _matrix(self, plan: Plan) -> Array:
+        return self._robot._joint_matrix(plan, {"q": self._q}, False, None, None, may_move=MayMove.INERTIAS)
 
     def logdet(self) -> Array:
         """``log det mass`` (...): the factors have determinant 1, so the sum of the logarithms of D's pivots. O(n).

@@ -16,6 +16,7 @@ from recursa.errors import NoSweepError, unknown_name
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.kernels.dispatch import Columns, KernelStore
 from recursa.model.model import WORLD
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, checked_out, prepare
 from recursa.sweeps.plan import Plan
 
@@ -59,23 +60,18 @@ class JointSpaceMethods(KinematicsMethods):
             extra["parameters"] = parameters
         return extra
 
-    def _augmented(self, *, accelerating: bool, losses: bool = False) -> Plan | None:
+    def _augmented(self, *, accelerating: bool, losses: bool = False) -> tuple[Plan | None, MayMove]:
         """The recursion with the fewest operations, where kernels can use it: joints that turn or slide."""
-        suited = augmented.suits(self._euler_space.compiled_model)
-        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
+        suited = augmented.suits(self._store(MayMove.INERTIAS_FOR_EULER).compiled_model)
+        if not suited:
+            return None, MayMove.INERTIAS
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses), MayMove.INERTIAS_FOR_EULER
 
-    def _store_for(self, arguments: dict[str, Any], *, euler: bool = False) -> KernelStore:
-        """Kernels whose link frames and inertias may be moved, unless an argument is given in those frames."""
-        framed = "parameters" in arguments or "base_acceleration" in arguments
-        return self._kernels if framed else self._euler_space if euler else self._joint_space
-
-    def _centered(self, arguments: dict[str, Any]) -> KernelStore:
-        """Kernels for recursions at mass centres: frames may be moved, inertias must stay with their bodies."""
+    def _require_centers(self, arguments: dict[str, Any]) -> None:
+        """Recursions at mass centres need all of them."""
         require_mass_centers(self.model)
         if "parameters" in arguments:
             self._require_masses(np.asarray(arguments["parameters"]))
-        framed = "parameters" in arguments or "base_acceleration" in arguments
-        return self._kernels if framed else self._center_space
 
     def _require_masses(self, parameters: Array) -> None:
         """Bodies whose mass is given as 0 have no mass centre. Symbols have no values to look at."""
@@ -97,6 +93,8 @@ class JointSpaceMethods(KinematicsMethods):
         threads: int | None,
         entry: tuple[str, ...] | None = None,
         compiled_plan: Plan | None = None,
+        *,
+        may_move: MayMove = MayMove.NOTHING,
         store: KernelStore | None = None,
     ) -> Array:
         return self._evaluate(
@@ -107,7 +105,8 @@ class JointSpaceMethods(KinematicsMethods):
             out,
             threads,
             entry=entry,
-            store=store or self._store_for(arguments, euler=compiled_plan is not None),
+            may_move=may_move,
+            store=store,
             compiled_plan=compiled_plan,
         )
 
@@ -120,6 +119,8 @@ class JointSpaceMethods(KinematicsMethods):
         threads: int | None,
         entry: tuple[str, ...] | None = None,
         columns: Columns | None = None,
+        *,
+        may_move: MayMove = MayMove.NOTHING,
         store: KernelStore | None = None,
         compiled_plan: Plan | None = None,
     ) -> Array:
@@ -131,7 +132,8 @@ class JointSpaceMethods(KinematicsMethods):
             out,
             threads,
             entry=entry,
-            store=store or self._store_for(arguments),
+            may_move=may_move,
+            store=store,
             columns=columns,
             compiled_plan=compiled_plan,
         )
@@ -150,7 +152,7 @@ class JointSpaceMethods(KinematicsMethods):
         of what a kernel made by a plan in factors only the first one of every tree.
         """
         diagonal = np.einsum("...ii->...i", inverse)
-        if not self._joint_space.has(plan, (None, shape), inputs, inverse.dtype):
+        if not self._store(MayMove.INERTIAS).has(plan, (None, shape), inputs, inverse.dtype):
             return diagonal
         roots = [joint.v_start for joint in self.model.joints if joint.parent == WORLD]
         return diagonal[..., roots[0]] if len(roots) == 1 else diagonal[..., roots]

@@ -16,6 +16,7 @@ from recursa.dynamics.factorization import SOLVE
 from recursa.facade.base import given, single_state_fast
 from recursa.facade.joint_space import JointSpaceMethods, into, known_method
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
@@ -57,11 +58,12 @@ class MatrixMethods(JointSpaceMethods):
         arguments = {"q": q} | self._extra(q, None, None, parameters)
         entry = ("mass_matrix", *given(parameters=parameters), method)
         if method == "denoc":
-            columns, store = self._columns(denoc.INERTIA_TIMES, "T", "a"), self._centered(arguments)
+            self._require_centers(arguments)
+            plan, columns = denoc.GENERALIZED_INERTIA, self._columns(denoc.INERTIA_TIMES, "T", "a")
             plain = entry if parameters is None else None  # else masses are looked at first
-            return self._joint_matrix(denoc.GENERALIZED_INERTIA, arguments, True, out, threads, plain, columns, store)
-        columns = self._columns(MASS_TIMES, "T", "a")
-        return self._joint_matrix(inertia.MASS_MATRIX, arguments, True, out, threads, entry, columns)
+            return self._joint_matrix(plan, arguments, True, out, threads, plain, columns, may_move=MayMove.FRAMES)
+        plan, columns = inertia.MASS_MATRIX, self._columns(MASS_TIMES, "T", "a")
+        return self._joint_matrix(plan, arguments, True, out, threads, entry, columns, may_move=MayMove.INERTIAS)
 
     @single_state_fast
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -81,6 +83,7 @@ class MatrixMethods(JointSpaceMethods):
             threads,
             ("mass_matrix_inverse",),
             columns,
+            may_move=MayMove.INERTIAS,
             compiled_plan=MASS_MATRIX_INVERSE_BY_FACTORS if self.model.nbodies <= FEW_BODIES else None,
         )
         pivots = self._pivots(result, MASS_MATRIX_INVERSE_BY_FACTORS, (self.nv, self.nv), ("q",))
@@ -94,10 +97,9 @@ class MatrixMethods(JointSpaceMethods):
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        columns = self._columns(CORIOLIS_TIMES, "T", "a")
-        return self._joint_matrix(
-            coriolis.CORIOLIS_MATRIX, {"q": q, "v": v}, False, out, threads, ("coriolis_matrix",), columns
-        )
+        plan, columns, entry = coriolis.CORIOLIS_MATRIX, self._columns(CORIOLIS_TIMES, "T", "a"), ("coriolis_matrix",)
+        arguments = {"q": q, "v": v}
+        return self._joint_matrix(plan, arguments, False, out, threads, entry, columns, may_move=MayMove.INERTIAS)
 
     @single_state_fast
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:

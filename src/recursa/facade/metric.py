@@ -20,6 +20,7 @@ from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.joint_space import into
 from recursa.kernels.dispatch import Columns
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.engine import Values
@@ -94,6 +95,7 @@ class Asking:
         plan: Plan,
         names: tuple[str, ...],
         arguments: dict[str, Any],
+        may_move: MayMove,
         out: Array | None,
         threads: int | None,
         entry: tuple[str, ...] | None = None,
@@ -115,7 +117,7 @@ class Asking:
             threads,
             labels={name: name.partition(":")[2] for name in arguments if ":" in name},
             entry=entry,
-            store=robot._joint_space,
+            may_move=may_move,
             entries=self._entries,
         )
         robot._require_finite(result, arguments)
@@ -168,7 +170,7 @@ class Metric(Asking):
             threads,
             labels={inner: name for name, inner in named.items()},
             entry=("sensitivity", *vectors),
-            store=robot._joint_space,
+            may_move=MayMove.INERTIAS,
             columns=self._columns(contraction),
             entries=self._entries,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,8 @@ from recursa.facade.base import single_state_fast
 from recursa.facade.diagonal import DiagonalMethods
 from recursa.facade.joint_space import into
 from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
-from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, as_array
 from recursa.sweeps.engine import Values
@@ -50,6 +50,13 @@ def selected_rows(coordinates: Coordinates) -> tuple[int, ...]:
 def link_list(links: str | Sequence[str]) -> list[str]:
     """The names of links, of which there may be one; what is no name is refused where it is looked up."""
     return [links] if isinstance(links, str) or not isinstance(links, Iterable) else list(links)  # type: ignore[list-item]
+
+
+class _How(TypedDict):
+    """How a result is evaluated: what may move, and the form of its kernels."""
+
+    may_move: MayMove
+    form: str | None
 
 
 class OperationalMethods(DiagonalMethods):
@@ -106,8 +113,8 @@ class OperationalMethods(DiagonalMethods):
                 yield from operational.compliance_entries(blocks[k])
 
         entry = ("operational_compliance", *(() if link is None else (link,)), frame)
-        store = self._at_links(frame, len(numbers))
-        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, entry=entry, store=store)
+        how = self._at_links(frame, len(numbers))
+        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, entry=entry, **how)
         self._require_finite(result, {"q": q})
         return result
 
@@ -217,10 +224,12 @@ class OperationalMethods(DiagonalMethods):
         def gather(values: Values) -> Iterator[Scalar]:
             return six_by_six(operational.result_of(values, frame)[number])
 
-        store = self._center_space if frame == "body" else self._kernels  # inertias stay with their bodies
+        may_move = MayMove.FRAMES if frame == "body" else MayMove.NOTHING  # inertias stay with their bodies
         plain = out.view(np.ndarray) if isinstance(out, RankedArray) else out
         new: dict[Hashable, Any] = {}
-        result = self._evaluate(plan, {"q": q}, gather, (6, 6), plain, threads, entry=entry, store=store, entries=new)
+        result = self._evaluate(
+            plan, {"q": q}, gather, (6, 6), plain, threads, entry=entry, entries=new, may_move=may_move
+        )
         if new:
             self._entries[entry] = new[entry].ranked(RankedArray, None, 0.0)
         self._require_finite(result, {"q": q})
@@ -269,11 +278,13 @@ class OperationalMethods(DiagonalMethods):
         length = operational.unit_length(self.model)
         return np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
 
-    def _at_links(self, frame: str, count: int = 1) -> KernelStore:
-        """Kernels may move the frames of bodies, not the world's if results are in its axes; many links are loops."""
-        if count > (MANY_LINKS if frame == "body" else FEW_BODIES) and self.model.nbodies > FEW_BODIES:
-            return self._link_loops["body" if frame == "body" else "world"]
-        return self._joint_space if frame == "body" else self._kernels
+    def _at_links(self, frame: str, count: int = 1) -> _How:
+        """Frames of bodies may move, not the world's if results are in its axes. Much about every link takes loops:
+        straight-line code with so many results compiles slowly.
+        """
+        many = count > (MANY_LINKS if frame == "body" else FEW_BODIES) and self.model.nbodies > FEW_BODIES
+        may_move = MayMove.INERTIAS if frame == "body" else MayMove.NOTHING
+        return {"may_move": may_move, "form": "loop" if many else None}
 
     def _selected_links(
         self, links: Sequence[str], coordinates: Coordinates | Mapping[str, Coordinates]
@@ -318,8 +329,8 @@ class OperationalMethods(DiagonalMethods):
         def gather(values: Values) -> Iterator[Scalar]:
             return operational.block_matrix(values, left, right, rows)
 
-        store = self._at_links(frame)
-        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, (left, right), entry=entry, store=store)
+        how = self._at_links(frame)
+        result = self._evaluate(plan, {"q": q}, gather, shape, out, threads, (left, right), entry=entry, **how)
         self._require_finite(result, {"q": q})
         return result
 
@@ -340,7 +351,7 @@ class OperationalMethods(DiagonalMethods):
             return self._solved_columns(self.mass_matrix(q), columns)
         state = as_array(self.model, "q", q, coordinates=True)[..., None, :]
         arguments = {"q": state, "tau": np.swapaxes(columns, -1, -2)}
-        rows = self._joint_vector(factorization.SOLVE, "qdd", arguments, None, None)
+        rows = self._joint_vector(factorization.SOLVE, "qdd", arguments, None, None, may_move=MayMove.INERTIAS)
         self._require_finite(rows, arguments)
         return np.swapaxes(rows, -1, -2)
 

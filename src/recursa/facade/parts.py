@@ -13,6 +13,7 @@ from recursa.facade.parameters import ParameterMethods
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch
 from recursa.kernels.kernel import MANY_BODIES, SERIAL_ROWS, Gather, Kernel
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch
 from recursa.sweeps.plan import Plan
 
@@ -93,11 +94,12 @@ class PartMethods(ParameterMethods):
             for number, targets in enumerate(chain.from_iterable(places)):
                 source[list(targets)] = number
             parts = Parts(tuple(zip(plans, counts, strict=True)), source, cut.entries)
-            if None not in parts.kernels(self._joint_space, sizes):
+            if None not in parts.kernels(self._store(MayMove.INERTIAS), sizes):
                 return parts
         return None
 
     def _whole(self, cut: Cut, sizes: Mapping[str, int]) -> Kernel | None:
         """All of it as one kernel, as evaluation would look it up."""
         shape = (len(cut.blocks), self.nv, self.nv)
-        return self._joint_space.kernel(cut.plan, (None, shape), sizes, lambda values: cut.matrices(self.model, values))
+        store = self._store(MayMove.INERTIAS)
+        return store.kernel(cut.plan, (None, shape), sizes, lambda values: cut.matrices(self.model, values))

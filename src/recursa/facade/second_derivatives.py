@@ -14,6 +14,7 @@ from recursa.errors import ShapeError
 from recursa.facade.base import single_state_fast
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.kernels.dispatch import Columns, KernelStore
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, as_array
 
 BLOCKS = len(second_derivatives.BLOCKS)
@@ -180,7 +181,7 @@ class SecondDerivativeMethods(DerivativeMethods):
             threads,
             labels=labels,
             entry=("_second_contracted",),
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
             columns=self._parts(cut, arguments)
             or _Rows(
                 second_tangent.SECOND_TANGENT,
@@ -241,7 +242,7 @@ class SecondDerivativeMethods(DerivativeMethods):
             out,
             threads,
             labels={second_derivatives.COVECTOR: "contract"} | {f"joint:{name}": name for name in ways},
-            store=self._joint_space,
+            may_move=MayMove.INERTIAS,
         )
 
     def _for_each_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array, Array]:

@@ -14,6 +14,7 @@ from recursa.facade.base import given, single_state_fast
 from recursa.facade.factorization import block_diagonal
 from recursa.facade.joint_space import known_method
 from recursa.facade.metric import Asking
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
 
@@ -45,21 +46,29 @@ class TotalRates(Asking):
     def _to_total(self, q: ArrayLike, v: ArrayLike, out: Array | None, threads: int | None) -> Array:
         self._independent()
         name = "eps" if self._rate == "nu" else "xi"
-        return self._vector(self._plans["total"], (name,), {"q": q, "v": v}, out, threads, ("total_rates",))
+        return self._vector(
+            self._plans["total"], (name,), {"q": q, "v": v}, MayMove.INERTIAS, out, threads, ("total_rates",)
+        )
 
     def _to_joint(self, q: ArrayLike, rate: ArrayLike, out: Array | None, threads: int | None) -> Array:
         self._independent()
         arguments = {"q": q, f"joint:{self._rate}": rate}
-        return self._vector(self._plans["joint"], ("rate",), arguments, out, threads, ("joint_rates",))
+        return self._vector(
+            self._plans["joint"], ("rate",), arguments, MayMove.INERTIAS, out, threads, ("joint_rates",)
+        )
 
     def _to_working(self, q: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None) -> Array:
         self._independent()
-        return self._vector(self._plans["working"], ("eps",), {"q": q, "tau": tau}, out, threads, ("working_moments",))
+        return self._vector(
+            self._plans["working"], ("eps",), {"q": q, "tau": tau}, MayMove.INERTIAS, out, threads, ("working_moments",)
+        )
 
     def _from_working(self, q: ArrayLike, moment: ArrayLike, out: Array | None, threads: int | None) -> Array:
         self._independent()
         arguments = {"q": q, f"joint:{self._moment}": moment}
-        return self._vector(self._plans["moments"], ("T",), arguments, out, threads, ("joint_moments",))
+        return self._vector(
+            self._plans["moments"], ("T",), arguments, MayMove.INERTIAS, out, threads, ("joint_moments",)
+        )
 
     def _coriolis_term(
         self, q: ArrayLike, rate: ArrayLike, method: str, out: Array | None, threads: int | None
@@ -74,7 +83,9 @@ class TotalRates(Asking):
                         f'{joint.kind.name}. Use method="short", which is for all of them'
                     )
         arguments = {"q": q, f"joint:{self._rate}": rate}
-        return self._vector(self._coriolis[method], ("C",), arguments, out, threads, ("coriolis", method))
+        return self._vector(
+            self._coriolis[method], ("C",), arguments, MayMove.INERTIAS, out, threads, ("coriolis", method)
+        )
 
     def _right_hand_side(
         self,
@@ -92,7 +103,7 @@ class TotalRates(Asking):
         extra = self._robot._extra(q, wrenches, None, None)
         entry = ("_rates", *given(wrenches=wrenches, losses=bool(losses)))
         plan = make(wrenches=wrenches is not None, losses=bool(losses))
-        return self._vector(plan, ("rate", "eps"), arguments | extra, out, threads, entry)
+        return self._vector(plan, ("rate", "eps"), arguments | extra, MayMove.INERTIAS, out, threads, entry)
 
 
 class Unnormalized(TotalRates):
@@ -198,7 +209,7 @@ class Unnormalized(TotalRates):
             None,
             threads,
             labels={"joint:xi": "xi"},
-            store=robot._joint_space,
+            may_move=MayMove.FRAMES,  # regrouping keeps the sum of the causes, not each of them
         )
         robot._require_finite(flat, arguments)
         starts = [3 * sum(freedoms[:k]) for k in range(len(freedoms))]
@@ -260,7 +271,7 @@ class Unnormalized(TotalRates):
             None,
             threads,
             key="D",
-            store=robot._joint_space,
+            may_move=MayMove.INERTIAS,
         )
         robot._require_finite(entries, arguments)
         return block_diagonal(entries, freedoms)

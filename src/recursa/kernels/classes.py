@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Graph, Node, Traced, code_name, operands_of
+from recursa.kernels.history import BODIES, LINKS, History, domain_of
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps.engine import Values, neighbours
-from recursa.sweeps.plan import COORDINATES, RATES, Direction, Given, Plan, Step, Sweep, split
+from recursa.sweeps.engine import Values
+from recursa.sweeps.plan import COORDINATES, RATES, Given, Plan, Step, Sweep, is_given, split
 
-BODIES, LINKS = "bodies", "links"
 Output = int | float  # a node, or a constant
 
 
@@ -33,7 +33,8 @@ class Slot(NamedTuple):
     """A stored number: the ``leaf``-th of a buffer's value, where ``area`` says, as it is after a sweep.
 
     Areas: "row" (at a body, for its children, during one sweep), "sum" (at a body, from its children, during one
-    sweep), "bodies" and "links" (kept), "total" (at a body, added up over its links), "robot" (added up over all).
+    sweep), "bodies" and "links" (kept), "total" (at a body, from its links or from children, added up in a sweep that
+    does not visit the body), "robot" (added up over all).
     """
 
     area: str
@@ -43,11 +44,6 @@ class Slot(NamedTuple):
 
 
 ADDED = ("sum", "total", "robot")  # areas into which several bodies or links add
-
-
-def domain_of(sweep: Sweep) -> str:
-    """Over what a sweep runs."""
-    return LINKS if sweep.direction is Direction.EACH_LINK else BODIES
 
 
 class ClassGraph(Graph):
@@ -98,7 +94,7 @@ class Class:
     members: list[int]
     graph: ClassGraph
     has_children: bool
-    gives_first: bool  # on the way in, it is the first to add to its parent's sums
+    gives_first: frozenset[int]  # sweeps in which it is the first to add to its parent's sums
     offers: dict[int, dict[Slot, Output]] = field(default_factory=dict)
     born: list[tuple[int, int]] = field(default_factory=list)  # (number of nodes before it, sweep)
     postponed: dict[int, int] = field(default_factory=dict)  # nodes that are computed in a later sweep than they could
@@ -130,9 +126,10 @@ class Class:
 # ---- who is like whom ------------------------------------------------------------------------------------------------
 
 
-def classes(plan: Plan, model: Model, sizes: Mapping[str, int], seen: Observation) -> list[Class]:
+def classes(history: History, sizes: Mapping[str, int], seen: Observation) -> list[Class]:
     """All classes of bodies and links, traced."""
-    shared = _Shared(plan, model, sizes, seen)
+    shared = _Shared(history, sizes, seen)
+    model = shared.model
     return [
         _Tracer(shared, domain, members).traced()
         for domain, size in ((BODIES, model.nbodies), (LINKS, len(model.links)))
@@ -143,15 +140,13 @@ def classes(plan: Plan, model: Model, sizes: Mapping[str, int], seen: Observatio
 class _Shared:
     """What all classes of a plan need."""
 
-    def __init__(self, plan: Plan, model: Model, sizes: Mapping[str, int], seen: Observation) -> None:
-        self.plan = plan
-        self.model = model
+    def __init__(self, history: History, sizes: Mapping[str, int], seen: Observation) -> None:
+        self.history = history
+        self.plan: Plan = history.plan
+        self.model: Model = history.model
         self.sizes = sizes
         self.seen = seen
-        self.first_giver: dict[int, int] = {}  # the child that is visited first on the way in
-        for k, joint in enumerate(model.joints):
-            self.first_giver[joint.parent] = k
-        _require_one_sum_over_links(plan)
+        self.parents = {joint.parent for joint in self.model.joints}
 
     def steps(self, domain: str) -> list[tuple[int, int]]:
         """(sweep, step) of all steps done there."""
@@ -163,15 +158,6 @@ class _Shared:
     def written(self, sweep: int, buffer: str, suffix: str) -> bool:
         """Whether a sweep writes a buffer in this way."""
         return any(buffer + suffix in step.writes for step in self.plan.sweeps[sweep].steps)
-
-
-def _require_one_sum_over_links(plan: Plan) -> None:
-    """Sums of links at their bodies are kept in one place, so only one sweep may add to them."""
-    added = [
-        name for sweep in plan.sweeps for name in {n for step in sweep.steps for n in step.writes} if "@body" in name
-    ]
-    if len(added) != len(set(added)):
-        raise UntraceableError("several sweeps over links add to the same buffer")
 
 
 def _alike(shared: _Shared, domain: str, size: int) -> list[list[int]]:
@@ -189,16 +175,30 @@ def _alike(shared: _Shared, domain: str, size: int) -> list[list[int]]:
 def _standing(shared: _Shared, domain: str, k: int) -> Any:
     """How a body or link stands in the tree, as far as its code depends on it."""
     model = shared.model
+    sources = tuple(
+        shared.history.source(name, k, s)
+        for s, t in shared.steps(domain) if k in shared.history.visited[s]
+        for name in shared.plan.sweeps[s].steps[t].reads if is_elsewhere(name)
+    )  # fmt: skip
     if domain == LINKS:
-        return model.links[k].body == WORLD, not any(_moved(model.links[k].offset))
+        return model.links[k].body == WORLD, not any(_moved(model.links[k].offset)), sources
     joint = model.joints[k]
-    ends = tuple(
-        sweep.only is not None and sweep.direction is Direction.TIP_TO_BASE and sweep.only[-1:] == (k,)
-        for sweep in shared.plan.sweeps
+    return structure(joint, []), joint.parent == WORLD, k in shared.parents, _sums(shared, k), sources
+
+
+def _sums(shared: _Shared, k: int) -> Any:
+    """What a body gives and takes in the sweeps that add to bodies; the world takes nothing."""
+    history, at_world = shared.history, shared.model.joints[k].parent == WORLD
+    return tuple(
+        (None if at_world or domain_of(sweep) == LINKS else history.gives(k, s), k in history.first_giver[s])
+        for s, sweep in enumerate(shared.plan.sweeps)
+        if history.added[s]
     )
-    own = structure(joint, [])
-    at_world = joint.parent == WORLD  # which takes nothing, so that none of its bodies is the first to give
-    return own, at_world, k in shared.first_giver, at_world or shared.first_giver[joint.parent] == k, ends
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a step reads this at another body or link."""
+    return not is_given(name) and split(name)[1] in ("parent", "child", "body", "target")
 
 
 def _moved(offset: Any) -> list[bool]:
@@ -218,68 +218,78 @@ class _Tracer:
         self.model = shared.model
         self.first = members[0]
         self.graph = ClassGraph()
-        bodies, first = domain == BODIES, members[0]
-        has_children = bodies and first in shared.first_giver
-        gives_first = bodies and shared.first_giver[shared.model.joints[first].parent] == first
-        self.result = Class(domain, members, self.graph, has_children, gives_first)
+        self.history = shared.history
+        firsts = (
+            s for s in range(len(self.plan.sweeps)) if domain == BODIES and all(self.history.gives(self.first, s))
+        )
+        self.result = Class(domain, members, self.graph, self.first in shared.parents, frozenset(firsts))
         self.values: dict[str, Any] = {}
         acceleration = self._input("base_acceleration", 6) if "base_acceleration" in shared.sizes else (0.0,) * 6
         self.base = Values(self.plan, Given(Vec3(*self.model.gravity), Motion.of(acceleration))).base
-        self.pending: set[str] = set()  # buffers to which links have added since the last sweep over bodies
 
     def traced(self) -> Class:
         """The class with everything it computes."""
         for number, sweep in enumerate(self.plan.sweeps):
-            here = domain_of(sweep) == self.result.domain
-            if not here:
-                self.pending |= {split(name)[0] for step in sweep.steps for name in step.writes if "@body" in name}
-            elif sweep.only is None or self.first in sweep.only:
+            if self.history.visits(self.result.domain, self.first, number):
                 self._sweep(number, sweep)
         return self.result
 
     def _sweep(self, number: int, sweep: Sweep) -> None:
         self.number, self.current = number, sweep
         self.result.born.append((len(self.graph.nodes), number))
-        offers: dict[Slot, Output] = {}
-        self.result.offers[number] = offers
+        given: dict[tuple[str, str], Any] = {}  # by area and buffer: several steps may add to the same
         self._take_sums()
         for t, step in enumerate(sweep.steps):
-            given = self._given(t, step)
-            result = step.fn(*given)
+            result = step.fn(*self._given(t, step))
             for name, value in zip(step.writes, (result,) if len(step.writes) == 1 else result, strict=True):
                 buffer, place = split(name)
                 if place == "":
                     self.values[buffer] = value
                 else:
-                    self._offer_sum(offers, buffer, place, value)
-        for buffer, value in self.values.items():
-            for leaf, x in enumerate(numbers_of(value)):
-                offers[Slot(self.result.domain, buffer, leaf, number)] = _output(x)
-                if self.result.has_children:
-                    offers[Slot("row", buffer, leaf, number)] = _output(x)
+                    self._give(given, buffer, place, value)
+        self.result.offers[number] = self._offers(given)
 
-    def _offer_sum(self, offers: dict[Slot, Output], buffer: str, place: str, value: Any) -> None:
-        area = {"parent": "sum", "body": "total", "robot": "robot"}[place]
+    def _offers(self, given: dict[tuple[str, str], Any]) -> dict[Slot, Output]:
+        """Everything that could be stored at the end of a sweep."""
+        values = [
+            (Slot(area, buffer, leaf, 0 if area == "robot" else self.number), x)
+            for (area, buffer), value in given.items() for leaf, x in enumerate(numbers_of(value))
+        ]  # fmt: skip
+        areas = (self.result.domain, "row") if self.result.has_children else (self.result.domain,)
+        values += [
+            (Slot(area, buffer, leaf, self.number), x)
+            for buffer, value in self.values.items() for leaf, x in enumerate(numbers_of(value)) for area in areas
+        ]  # fmt: skip
+        return {slot: _output(x) for slot, x in values}
+
+    def _give(self, given: dict[tuple[str, str], Any], buffer: str, place: str, value: Any) -> None:
+        """Note what is added to a parent, to a link's body or to the robot's; the world takes nothing."""
         k = self.first
-        if (place == "parent" and self.model.joints[k].parent == WORLD) or (
-            place == "body" and self.model.links[k].body == WORLD
-        ):
+        if place == "robot":
+            if any(one.name == buffer and one.base_from is not None for one in self.plan.buffers):
+                raise UntraceableError(f"a loop over bodies cannot start the sum {buffer!r} from what a run is given")
+            area = "robot"
+        elif (self.model.joints[k].parent if place == "parent" else self.model.links[k].body) == WORLD:
             return
+        else:
+            area = "sum" if place == "parent" and self.history.gives(k, self.number)[0] else "total"
         if structure(value, []) != structure(self.base[buffer], []):
             raise UntraceableError(f"a loop over bodies cannot add up {buffer!r}, whose values differ in structure")
-        for leaf, x in enumerate(numbers_of(value)):
-            offers[Slot(area, buffer, leaf, self.number if place == "parent" else 0)] = _output(x)
+        before = given.get((area, buffer))
+        given[area, buffer] = value if before is None else before + value
 
     def _take_sums(self) -> None:
-        """Add what links and, on the way in, children have handed over."""
-        sums = [(buffer, "total") for buffer in sorted(self.pending)] if self.result.domain == BODIES else []
-        if self.current.direction is Direction.TIP_TO_BASE and self.first in self.shared.first_giver:
-            added = {split(name)[0] for step in self.current.steps for name in step.writes if "@parent" in name}
-            sums += [(buffer, "sum") for buffer in sorted(added)]
-        self.pending = set()
-        for buffer, area in sums:
+        """Add what links and children have handed over."""
+        if self.result.domain == LINKS:
+            return
+        taken = [("total", buffer, sweep) for buffer, sweep in self.history.waiting(self.first, self.number)]
+        added = sorted(self.history.added[self.number])
+        for buffer in added:  # without children too, somebody may read it
+            self.values.setdefault(buffer, self.base[buffer])
+        if self.first in self.history.first_giver[self.number]:
+            taken += [("sum", buffer, self.number) for buffer in added]
+        for area, buffer, sweep in taken:
             own = self.values.get(buffer, self.base[buffer])
-            sweep = self.number if area == "sum" else 0
             self.values[buffer] = own + self._loaded(self.base[buffer], "own", area, buffer, sweep)
 
     # ---- what a step is given ----------------------------------------------------------------------------------------
@@ -324,26 +334,18 @@ class _Tracer:
             return self.values.get(buffer, self.base[buffer])
         if place == "robot":
             return self._loaded(template, "robot", "robot", buffer, 0)
-        return self._elsewhere(buffer, place, template)
+        return self._elsewhere(name, template)
 
-    def _elsewhere(self, buffer: str, place: str, template: Any) -> Any:
-        """A buffer's value at a neighbour."""
-        if place == "target":
-            return self._loaded(template, "target", LINKS, buffer, self._last_change(buffer))
-        if neighbours(place, self.current, self.model)(self.first) == WORLD:
+    def _elsewhere(self, name: str, template: Any) -> Any:
+        """A buffer's value at a neighbour or at the target."""
+        buffer, place = split(name)
+        sweep = self.history.source(name, self.first, self.number)
+        if sweep is None:
             return self.base[buffer]
-        outward = self.current.direction is Direction.BASE_TO_TIP and self.current.only is None
-        if place == "parent" and outward and self.shared.written(self.number, buffer, ""):
+        everywhere = self.current.only is None
+        if place == "parent" and everywhere and self.shared.written(self.number, buffer, ""):
             return self._loaded(template, "parent", "row", buffer, self.number)
-        return self._loaded(template, place, BODIES, buffer, self._last_change(buffer))
-
-    def _last_change(self, buffer: str) -> int:
-        """The last sweep, up to this one, that changes a buffer."""
-        changed = [
-            s for s in range(self.number + 1)
-            if any(split(name)[0] == buffer for step in self.plan.sweeps[s].steps for name in step.writes)
-        ]  # fmt: skip
-        return max(changed)
+        return self._loaded(template, place, LINKS if place == "target" else BODIES, buffer, sweep)
 
     def _joint(self) -> Joint:
         """The joint, its constants known or from the table, its coordinates first in line."""

@@ -17,9 +17,8 @@ from recursa.kernels.inputs import MAX_QUATERNIONS, Input, argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
-from recursa.model.canonical import canonical
 from recursa.model.model import Model
-from recursa.model.regroup import Zeroed, regrouped
+from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
 from recursa.sweeps.plan import Plan
 
@@ -42,18 +41,13 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread."""
 
-    __slots__ = ("_compiled_model", "_form", "_frame_pass", "_inputs", "_kernels", "_regroup", "_rollouts", "model")
+    __slots__ = ("_compiled_model", "_form", "_inputs", "_kernels", "_rollouts", "may_move", "model")
 
-    def __init__(
-        self, model: Model, *, frame_pass: bool = False, regroup: Zeroed | None = None, form: str | None = None
-    ) -> None:
-        """``frame_pass`` lets kernels move link frames, for results that do not depend on them; ``regroup`` inertial
-        parameters too, for those that only depend on the mass matrix and the bias. ``form`` insists on one.
-        """
+    def __init__(self, model: Model, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> None:
+        """For results that do not depend on what ``may_move``. ``form`` insists on one."""
         self.model = model
+        self.may_move = may_move
         self._form = form
-        self._regroup = regroup
-        self._frame_pass = frame_pass
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
         self._inputs: dict[str, Any] = {}  # readers of single-state arguments
@@ -138,10 +132,9 @@ class KernelStore:
 
     @property
     def compiled_model(self) -> Model:
-        """The model that kernels are made of: the robot's, or the same with its frames moved."""
+        """The model that kernels are made of: the robot's, with everything moved that may be."""
         if self._compiled_model is None:
-            moved = canonical(self.model) if self._frame_pass else self.model
-            self._compiled_model = moved if self._regroup is None else regrouped(moved, self._regroup)
+            self._compiled_model = self.may_move.moved(self.model)
         return self._compiled_model
 
     def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
-from recursa.kernels.classes import BODIES, LINKS, classes
+from recursa.kernels.classes import classes
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
+from recursa.kernels.history import BODIES, LINKS, History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
@@ -40,9 +41,9 @@ class LoopProgram:
         self.model = model
         self.names = {code_name(name): name for name in sizes}
         self.sizes = {code_name(name): size for name, size in sizes.items()}
-        seen = observe(plan, model, sizes)
-        self.results = results(plan, seen, gather)
-        self.found = classes(plan, model, sizes, seen)
+        history, seen = History(plan, model), observe(plan, model, sizes)
+        self.results = results(history, seen, gather)
+        self.found = classes(history, sizes, seen)
         wanted = {slot for _, _, slot in self.results.loads()}
         self.blocks = demanded(self.found, wanted)
         self.layout = Layout(plan, model, wanted)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from recursa.kernels.classes import ADDED, BODIES, Class, Output, Slot, domain_of
+from recursa.kernels.classes import ADDED, Class, Output, Slot
 from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
+from recursa.kernels.history import BODIES, domain_of
 from recursa.kernels.loop_layout import Block, Layout, Results
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
 from recursa.kernels.observe import numbers_of
@@ -41,7 +42,7 @@ class Here(Arithmetic):
             self.writer.store(value, place)
         for slot, value in stores:
             place = self._target(slot)
-            adds = slot.area in ADDED and not (slot.area == "sum" and self.one.gives_first)
+            adds = slot.area in ADDED and not (slot.area == "sum" and self.sweep in self.one.gives_first)
             total = self.writer.binary("fadd", self.writer.load(place), value) if adds else value
             self.writer.store(total, place)
 
@@ -88,8 +89,9 @@ class Here(Arithmetic):
         if slot.area == "robot":
             return self.loops.robot(slot)
         if slot.area == "total":
-            item = self._base("body", lambda: self._entry(("body", 0)))
-            return self._at(BODIES, item, layout.kept[BODIES][slot], "body")
+            via = "parent" if self.one.domain == BODIES else "body"
+            item = self._base(via, lambda: self._entry((via, 0)))
+            return self._at(BODIES, item, layout.kept[BODIES][slot], via)
         return self._own(layout.kept[slot.area][slot])
 
     def _own(self, index: int) -> str:

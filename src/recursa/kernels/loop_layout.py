@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recursa.errors import UntraceableError
-from recursa.kernels.classes import BODIES, LINKS, Class, Output, Slot, domain_of
+from recursa.kernels.classes import Class, Output, Slot
 from recursa.kernels.graph import Graph, Traced, operands_of
+from recursa.kernels.history import BODIES, LINKS, History, domain_of
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, visiting_order
-from recursa.sweeps.plan import Direction, Plan, split
+from recursa.sweeps.plan import Direction, Plan
 
 
 @dataclass
@@ -48,27 +49,28 @@ class Results:
         return [self.graph.nodes[k].operands for k in nodes if self.graph.nodes[k].op == "load"]  # type: ignore[misc]
 
 
-def results(plan: Plan, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:
+def results(history: History, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:
     """Gather from values that stand for what will have been stored."""
-    graph = Graph()
-    last = {  # the last sweep that changes a buffer, and over what it ran
-        split(name)[0]: (s, domain_of(sweep))
-        for s, sweep in enumerate(plan.sweeps) for step in sweep.steps for name in step.writes
-        if not name.endswith(("@robot", "@body"))
+    graph, sweeps = Graph(), history.plan.sweeps
+    of_links = {
+        name for sweep in sweeps if domain_of(sweep) == LINKS for step in sweep.steps for name in step.writes
     }  # fmt: skip
 
-    def stored(value: Any, area: str, k: int, buffer: str, sweep: int) -> Any:
-        known = [
-            Traced(graph, graph.node("load", area, k, Slot(area, buffer, leaf, sweep))) if isinstance(x, Unknown) else x
-            for leaf, x in enumerate(numbers_of(value))
-        ]
+    def stored(value: Any, area: str, k: int, buffer: str, sweep: int | None) -> Any:
+        def load(leaf: int) -> Traced:
+            if sweep is None:
+                raise UntraceableError(f"a loop over bodies keeps no {buffer!r} of bodies that it does not visit")
+            return Traced(graph, graph.node("load", area, k, Slot(area, buffer, leaf, sweep)))
+
+        known = [load(leaf) if isinstance(x, Unknown) else x for leaf, x in enumerate(numbers_of(value))]
         return rebuilt(value, iter(known))
 
     def stored_list(name: str) -> list[Any]:
-        if name not in last:
-            raise UntraceableError(f"{name!r} is a sum over links only: no loop over bodies keeps it")
-        sweep, area = last[name]
-        return [stored(value, area, k, name, sweep) for k, value in enumerate(seen.values.lists[name])]
+        area = LINKS if name in of_links else BODIES
+        return [
+            stored(value, area, k, name, history.left_by(area, k, name, len(sweeps) - 1))
+            for k, value in enumerate(seen.values.lists[name])
+        ]
 
     values = Values.__new__(Values)
     values.base = seen.values.base
@@ -200,7 +202,10 @@ class Layout:
         self.row_size = max(filled, default=0)
 
     def rows(self, sweep: int) -> tuple[list[int], list[int], int]:
-        """During a sweep: each body's own row, its parent's (-1: none), and how many rows there are."""
+        """During a sweep: each body's own row, its parent's (-1: none), and how many rows there are.
+
+        Going in, parents that the sweep does not visit have none.
+        """
         size = self.model.nbodies
         own, other, count = [-1] * size, [-1] * size, 0
         free: list[int] = []
@@ -208,6 +213,8 @@ class Layout:
         for joint in self.model.joints:
             waiting[joint.parent] = waiting.get(joint.parent, 0) + 1
         outward = self.plan.sweeps[sweep].direction is Direction.BASE_TO_TIP
+        order = visiting_order(self.plan.sweeps[sweep], self.model)
+        visited = frozenset(order)
 
         def taken() -> int:
             nonlocal count
@@ -216,7 +223,7 @@ class Layout:
             count += 1
             return count - 1
 
-        for k in visiting_order(self.plan.sweeps[sweep], self.model):
+        for k in order:
             parent = self.model.joints[k].parent
             if outward:
                 if parent != WORLD:
@@ -229,7 +236,7 @@ class Layout:
             else:
                 if own[k] >= 0:
                     free.append(own[k])
-                if parent != WORLD:
+                if parent in visited:
                     if own[parent] < 0:
                         own[parent] = taken()
                     other[k] = own[parent]

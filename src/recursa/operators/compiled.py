@@ -14,7 +14,7 @@ from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableErro
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
-from recursa.model.regroup import Zeroed
+from recursa.model.moving import MayMove
 from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
@@ -45,8 +45,8 @@ class CompiledExpression:
         own = () if self._operand is None else (self._operand,)
         self._vectors = {input_name(x): x for x in (*free_vectors(expression), *own)}  # used or simplified away
         self.frame_free = frame_free(self.simplified)
-        regroup: Zeroed | None = "inertia" if self.frame_free and mass_alone(expression) else None
-        self._store = KernelStore(model, frame_pass=self.frame_free, regroup=regroup, form=form)
+        alone = MayMove.INERTIAS if mass_alone(expression) else MayMove.FRAMES
+        self._store = KernelStore(model, alone if self.frame_free else MayMove.NOTHING, form)
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs

@@ -17,6 +17,7 @@ import numpy as np
 from recursa.dynamics import configuration, gathering
 from recursa.dynamics.diagonal.motion import equations_plan, reading
 from recursa.dynamics.diagonal.tables import JOINT_RATES
+from recursa.model.moving import MayMove
 from recursa.simulation.equations import Equations, Rates, coordinate_rates
 from recursa.sweeps import Plan, base_to_tip
 from recursa.sweeps.batching import Array
@@ -35,9 +36,9 @@ class DiagonalEquations(Equations):
         sizes = {"q": self.nq, "joint:nu": self.nv, "tau": self.nv}
         sizes |= {"wrench": 6 * robot.nlinks} if self.wrenches is not None else {}
         shape = (self.nq + 2 * self.nv,)
-        self._slopes = robot._trusting_entry(self._diagonal_plan, sizes, self._gather_slopes, shape, robot._joint_space)
+        self._slopes = robot._trusting_entry(self._diagonal_plan, sizes, self._gather_slopes, shape, MayMove.INERTIAS)
         self._joint_rates = robot._trusting_entry(
-            JOINT_RATES, {"q": self.nq, "joint:nu": self.nv}, self._gather_rates, (self.nv,), robot._joint_space
+            JOINT_RATES, {"q": self.nq, "joint:nu": self.nv}, self._gather_rates, (self.nv,), MayMove.INERTIAS
         )
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ class DiagonalEquations(Equations):
         if wrench is not None:
             arguments["wrench"] = wrench.reshape(robot.nlinks, 6)
         found = robot._evaluate(
-            self._diagonal_plan, arguments, self._gather_slopes, shape, None, None, store=robot._joint_space
+            self._diagonal_plan, arguments, self._gather_slopes, shape, None, None, may_move=MayMove.INERTIAS
         )
         robot._require_finite(found, arguments)
         return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.facade.exporting import ExportMethods
+from recursa.model.moving import MayMove
 from recursa.simulation.forces import StopForces, Torque, checked_torque
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -70,7 +71,7 @@ class Equations:
         self._native = (
             None
             if self._tied
-            else robot._trusting_entry(self._plan, sizes, self._gather, (self.nq + self.nv,), robot._joint_space)
+            else robot._trusting_entry(self._plan, sizes, self._gather, (self.nq + self.nv,), MayMove.INERTIAS)
         )
 
     # ---- states as one vector ----------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ class Equations:
             return np.concatenate([coordinate_rates(robot, q, v), a])
         arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau} | ({} if shaped is None else {"wrench": shaped})
         both = robot._evaluate(
-            self._plan, arguments, self._gather, (self.nq + self.nv,), None, None, store=robot._joint_space
+            self._plan, arguments, self._gather, (self.nq + self.nv,), None, None, may_move=MayMove.INERTIAS
         )
         robot._require_finite(both, arguments)
         return both
