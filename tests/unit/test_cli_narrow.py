@@ -133,6 +133,16 @@ def test_rows_without_anything_are_left_out_of_a_part() -> None:
     assert list(remarks.columns[0].cells) == ["first_joint"]
 
 
+def test_names_without_anything_stay_in_the_first_part() -> None:
+    table = example()
+    table.add_row("silent_joint", "", "", "", "", "")
+    assert [list(part.columns[0].cells).count("silent_joint") for part in fitted(Console(width=40), table)] == [1, 0, 0]
+    bare = Table("joint", "nothing at all")
+    bare.add_row("silent_joint", "")
+    (part,) = fitted(Console(width=20), bare)
+    assert list(part.columns[0].cells) == ["silent_joint"]
+
+
 def test_a_cell_too_wide_for_the_terminal_wraps_between_words() -> None:
     table = Table("name", "cell")
     table.add_row("first_joint", "one two three four five six seven eight nine")

@@ -11,7 +11,7 @@ from recursa.cli.commands import recursa
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
-from make_command_line import BLOCK, PAGE, output, prepare  # noqa: E402
+from make_command_line import BLOCK, FILES, PAGE, output, prepare  # noqa: E402
 
 BLOCKS = [(kind, command, printed) for kind, command, printed in BLOCK.findall(PAGE.read_text("utf-8"))]
 
@@ -23,6 +23,11 @@ def test_command_prints_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
     assert output(command)[1] == printed
+
+
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES)
+def test_page_shows_the_files_that_its_commands_read(content: str) -> None:
+    assert content.strip() in PAGE.read_text("utf-8")
 
 
 def test_page_has_every_verb() -> None:

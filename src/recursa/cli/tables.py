@@ -117,7 +117,7 @@ def _widths(spans: Sequence[_Span], width: int) -> list[int]:
 
 
 def _part(table: Table, columns: Sequence[int], keys: int, widths: Sequence[int], first: bool, last: bool) -> Table:
-    """Some columns, and the rows that have something to say in them."""
+    """Some columns, and the rows that have something to say in them; the first part has every row."""
     chosen = [table.columns[k] for k in columns]
     part = Table(
         title=table.title if first else None,
@@ -130,6 +130,6 @@ def _part(table: Table, columns: Sequence[int], keys: int, widths: Sequence[int]
     for column, width in zip(chosen, widths, strict=True):
         part.add_column(column.header, column.footer, justify=column.justify, width=width, overflow="fold")
     for row, cells in zip(table.rows, zip(*(column.cells for column in chosen), strict=True), strict=True):
-        if any(cells[keys:]):
+        if first or any(cells[keys:]):
             part.add_row(*cells, end_section=row.end_section)
     return part
