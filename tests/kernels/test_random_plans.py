@@ -41,6 +41,9 @@ MODELS = {
 }
 
 
+LONG = 800  # operations in a straight line that take long to compile
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _poisoned():
     """What is read before it is stored is not a number, so that it cannot be right by chance."""
@@ -61,16 +64,11 @@ def sizes(model: Model) -> dict[str, int]:
 
 
 def assert_forms_agree(
-    plan: Plan,
-    model: Model,
-    kept: Sequence[str],
-    forms: Sequence[str] = ("straight", "loop"),
-    *,
-    refusing: bool = False,
+    plan: Plan, model: Model, kept: Sequence[str], *, states: int = 1, refusing: bool = False
 ) -> None:
     """The numbers of some buffers, in every form; loops may refuse a plan only where a test says so."""
     rng = np.random.default_rng(1)
-    rows = {name: rng.uniform(-1.0, 1.0, (1, size)) for name, size in sizes(model).items()}
+    rows = {name: rng.uniform(-1.0, 1.0, (states, size)) for name, size in sizes(model).items()}
 
     def gather(values):
         for name in kept:
@@ -78,21 +76,23 @@ def assert_forms_agree(
             for item in items:
                 yield from numbers_of(item)
 
-    inputs = {name: [float(x) for x in row[0]] for name, row in rows.items()}
-    expected = np.array(list(gather(run(plan, model, inputs))))
-    for form in forms:
+    inputs = [{name: [float(x) for x in row[k]] for name, row in rows.items()} for k in range(states)]
+    expected = np.array([list(gather(run(plan, model, one))) for one in inputs])
+    for form in ("straight", "loop"):
         try:
             kernel = Kernel(plan, model, sizes(model), gather, form=form)
         except UntraceableError as error:
             assert refusing and form == "loop", error
             continue
-        found = np.full((1, len(expected)), np.nan)
+        if form == "straight" and kernel.operations.total > LONG:
+            continue
+        found = np.full_like(expected, np.nan)
         kernel(rows, found)
-        assert np.abs(found[0] - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max()), form
+        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max()), form
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=30, suppress_health_check=list(HealthCheck), phases=(Phase.generate,))  # shrinking takes long
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), phases=(Phase.generate,))  # shrinking takes long
 @given(data=st.data())
 def test_any_plan_agrees_in_every_form(name, data):
     model = MODELS[name]
@@ -100,7 +100,7 @@ def test_any_plan_agrees_in_every_form(name, data):
     written = sorted({buffer.partition("@")[0] for sweep in plan.sweeps for s in sweep.steps for buffer in s.writes})
     kept = [data.draw(st.sampled_from(written))] if written and data.draw(st.booleans()) else written
     if kept:
-        assert_forms_agree(plan, model, kept, ("loop",) if model.nbodies > 20 else ("straight", "loop"), refusing=True)
+        assert_forms_agree(plan, model, kept, refusing=True)
 
 
 # ---- what loops once got wrong, case by case ---------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_loops_agree_about(name, what):
     buffers = (Buffer("A", Vec3(0.1, 0.0, 1.0)), Buffer("B", Vec3(0.2, 0.0, -1.0)))
     plan = Plan(what, buffers, about(model)[what])
     kept = {one.partition("@")[0] for sweep in plan.sweeps for s in sweep.steps for one in s.writes}
-    assert_forms_agree(plan, model, sorted(kept), ("loop",))
+    assert_forms_agree(plan, model, sorted(kept), states=19)  # several blocks: sums begin anew in each
 
 
 def test_what_waits_for_a_visit_is_refused_to_others():
@@ -211,4 +211,4 @@ def test_what_waits_for_a_visit_is_refused_to_others():
     plan = Plan("waiting", (Buffer("A", Vec3.zero()), Buffer("B", Vec3.zero())), sweeps)
     with pytest.raises(UntraceableError, match="cannot read 'A' of a body between a sum and the body's next visit"):
         Kernel(plan, model, sizes(model), lambda values: [x for v in values["B"] for x in v], form="loop")
-    assert_forms_agree(plan, model, ["B"], ("straight",))
+    assert_forms_agree(plan, model, ["B"], refusing=True)

@@ -168,17 +168,17 @@ def _alike(shared: _Shared, domain: str, size: int) -> list[list[int]]:
         visits = [shared.seen.given[s][t].get(k) for s, t in steps]
         if any(visits):
             given = tuple(visit and visit.structures for visit in visits)
-            found.setdefault((given, _standing(shared, domain, k)), []).append(k)
+            found.setdefault((given, _standing(shared, domain, steps, k)), []).append(k)
     return list(found.values())
 
 
-def _standing(shared: _Shared, domain: str, k: int) -> Any:
+def _standing(shared: _Shared, domain: str, steps: Sequence[tuple[int, int]], k: int) -> Any:
     """How a body or link stands in the tree, as far as its code depends on it."""
     model = shared.model
     sources = tuple(
         shared.history.source(name, k, s)
-        for s, t in shared.steps(domain) if k in shared.history.visited[s]
-        for name in shared.plan.sweeps[s].steps[t].reads if is_elsewhere(name)
+        for s, t in steps if k in shared.history.visited[s]
+        for name in shared.plan.sweeps[s].steps[t].reads if _is_elsewhere(name)
     )  # fmt: skip
     if domain == LINKS:
         return model.links[k].body == WORLD, not any(_moved(model.links[k].offset)), sources
@@ -196,7 +196,7 @@ def _sums(shared: _Shared, k: int) -> Any:
     )
 
 
-def is_elsewhere(name: str) -> bool:
+def _is_elsewhere(name: str) -> bool:
     """Whether a step reads this at another body or link."""
     return not is_given(name) and split(name)[1] in ("parent", "child", "body", "target")
 
@@ -219,10 +219,10 @@ class _Tracer:
         self.first = members[0]
         self.graph = ClassGraph()
         self.history = shared.history
-        firsts = (
-            s for s in range(len(self.plan.sweeps)) if domain == BODIES and all(self.history.gives(self.first, s))
-        )
-        self.result = Class(domain, members, self.graph, self.first in shared.parents, frozenset(firsts))
+        sweeps = range(len(self.plan.sweeps)) if domain == BODIES else ()
+        gives_first = frozenset(s for s in sweeps if all(self.history.gives(self.first, s)))
+        has_children = domain == BODIES and self.first in shared.parents
+        self.result = Class(domain, members, self.graph, has_children, gives_first)
         self.values: dict[str, Any] = {}
         acceleration = self._input("base_acceleration", 6) if "base_acceleration" in shared.sizes else (0.0,) * 6
         self.base = Values(self.plan, Given(Vec3(*self.model.gravity), Motion.of(acceleration))).base
