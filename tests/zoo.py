@@ -50,7 +50,7 @@ def small_mixed_tree() -> rc.Robot:
 
 
 def floating_tree() -> rc.Robot:
-    """A floating tree of nine bodies."""
+    """A floating tree of nine bodies; its base has no mass and can turn about the one joint it carries for free."""
     return rc.load(rc.robots.tree(8, seed=4).to_urdf(), floating=True, strict=False)
 
 

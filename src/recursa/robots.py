@@ -17,12 +17,15 @@ import numpy as np
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, unknown_name
 from recursa.loading import load, trusted
+from recursa.model.assemble import unit_axis
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
 from recursa.model.variations import with_frame
 from recursa.robot import Robot
+from recursa.spatial.rotation import Rotation
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 _RIGHT = math.pi / 2
 _DEG = math.pi / 180
@@ -175,11 +178,9 @@ def puma560() -> Robot:
 
 def _box(mass: float, size: Sequence[float], tilt: Sequence[float] = (0.0, 0.0, 0.0)) -> list[list[float]]:
     """Inertia of a solid box about its centre, turned by roll-pitch-yaw ``tilt``: valid, and with products."""
-    from recursa.spatial.rotation import Rotation
-    from recursa.spatial.vec3 import SymMat3
-
     x, y, z = (side * side for side in size)
-    turned = Rotation.from_rpy(*tilt).symmetric(SymMat3.diagonal(*(mass / 12 * s for s in (y + z, x + z, x + y))))
+    upright = SymMat3.diagonal(*(mass / 12 * s for s in (y + z, x + z, x + y)))
+    turned = Rotation.from_constant_rpy(*tilt).symmetric(upright)
     return [list(row) for row in turned.rows()]
 
 
@@ -332,27 +333,35 @@ def random_description(name: str, parents: Sequence[int], seed: int, kinds: Sequ
     rng = np.random.default_rng(seed)
     builder = DescriptionBuilder(name, provenance=f"Random, seed {seed}.")
     for k, parent in enumerate(parents):
-        points = rng.normal(scale=0.1, size=(8, 3)) + rng.normal(scale=0.1, size=3)
-        weights = rng.uniform(0.05, 0.5, size=8)
-        mass = float(weights.sum())
-        com = weights @ points / mass
-        arms = points - com
-        second = (arms * weights[:, None]).T @ arms
-        inertia = np.trace(second) * np.eye(3) - second
-        axis = rng.normal(size=3)
+        mass, com, inertia = _cloud(rng)
+        axis = unit_axis(Vec3(*rng.normal(size=3).tolist()))
         kind = str(rng.choice(list(kinds)))
-        builder.link(f"link{k + 1}", mass=mass, com=com.tolist(), inertia=inertia.tolist())
+        builder.link(f"link{k + 1}", mass=mass, com=com, inertia=inertia)
         builder.joint(
             f"joint{k + 1}",
             kind,
             parent="world" if parent < 0 else f"link{parent + 1}",
             child=f"link{k + 1}",
-            axis=(axis / np.linalg.norm(axis)).tolist(),
+            axis=axis,
             xyz=rng.normal(scale=0.2, size=3).tolist(),
             rpy=rng.uniform(-math.pi, math.pi, size=3).tolist(),
             pitch=float(rng.normal(scale=0.1)) if kind == "helical" else None,
         )
     return builder.description()
+
+
+def _cloud(rng: np.random.Generator) -> tuple[float, list[float], tuple[float, ...]]:
+    """Mass, centre and inertia of eight random mass points; added up here, because BLAS adds as suits the processor."""
+    points = (rng.normal(scale=0.1, size=(8, 3)) + rng.normal(scale=0.1, size=3)).tolist()
+    weights = rng.uniform(0.05, 0.5, size=8).tolist()
+    mass = math.fsum(weights)
+    com = [math.fsum(w * point[i] for w, point in zip(weights, points, strict=True)) / mass for i in range(3)]
+    arms = [[x - c for x, c in zip(point, com, strict=True)] for point in points]
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = (
+        [math.fsum(w * arm[i] * arm[j] for w, arm in zip(weights, arms, strict=True)) for j in range(3)]
+        for i in range(3)
+    )
+    return mass, com, (yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
 def _require_count(n: int, what: str) -> None:

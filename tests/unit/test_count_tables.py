@@ -256,7 +256,7 @@ def test_regrouping_costs_nothing_to_leave_out():
     for one in rc.tables("regrouping"):
         assert one.regrouped_mul <= one.mul
         assert one.regrouped_add <= one.add
-    assert rc.count(rc.robots.stanford(), "inverse_dynamics", regroup=False) == Counts(141, 121, 0, 0, 8)
+    assert rc.count(rc.robots.stanford(), "inverse_dynamics", regroup=False) == Counts(141, 119, 0, 0, 8)
 
 
 def test_counts_of_solve_and_linearization():

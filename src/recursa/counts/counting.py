@@ -58,7 +58,7 @@ def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: b
 
     >>> import recursa as rc
     >>> rc.count(rc.robots.stanford(), "inverse_dynamics")
-    Counts(mul=106, add=88, div=0, sqrt=0, trig=8)
+    Counts(mul=104, add=82, div=0, sqrt=0, trig=8)
     >>> rc.count(rc.robots.chain(6), "inverse_dynamics", method="augmented", rules="table")
     Counts(mul=447, add=383, div=0, sqrt=0, trig=12)
     """

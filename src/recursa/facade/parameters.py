@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from recursa.facade.operational import OperationalMethods
+from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Of one body, in the regressor's order."""
 
-_RELATIVE_ZERO = 1e-8  # of a column of the regressor, what is left of it after those before it
-_SMALL = 1e-9
+_ZERO = 1e-9  # of what a column of the regressor is made of: what is left of it after those before it
+_SMALL = 1e-9  # coefficients below are none, or whole
 _STATES_PER_PARAMETER = 3
 
 
@@ -85,27 +87,53 @@ class ParameterMethods(OperationalMethods):
         model = self.model
         count = 10 * model.nbodies
         names = tuple(f"{joint.child}.{name}" for joint in model.joints for name in PARAMETERS)
-        stacked = self._excited_regressor(_STATES_PER_PARAMETER * count // max(1, self.nv) + 5, seed)
-        sizes = np.linalg.norm(stacked, axis=0)
-        scaled = stacked / np.where(sizes > 0.0, sizes, 1.0)
-        independent = _independent_columns(scaled)
+        stacked, sizes = self._excited_regressor(_STATES_PER_PARAMETER * count // max(1, self.nv) + 5, seed)
+        independent = _independent_columns(stacked)
+        rest = [k for k in range(count) if k not in independent]
         matrix = np.zeros((len(independent), count))
         matrix[np.arange(len(independent)), independent] = 1.0
-        rest = [k for k in range(count) if k not in independent and sizes[k] > _SMALL * sizes.max(initial=0.0)]
         if rest and independent:
             shares = np.linalg.lstsq(stacked[:, independent], stacked[:, rest], rcond=None)[0]
-            matrix[:, rest] = np.where(np.abs(shares) > _SMALL, _tidied(shares), 0.0)
+            units = sizes[rest] / sizes[independent][:, None]
+            matrix[:, rest] = np.where(np.abs(shares) > _SMALL, _tidied(shares * units), 0.0)
         unused = tuple(names[k] for k in range(count) if k not in independent and not matrix[:, k].any())
         values = matrix @ np.array([x for inertia in model.inertias for x in inertia.components()], float)
         return BaseParameters(values, matrix, tuple(independent), tuple(names[k] for k in independent), unused, names)
 
-    def _excited_regressor(self, states: int, seed: int) -> Array:
-        """The regressor's rows for random states, one below the other."""
+    def _excited_regressor(self, states: int, seed: int) -> tuple[Array, Array]:
+        """The regressor's rows for random states, one below the other, its columns over their sizes; the sizes.
+
+        A size is that of the terms which an entry is added up from, not that of the entries: a column of zeros, which
+        rounding fills with 1e-16, stays one. The terms are moments, of a reach times a force or of a turning body, and
+        the robot moves so fast that inertia and weight are alike.
+        """
         rng = np.random.default_rng(seed)
         drawn = [self.random_state(int(rng.integers(1 << 31))) for _ in range(states)]
-        q, v = np.stack([state[0] for state in drawn]), np.stack([state[1] for state in drawn])
-        rows = self.regressor(q, v, rng.normal(size=v.shape))
-        return rows.reshape(-1, rows.shape[-1])
+        slides = ~np.array(
+            [turns for joint in self.model.joints if joint.independent for turns in joint.kind.angular], bool
+        )
+        reach, weight = _reach(self.model) + float(slides.any()), float(np.linalg.norm(self.model.gravity))
+        rate = math.sqrt(weight / reach) if weight * reach else 1.0
+        units = np.where(slides, reach, 1.0)
+        q, v = np.stack([state[0] for state in drawn]), rate * units * np.stack([state[1] for state in drawn])
+        a = rate * rate * units * rng.normal(size=v.shape)
+        turning, pull = self._accelerated(q, v, a)
+        size = {"m": reach * (pull + weight), "mc": pull + weight + reach * turning, "I": turning}
+        sizes = np.array([size[name.rstrip("xyz")] or 1.0 for name in PARAMETERS] * self.model.nbodies)
+        rows = (self.regressor(q, v, a) * units[:, None]).reshape(v.size, len(sizes))  # forces as moments
+        return rows / (sizes * math.sqrt(len(rows))), sizes
+
+    def _accelerated(self, q: Array, v: Array, a: Array) -> tuple[float, float]:
+        """How much the links turn, ``|wd| + |w|^2``, and how much they are accelerated, at the most."""
+        accelerations = self.accelerations(q, v, a)
+        turning = np.linalg.norm(accelerations[..., :3], axis=-1) + (self.velocities(q, v)[..., :3] ** 2).sum(-1)
+        return float(turning.max()), float(np.linalg.norm(accelerations[..., 3:], axis=-1).max())
+
+
+def _reach(model: Model) -> float:
+    """The length of all steps from joint to joint."""
+    steps = [step.translation for joint in model.joints for step in (joint.placement, joint.after) if step is not None]
+    return float(sum(step.norm() for step in steps))
 
 
 def _independent_columns(matrix: Array) -> list[int]:
@@ -117,7 +145,7 @@ def _independent_columns(matrix: Array) -> list[int]:
         for _ in range(2):
             column = column - basis @ (basis.T @ column)
         left = float(np.linalg.norm(column))
-        if left > _RELATIVE_ZERO:
+        if left > _ZERO:
             basis = np.column_stack([basis, column / left])
             found.append(k)
     return found

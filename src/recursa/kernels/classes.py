@@ -20,6 +20,7 @@ from recursa.kernels.graph import Graph, Node, Traced, code_name, operands_of
 from recursa.kernels.history import BODIES, LINKS, History, domain_of
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.constant_trig import cos_sin
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
@@ -80,7 +81,9 @@ _FREE = (0.0, 1.0, -1.0)  # constants worth folding; others come from the table,
 
 _ON_COLUMNS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "neg": np.negative, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos,
+    "neg": np.negative, "sqrt": np.sqrt,
+    "cos": np.vectorize(lambda angle: cos_sin(float(angle))[0], otypes=[float]),
+    "sin": np.vectorize(lambda angle: cos_sin(float(angle))[1], otypes=[float]),
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -117,7 +118,7 @@ class Graph:
             first, second = (self.nodes[k] for k in node.operands)
             for constant, other in ((first, node.operands[1]), (second, node.operands[0])):
                 if constant.op == "const":
-                    return self.scale(other, constant.operands[0] * factor)
+                    return self.scale(other, _one_if_reciprocals(constant.operands[0] * factor))
         return self.node("mul", self.constant(factor), a)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
@@ -263,6 +264,11 @@ class Condition:
 
     def __bool__(self) -> bool:
         raise UntraceableError("a traced comparison has no truth value")
+
+
+def _one_if_reciprocals(product: float) -> float:
+    """``(1/m) m`` is 1; rounded twice, it may miss it by the last bit."""
+    return 1.0 if abs(product - 1.0) <= sys.float_info.epsilon else product
 
 
 def _finite(value: Any) -> float:

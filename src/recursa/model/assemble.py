@@ -10,6 +10,7 @@ from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.joints import KINDS, Hinge
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
+from recursa.model.rounding import settled_inertia, weighed_transform
 from recursa.model.values import finite, floats
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -206,7 +207,9 @@ class _Assembly:
         self.where[record.name] = link
         if body != WORLD and record.inertial:
             own = RigidInertia.from_com(record.mass, record.com, record.inertia)
-            self.inertias[body] = self.inertias[body] + (own if offset == IDENTITY_TRANSFORM else offset.inertia(own))
+            if offset != IDENTITY_TRANSFORM:
+                own = weighed_transform(offset).inertia(own)
+            self.inertias[body] = settled_inertia(self.inertias[body] + own)
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
         kind = KINDS[record.kind]

@@ -21,6 +21,8 @@ from typing import ClassVar
 
 from recursa.model.joints import Hinge
 from recursa.model.model import WORLD, Joint, Model
+from recursa.model.rounding import settled_inertia, weighed_transform
+from recursa.spatial import constant_trig
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.scalars import Scalar, cos, sin
 from recursa.spatial.screws import Screw, ScrewChain
@@ -52,9 +54,20 @@ class CanonicalJoint(Joint):
             last = Screw(2, *self.turn, q[0] + self.shift)
         else:
             advance = q[0] * self.hinge.pitch if self.kind.name == "helical" else 0.0
-            turned = q[0] + self.angle
-            last = Screw(2, cos(turned), sin(turned), advance + self.shift)
+            last = Screw(2, *self._turned(q[0]), advance + self.shift)
         return ScrewChain((*self.before, last))
+
+    def _turned(self, q: Scalar) -> tuple[Scalar, Scalar]:
+        """Cosine and sine of ``q + angle``; quarter turns are a matter of names and signs."""
+        quarters = _QUARTERS.get(self.turn)
+        if quarters is None:
+            turned = q + self.angle
+            return cos(turned), sin(turned)
+        c, s = cos(q), sin(q)
+        return ((c, s), (-s, c), (-c, -s), (s, -c))[quarters]
+
+
+_QUARTERS = {(1.0, 0.0): 0, (0.0, 1.0): 1, (-1.0, 0.0): 2, (0.0, -1.0): 3}
 
 
 def canonical(model: Model) -> Model:
@@ -65,11 +78,13 @@ def canonical(model: Model) -> Model:
     for number, (joint, inertia) in enumerate(zip(model.joints, model.inertias, strict=True)):
         step = frames[joint.parent].inverse @ _step_at_zero(joint)
         if frames[number] is IDENTITY_TRANSFORM:  # several freedoms: the joint keeps its frame
-            joints.append(replace(joint, placement=frames[joint.parent].inverse @ joint.placement))
+            joints.append(replace(joint, placement=_snapped(frames[joint.parent].inverse @ joint.placement)))
+            inertias.append(inertia)
         else:
             joints.append(_screws(joint, step @ frames[number]))
-        inertias.append(frames[number].inverse.inertia(inertia))
-    links = tuple(replace(link, offset=frames[link.body].inverse @ link.offset) for link in model.links)
+            moved = weighed_transform(frames[number]).inverse.inertia(inertia)
+            inertias.append(settled_inertia(moved))
+    links = tuple(replace(link, offset=_snapped(frames[link.body].inverse @ link.offset)) for link in model.links)
     down = world.rotation.inverse_times(Vec3(*model.gravity))
     gravity = (_clean(down.x), _clean(down.y), _clean(down.z))
     return replace(model, joints=tuple(joints), inertias=tuple(inertias), links=links, gravity=gravity)
@@ -182,8 +197,11 @@ def _frame(x: Vec3, z: Vec3, origin: Vec3) -> Transform:
         x = x * (1.0 / float(x.norm()))
         x = x - z * z.dot(x)
     y = z.cross(x)
-    rotation = Rotation(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z).snapped(_SNAP)
-    return Transform(rotation, Vec3(*(_clean(c) for c in origin)))
+    return _snapped(Transform(Rotation(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z), origin))
+
+
+def _snapped(pose: Transform) -> Transform:
+    return Transform(pose.rotation.snapped(_SNAP), Vec3(*(_clean(c) for c in pose.translation)))
 
 
 def _screws(joint: Joint, step: Transform) -> CanonicalJoint:
@@ -192,37 +210,35 @@ def _screws(joint: Joint, step: Transform) -> CanonicalJoint:
     c is zero but for nearly parallel axes, where b is.
     """
     _, _, w = step.rotation.columns()
-    sine, cosine = math.hypot(w.x, w.y), w.z
+    sine, cosine = math.sqrt(w.x * w.x + w.y * w.y), w.z
     t = step.translation
     if sine > _SNAP:
-        gamma, alpha = math.atan2(w.x, -w.y), math.atan2(sine, cosine)
+        (cg, sg), (ca, sa) = _direction(-w.y, w.x), _direction(cosine, sine)
     else:
-        across = math.hypot(t.x, t.y)
-        gamma, alpha = (math.atan2(t.y, t.x) if across > _SNAP else 0.0), (0.0 if cosine > 0.0 else math.pi)
-    cg, sg = _exact_cos_sin(gamma)
-    ca, sa = _exact_cos_sin(alpha)
+        (cg, sg), (ca, sa) = _direction(t.x, t.y), (1.0 if cosine > 0.0 else -1.0, 0.0)
     x, y, z = cg * t.x + sg * t.y, cg * t.y - sg * t.x, t.z
     if sine > _NEARLY_PARALLEL:
         c, d = 0.0, -y / sa
         b = z - d * ca
     else:
         b, c, d = 0.0, ca * y + sa * z, ca * z - sa * y
-    turn = Rotation.from_axis_cos_sin(Vec3(1.0, 0.0, 0.0), ca, sa)
-    lead = Rotation.from_axis_cos_sin(Z_AXIS, cg, sg) @ turn
-    rest = lead.T @ step.rotation
-    theta = math.atan2(rest.yx, rest.xx)
+    rest = (Rotation.about(2, cg, sg) @ Rotation.about(0, ca, sa)).T @ step.rotation
+    turned = _direction(rest.xx, rest.yx)
     before = [Screw(2, cg, sg, _clean(b)), Screw(0, ca, sa, _clean(x)), Screw(1, 1.0, 0.0, _clean(c))]
     moving = tuple(s for s in before if not (s.c == 1.0 and s.s == 0.0 and s.d == 0.0))
     same = {item.name: getattr(joint, item.name) for item in fields(Joint)}
     same |= {"placement": IDENTITY_TRANSFORM, "after": None, "hinge": Hinge(Z_AXIS, joint.hinge.pitch, IDENTITY)}
-    angle = _clean(theta)
-    return CanonicalJoint(**same, before=moving, angle=angle, turn=_exact_cos_sin(angle), shift=_clean(d))
+    angle = constant_trig.atan2(turned[1], turned[0])
+    return CanonicalJoint(**same, before=moving, angle=angle, turn=turned, shift=_clean(d))
 
 
-def _exact_cos_sin(angle: float) -> tuple[float, float]:
-    c, s = math.cos(angle), math.sin(angle)
-    snapped = Rotation.from_axis_cos_sin(Z_AXIS, c, s).snapped(_SNAP)
-    return snapped.xx, snapped.yx
+def _direction(x: float, y: float) -> tuple[float, float]:
+    """Cosine and sine of the angle of a point in the plane, right angles exact; of the origin, that of the x axis."""
+    length = math.sqrt(x * x + y * y)
+    if length <= _SNAP:
+        return 1.0, 0.0
+    c, s = _clean(x / length), _clean(y / length)
+    return (math.copysign(1.0, c), 0.0) if s == 0.0 else (0.0, math.copysign(1.0, s)) if c == 0.0 else (c, s)
 
 
 def _clean(value: float) -> float:

@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import Literal
 
 from recursa.model.canonical import CanonicalJoint
-from recursa.model.model import WORLD, Joint, Model
+from recursa.model.model import WORLD, Model
+from recursa.model.rounding import Weighed, settled_inertia, weighed_inertia
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
+from recursa.spatial.screws import Screw, ScrewChain
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 
 Zeroed = Literal["inertia", "euler"]
 
@@ -24,38 +26,44 @@ def regrouped(model: Model, zeroed: Zeroed) -> Model:
     """The same mechanism with as many zeros in its inertias; frames must sit on the joint axes (``canonical.py``).
 
     ``zeroed`` says what s is chosen to make zero: Iyy of the inertia tensor, or the last entry of the Euler tensor
-    ``tr(I)/2 - I``, in which the recursions of Balafoutis and Patel are written.
+    ``tr(I)/2 - I``, in which the recursions of Balafoutis and Patel are written. Both are zero exactly, as are the
+    other entries that vanish.
     """
     inertias = list(model.inertias)
     for number in reversed(range(model.nbodies)):
         joint = model.joints[number]
-        moved = _movable(joint, inertias[number], zeroed)
-        if moved is None:
+        if not isinstance(joint, CanonicalJoint) or joint.kind.name not in ("revolute", "continuous", "prismatic"):
             continue
-        inertias[number] = _without(inertias[number], moved)
+        sliding = joint.kind.name == "prismatic"
+        inertias[number], moved = _sliding(inertias[number]) if sliding else _turning(inertias[number], zeroed)
         if joint.parent != WORLD:  # at the world it moves nothing
-            step = joint.transform((0.0,) * joint.kind.nq).general()
-            inertias[joint.parent] = inertias[joint.parent] + step.inertia(moved)
+            share = _step(joint).inertia(weighed_inertia(moved))
+            inertias[joint.parent] = settled_inertia(inertias[joint.parent] + share)
     return replace(model, inertias=tuple(inertias))
 
 
-def _movable(joint: Joint, inertia: RigidInertia, zeroed: Zeroed) -> RigidInertia | None:
-    """What of a body may as well belong to its parent."""
-    if not isinstance(joint, CanonicalJoint):
-        return None
-    moment = inertia.moment
-    if joint.kind.name == "prismatic":
-        return RigidInertia(0.0, ZERO, moment)
-    if joint.kind.name not in ("revolute", "continuous"):
-        return None
-    across = moment.yy if zeroed == "inertia" else 0.5 * (moment.xx + moment.yy - moment.zz)
-    return RigidInertia(inertia.mass, Vec3(0.0, 0.0, inertia.first.z), SymMat3(across, across, 0.0, 0.0, 0.0, 0.0))
+def _step(joint: CanonicalJoint) -> ScrewChain:
+    """What a moved inertia sees of the step to the parent: a symmetric one no turning, a mere moment no sliding."""
+    turn = joint.turn if joint.kind.name == "prismatic" else (1.0, 0.0)
+    return ScrewChain((*joint.before, Screw(2, *turn, joint.shift)))
 
 
-def _without(inertia: RigidInertia, moved: RigidInertia) -> RigidInertia:
-    """What is left; differences of equal numbers are exactly zero."""
-    return RigidInertia(
-        inertia.mass - moved.mass,
-        inertia.first - moved.first,
-        SymMat3(*(a - b for a, b in zip(inertia.moment, moved.moment, strict=True))),
+def _sliding(inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
+    """What is left of a body that slides, and what may as well belong to its parent."""
+    return inertia._replace(moment=SYM_ZERO), RigidInertia(0.0, ZERO, inertia.moment)
+
+
+def _turning(inertia: RigidInertia, zeroed: Zeroed) -> tuple[RigidInertia, RigidInertia]:
+    """The same of a body that turns."""
+    first, m = inertia.first, inertia.moment
+    uneven = Weighed(m.xx) - m.yy
+    if zeroed == "inertia":
+        across, xx, yy, zz = m.yy, uneven.settled(), 0.0, m.zz
+    else:
+        across = 0.5 * (m.xx + m.yy - m.zz)
+        xx, yy = ((0.5 * (m.zz + part)).settled() for part in (uneven, -uneven))
+        zz = xx + yy  # so that (Ixx + Iyy - Izz)/2 is zero, however these two were rounded
+    return (
+        RigidInertia(0.0, Vec3(first.x, first.y, 0.0), SymMat3(xx, yy, zz, m.xy, m.xz, m.yz)),
+        RigidInertia(inertia.mass, Vec3(0.0, 0.0, first.z), SymMat3.diagonal(across, across, 0.0)),
     )

@@ -122,7 +122,7 @@ def _origin(placement: Transform) -> list[str]:
     if placement.translation != ZERO:
         attributes["xyz"] = _numbers(*placement.translation)
     if placement.rotation != IDENTITY:
-        attributes["rpy"] = _numbers(*placement.rotation.rpy())
+        attributes["rpy"] = _numbers(*placement.rotation.constant_rpy())
     return [_tag("origin", attributes)] if attributes else []
 
 

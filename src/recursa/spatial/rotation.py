@@ -6,10 +6,10 @@ The sense is the same everywhere: a rotation takes **body components to referenc
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, overload
 
+from recursa.spatial import constant_trig
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, one_operand, sin, sinc, sqrt, where
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -18,6 +18,7 @@ from recursa.spatial.vec3 import SymMat3, Vec3
 class Rotation(NamedTuple):
     """A 3x3 rotation matrix by its nine entries, row by row.
 
+    >>> import math
     >>> Rotation.from_axis_angle(Vec3(0.0, 0.0, 1.0), math.pi / 2).snapped() @ Vec3(1.0, 0.0, 0.0)
     Vec3(x=0.0, y=1.0, z=0.0)
     """
@@ -52,13 +53,30 @@ class Rotation(NamedTuple):
 
     @staticmethod
     def from_axis_cos_sin(axis: Vec3, c: Scalar, s: Scalar) -> Rotation:
-        """As :meth:`from_axis_angle`, from the cosine and sine of the angle."""
+        """As :meth:`from_axis_angle`, from the cosine and sine; about a coordinate axis it costs nothing."""
+        index = _coordinate_axis(axis)
+        if index is not None:
+            return Rotation.about(index, c, s * axis[index])
         t = 1.0 - c
         x, y, z = axis
         tx, ty, tz = t * x, t * y, t * z
         sx, sy, sz = s * x, s * y, s * z
         txy, txz, tyz = tx * y, tx * z, ty * z
         return Rotation(c + tx * x, txy - sz, txz + sy, txy + sz, c + ty * y, tyz - sx, txz - sy, tyz + sx, c + tz * z)
+
+    @staticmethod
+    def about(index: int, c: Scalar, s: Scalar) -> Rotation:
+        """Rotation about a coordinate axis, 0, 1, 2 for x, y, z, from the cosine and sine of the angle; costs nothing.
+
+        >>> Rotation.about(0, 0.6, 0.8) @ Vec3(5.0, 5.0, 0.0)
+        Vec3(x=5.0, y=3.0, z=4.0)
+        """
+        rows = [[0.0] * 3 for _ in range(3)]
+        j, k = (index + 1) % 3, (index + 2) % 3
+        rows[index][index] = 1.0
+        rows[j][j], rows[j][k] = c, -s
+        rows[k][j], rows[k][k] = s, c
+        return Rotation.from_rows(rows)
 
     @staticmethod
     def exp(vector: Vec3) -> Rotation:
@@ -77,7 +95,16 @@ class Rotation(NamedTuple):
     @staticmethod
     def from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Rotation:
         """``Rz(yaw) Ry(pitch) Rx(roll)``, as URDF defines it."""
-        cr, sr, cp, sp, cy, sy = cos(roll), sin(roll), cos(pitch), sin(pitch), cos(yaw), sin(yaw)
+        return Rotation._of_turns(*((cos(angle), sin(angle)) for angle in (roll, pitch, yaw)))
+
+    @staticmethod
+    def from_constant_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
+        """As :meth:`from_rpy` for constants of a robot: the same bits on every machine, right angles exact."""
+        return Rotation._of_turns(*(constant_trig.cos_sin(float(angle)) for angle in (roll, pitch, yaw))).snapped()
+
+    @staticmethod
+    def _of_turns(roll: tuple[Scalar, Scalar], pitch: tuple[Scalar, Scalar], yaw: tuple[Scalar, Scalar]) -> Rotation:
+        (cr, sr), (cp, sp), (cy, sy) = roll, pitch, yaw
         cysp, sysp = cy * sp, sy * sp
         return Rotation(
             cy * cp, cysp * sr - sy * cr, cysp * cr + sy * sr,
@@ -146,8 +173,17 @@ class Rotation(NamedTuple):
         Near pitch = +-90 degrees yaw comes from small entries and means little; roll is therefore measured after yaw
         has been undone. At the lock itself yaw is 0.
         """
+        return self._turns(atan2, lambda angle: (cos(angle), sin(angle)))
+
+    def constant_rpy(self) -> tuple[float, float, float]:
+        """As :meth:`rpy` for constants of a robot: the same bits on every machine."""
+        return self._turns(constant_trig.atan2, constant_trig.cos_sin)
+
+    def _turns(
+        self, atan2: Callable[[Scalar, Scalar], Scalar], cos_sin: Callable[[Scalar], tuple[Scalar, Scalar]]
+    ) -> tuple[Scalar, Scalar, Scalar]:
         yaw = atan2(self.yx, self.xx)
-        c, s = cos(yaw), sin(yaw)
+        c, s = cos_sin(yaw)
         pitch = atan2(-self.zx, sqrt(self.xx * self.xx + self.yx * self.yx))
         return atan2(s * self.xz - c * self.yz, c * self.yy - s * self.xy), pitch, yaw
 
@@ -220,6 +256,13 @@ class Rotation(NamedTuple):
         return Rotation(*(_snap(float(e), tolerance) for e in self))
 
 
+def _coordinate_axis(axis: Vec3) -> int | None:
+    """The number of the coordinate axis that a constant one lies along, if any."""
+    if not all(isinstance(x, float) for x in axis):
+        return None
+    return next((i for i in range(3) if axis[i - 1] == axis[i - 2] == 0.0), None)
+
+
 def _snap(entry: float, tolerance: float) -> float:
     for exact in (0.0, 1.0, -1.0):
         if abs(entry - exact) <= tolerance:
@@ -234,6 +277,7 @@ IDENTITY = Rotation(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 class Quaternion(NamedTuple):
     """A quaternion (x, y, z, w); unit length where it stands for a rotation.
 
+    >>> import math
     >>> Quaternion.exp(Vec3(0.0, 0.0, math.pi)).scaled(1.0).w < 1e-15
     True
     """
@@ -299,5 +343,4 @@ class Quaternion(NamedTuple):
 
 def rotation_about(index: int, angle: float) -> Rotation:
     """Rotation of plain floats about a coordinate axis, right angles exact. ``index`` 0, 1, 2 is x, y, z."""
-    axis = Vec3(*(1.0 if i == index else 0.0 for i in range(3)))
-    return Rotation.from_axis_cos_sin(axis, math.cos(angle), math.sin(angle)).snapped()
+    return Rotation.about(index, *constant_trig.cos_sin(float(angle))).snapped()

@@ -37,7 +37,7 @@ class Screw(NamedTuple):
     def general(self) -> Transform:
         """The same as a general transform."""
         along = Vec3(*(1.0 if i == self.axis else 0.0 for i in range(3)))
-        return Transform(Rotation.from_axis_cos_sin(along, self.c, self.s), along * self.d)
+        return Transform(Rotation.about(self.axis, self.c, self.s), along * self.d)
 
     @property
     def inverse(self) -> Screw:

@@ -43,7 +43,7 @@ class Transform(NamedTuple):
     @staticmethod
     def from_xyz_rpy(xyz: Sequence[float], rpy: Sequence[float]) -> Transform:
         """From URDF's origin element, plain floats; right angles come out exact."""
-        return Transform(Rotation.from_rpy(*rpy).snapped(), Vec3.of(xyz))
+        return Transform(Rotation.from_constant_rpy(*rpy), Vec3.of(xyz))
 
     @staticmethod
     def exp(motion: Motion) -> Transform:
