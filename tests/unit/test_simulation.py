@@ -23,6 +23,7 @@ from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
 from recursa.simulation.options import ADAPTIVE, FIXED, options_of
 from recursa.simulation.progress import ProgressBar
+from recursa.trajectories.limits import violations
 from robot_data import urdf_files
 from zoo import mixed_tree, one_of_each, small_mixed_tree
 
@@ -468,6 +469,28 @@ def test_bad_stops_and_directions_are_refused() -> None:
             b.build().simulate([0.0], duration=0.1, stops=stops)
     with pytest.raises(rc.UnknownNameError, match="no direction of an event 'up'"):
         rc.Event(lambda t, q, v: t, direction="up")  # type: ignore[arg-type]
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+def test_limits_are_found_between_samples(integrator: str) -> None:
+    """A swing through 0 to the other side and back, in few samples: it goes further between two of them."""
+    b = rc.Builder("swing").link("bob", mass=1.0, com=(0, 0, -1), inertia=(0, 0, 0))
+    b.joint(
+        "pivot", "revolute", parent="world", child="bob", axis=(0, 1, 0), limits=(-0.1, 0.3), velocity=0.5, effort=2.0
+    )
+    run = b.build().simulate([0.2], duration=2.0 * np.pi / np.sqrt(9.81), integrator=integrator, samples=12)
+    at_samples = violations(run.robot, run.t, run.q, run.v, run.tau)
+    position, faster, slower = run.violations
+    assert (position.joint, position.quantity, position.limit) == ("pivot", "position", -0.1)
+    assert position.value == pytest.approx(-0.2, abs=1e-4)
+    assert position.value < at_samples[0].value - 1e-3
+    assert position.first == pytest.approx(np.arccos(-0.5) / np.sqrt(9.81), abs=0.01)
+    assert {faster.quantity, slower.quantity} == {"velocity"}
+    pushed = run.robot.simulate([0.1], duration=0.1, torque=[3.0], integrator=integrator)
+    assert [one.quantity for one in pushed.violations] == ["effort"]
 
 
 # ---- keeping and restoring ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.errors import did_you_mean
+from recursa.errors import unknown_name
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import angular, coordinate_names, freedom_names
 from recursa.trajectories.csv_files import write_torques
@@ -67,7 +67,7 @@ def _motion(
     robot: rc.Robot, file: Path | None, targets: tuple[str, ...], starts: tuple[str, ...], duration: float | None
 ) -> rc.Trajectory:
     if file is None and not targets:
-        raise click.UsageError("which motion? Give a CSV file, or --to JOINT=VALUE for a cycloid.")
+        raise click.UsageError("which motion? Give a CSV file, or --to NAME=VALUE for a cycloid.")
     if file is not None:
         if targets or starts or duration is not None:
             raise click.UsageError("--to, --from and --duration are for a motion without a file.")
@@ -106,7 +106,7 @@ def _unknown_entry(robot: rc.Robot, name: str, names: tuple[str, ...]) -> str:
     own = [one for one in names if one.startswith(f"{name}.")]
     if own:
         return f"joint '{name}' has {len(own)} entries: {', '.join(own)}. Set each that is not 0, such as {own[0]}=0.1"
-    return f"robot '{robot.name}' has no entry '{name}'. {did_you_mean(name, names)}"
+    return str(unknown_name("entry", name, names, owner=f"robot '{robot.name}'"))
 
 
 def _write(

@@ -70,6 +70,8 @@ def run_simulate(
             part.unlink(missing_ok=True)  # the result is safe
     files += runs.draw(run, plot, gif)
     _tell(run, files, part, out, as_json)
+    if not (as_json or given.get("stops") or resume) and any(one.quantity == "position" for one in run.violations):
+        click.echo("hint: nothing holds joints at their limits; --stops puts springs and dampers there", err=True)
     sys.exit(0 if run.status in ("finished", "stopped") else 1)
 
 
