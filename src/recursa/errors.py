@@ -72,11 +72,14 @@ class SingularConfigurationError(RecursaError, ArithmeticError):
 
 
 class DivergenceError(RecursaError, ArithmeticError):
-    """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out."""
+    """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out.
 
-    def __init__(self, message: str, row: int, step: int) -> None:
-        super().__init__(message, row, step)
-        self.row, self.step = row, step
+    ``t`` is the time at which that step began.
+    """
+
+    def __init__(self, message: str, row: int, step: int, t: float = float("nan")) -> None:
+        super().__init__(message, row, step, t)
+        self.row, self.step, self.t = row, step, t
 
     def __str__(self) -> str:
         return str(self.args[0])

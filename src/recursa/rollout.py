@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.stepping import Scheme, scheme_named
-from recursa.errors import DivergenceError, ShapeError, StateError, TooLargeError, unknown_name
+from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import Run
@@ -160,6 +160,8 @@ class _Torques:
         nv, axes = model.nv, len(start.shape)
         if torque is None:
             return _Torques(np.zeros(nv, start.dtype), 0, 0)
+        if callable(torque) or hasattr(torque, "torque") or hasattr(torque, "sample"):
+            raise StateError(_no_functions(torque, start.shape, steps, nv))
         array = as_array(model, "torque", torque, coordinates=False)
         if array.dtype.kind == "c":
             raise StateError("torque must be real")
@@ -171,16 +173,28 @@ class _Torques:
         except ValueError:
             fits = False
         if not fits:
-            shape = "".join(f"{n}, " for n in start.shape)
-            same = f"({shape}{nv})" if shape else f"({nv},)"
-            raise ShapeError(
-                f"torque has shape {array.shape}, expected {same}, the same in all steps, or "
-                f"({shape}{steps}, {nv}), one for each of the {steps} steps"
-            )
+            raise ShapeError(f"torque has shape {array.shape}, expected {_shapes(start.shape, steps, nv)}")
         step = nv if varying else 0
         if math.prod(batch) == 1:  # the same for all rows
             return _Torques(array.reshape(-1), 0, step)
         return _Torques(np.broadcast_to(array, (*start.shape, *tail)), math.prod(tail), step)
+
+
+def _shapes(batch: tuple[int, ...], steps: int, nv: int) -> str:
+    """What torques may look like, in words."""
+    shape = "".join(f"{n}, " for n in batch)
+    same = f"({shape}{nv})" if shape else f"({nv},)"
+    return f"{same}, the same in all steps, or ({shape}{steps}, {nv}), one for each of the {steps} steps"
+
+
+def _no_functions(torque: Any, batch: tuple[int, ...], steps: int, nv: int) -> str:
+    what = getattr(torque, "__qualname__", None) or type(torque).__name__
+    return (
+        f"torque is '{what}', which would have to be called at every step; a rollout is one native loop and takes "
+        f"numbers: None, an array {_shapes(batch, steps, nv)}.\n"
+        "  Compute them beforehand where they do not depend on the state. Else robot.simulate(q0, v0, torque=...) "
+        "takes functions, controllers and trajectories, one motion at a time."
+    )
 
 
 def _require_finite_start(start: Batch) -> None:
@@ -322,10 +336,21 @@ class _Rows:
         robot = self.robot
         if robot._tied:
             tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
-            return robot._composite_forward(q, v, tau, self.extra)
+            return self._solved(q, v, tau, self.extra)
         plan = articulated.forward_plan(losses=self.losses)
         arguments = {"q": q, "v": v, "tau": self.tau} | self.extra
         return robot._joint_vector(plan, "qdd", arguments, None, self.threads, may_move=MayMove.INERTIAS)
+
+    def _solved(self, q: Array, v: Array, tau: Array, extra: dict[str, Array]) -> Array:
+        """By the mass matrix; nan in rows that are lost, where rounding has left it singular."""
+        try:
+            return self.robot._composite_forward(q, v, tau, extra)
+        except SingularHingeError:
+            if len(q) == 1:
+                return np.full_like(v, np.nan)
+        rows = [slice(k, k + 1) for k in range(len(q))]
+        own = [{name: values[row] for name, values in extra.items()} for row in rows]
+        return np.concatenate([self._solved(q[row], v[row], tau[row], one) for row, one in zip(rows, own, strict=True)])
 
     def moved(self, q: Array, u: Array) -> Array:
         return self.robot.integrate(q, u, threads=self.threads)
@@ -374,6 +399,7 @@ def _divergence(
         '  Take a shorter step, check torques and inertias, or keep the other rows with on_divergence="nan".',
         row,
         step,
+        step * run.step,
     )
 
 

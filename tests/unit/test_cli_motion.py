@@ -36,8 +36,12 @@ def file(tmp_path: Path) -> str:
 def test_torques_match_the_library(file: str, tmp_path: Path) -> None:
     robot, out = rc.robots.puma560(), tmp_path / "torque.csv"
     motion = rc.Trajectory.from_csv(file, robot)
-    for options in ({}, {"losses": True}, {"method": "tensor"}):
-        typed = [f"--{key}" if value is True else f"--{key}={value}" for key, value in options.items()]
+    for typed, options in (
+        ((), {}),
+        (("--no-losses",), {"losses": False}),
+        (("--method=tensor",), {"method": "tensor"}),
+    ):
+        options = {"losses": True, **options}
         result = run("puma560", file, "-o", str(out), *typed)
         assert result.exit_code == 0
         table = read_table(out)
@@ -47,6 +51,10 @@ def test_torques_match_the_library(file: str, tmp_path: Path) -> None:
         assert np.array_equal(table.columns(robot.joint_names), torques)
         assert f"wrote {out}" in result.output
         assert "31 instants" in result.output
+        assert f"damping and friction {'included' if options['losses'] else 'left out'}" in result.output
+        first = f"# losses: {'included' if options['losses'] else 'excluded'}"
+        assert out.read_text().splitlines()[0] == first
+        assert rc.TorqueTable.from_csv(out, robot).losses is options["losses"]
 
 
 def test_summary_matches_the_torques(file: str) -> None:
@@ -133,8 +141,8 @@ def test_bad_input_is_one_line_that_says_what_to_do(refused: Callable[..., str],
     ("arguments", "message"),
     [
         (("planar",), "which motion?"),
-        (("planar", "--to", "joint1"), "write JOINT=VALUE"),
-        (("planar", "--to", "joint1=far"), "write JOINT=VALUE"),
+        (("planar", "--to", "joint1"), "write NAME=VALUE"),
+        (("planar", "--to", "joint1=far"), "write NAME=VALUE"),
         (("planar", "x.csv", "--duration", "2"), "for a motion without a file"),
         (("planar", "--to", "joint1=1", "--samples", "1"), "Invalid value for '--samples'"),
     ],
@@ -149,3 +157,30 @@ def test_motion_is_not_overwritten_by_its_torques(file: str, refused: Callable[.
     before = Path(file).read_bytes()
     assert "is the file that is read" in refused("puma560", file, "-o", file)
     assert Path(file).read_bytes() == before
+
+
+def test_few_instants_of_a_file_are_drawn_as_the_motion_between_them(tmp_path: Path) -> None:
+    """The speed between two postures at rest is beyond its limit half way; at neither instant of the file is it."""
+    from recursa.cli import motion
+
+    robot = rc.robots.panda_like()
+    start, end = (dict(zip(robot.joint_names, (x, 0, 0, -1.5, 0, 1.5, 0), strict=True)) for x in (-1.5, 1.5))
+    moves = rc.Trajectory.cycloid(start, end, 1.0, robot=robot)
+    moves.to_csv(tmp_path / "moves.csv", times=[0.0, 1.0])
+    drawn = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("recursa.plotting.plot_motion", lambda robot, t, *rest, **_: drawn.append(t))
+        result = run("panda_like", str(tmp_path / "moves.csv"), "--plot", str(tmp_path / "a.png"))
+    assert "2 instants" in result.output
+    assert "warning: joint 'joint1': velocity" in result.output
+    assert len(drawn[0]) >= motion._FINE
+
+
+def test_entries_of_joints_of_several_freedoms_are_set_by_name(refused: Callable[..., str]) -> None:
+    told = run("free_flyer", "--to", "root.x=0.5", "--to", "joint1=0.2", "--json")
+    assert told.exit_code == 0
+    assert json.loads(told.output)["joints"][3]["peak_speed"] == pytest.approx(0.5, rel=1e-3)  # 2 x 0.5 m / 2 s
+    message = refused("free_flyer", "--to", "root=1")
+    assert "--to root=1: joint 'root' has 7 entries: root.x, root.y, root.z, root.qx" in message
+    assert "root.x=0.1" in message
+    assert "Did you mean 'root.x'" in refused("free_flyer", "--to", "root.w=1")

@@ -132,8 +132,8 @@ def test_bad_input_is_one_line(tmp_path: Path, refused: Callable[..., str]) -> N
         (("simulate", "planar"), "how long? Add --duration"),
         (("simulate", "planar", "--duration", "-1"), "duration must be finite and at least 0"),
         (("simulate", "planar", "--duration", "1", "--integrator", "rk5"), "Did you mean 'rk4"),
-        (("simulate", "planar", "--duration", "1", "--q0", "joint9=1"), "no independent joint 'joint9'"),
-        (("simulate", "planar", "--duration", "1", "--q0", "joint1"), "write JOINT=VALUE"),
+        (("simulate", "planar", "--duration", "1", "--q0", "joint9=1"), "--q0 joint9=1: no entry 'joint9'"),
+        (("simulate", "planar", "--duration", "1", "--q0", "joint1"), "write NAME=VALUE"),
         (("simulate", "planar", "--duration", "1", "--state", str(state)), "no key 'tau' in a state"),
         (("simulate", "planar", "--duration", "1", "--state", str(state), "--q0", "joint1=1"), "say the same"),
         (("simulate", "planar", "--duration", "1", "--between", "hold"), "--torque file"),
@@ -159,3 +159,87 @@ def test_torques_are_not_overwritten_by_the_run(tmp_path: Path, refused: Callabl
     assert "is the file that is read" in said
     assert table.read_bytes() == before
     assert list(tmp_path.iterdir()) == [table]
+
+
+def lossy_arm(folder: Path) -> str:
+    b = rc.Builder("lossy").link("upper", mass=2.0, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.link("lower", mass=1.0, com=(0.2, 0, 0), inertia=(0.05, 0.05, 0.05))
+    b.joint("shoulder", "revolute", parent="world", child="upper", axis=(0, 1, 0), damping=0.5, friction=2.0)
+    b.joint(
+        "elbow", "revolute", parent="upper", child="lower", axis=(0, 1, 0), xyz=(0.4, 0, 0), damping=2.0, friction=4.0
+    )
+    (folder / "lossy.urdf").write_text(b.build().to_urdf())
+    return str(folder / "lossy.urdf")
+
+
+@pytest.mark.parametrize("losses", [(), ("--no-losses",)])
+def test_torques_of_a_motion_bring_it_about(losses: tuple[str, ...], tmp_path: Path) -> None:
+    """``inverse`` and ``simulate`` mean the same: what one writes, the other follows, with losses and without."""
+    arm, torque, out = lossy_arm(tmp_path), str(tmp_path / "torque.csv"), tmp_path / "run.h5"
+    told = run("inverse", arm, "--to", "shoulder=0.6", "--to", "elbow=-0.9", "--duration", "1", "-o", torque, *losses)
+    assert told.exit_code == 0, told.output
+    followed = run("simulate", arm, "--duration", "1", "--torque", torque, "--rtol", "1e-7", "-o", str(out))
+    assert f"damping and friction {'left out' if losses else 'included'}" in followed.output
+    motion = rc.read(out)
+    assert motion.options.losses is not bool(losses)
+    planned = rc.Trajectory.cycloid([0, 0], [0.6, -0.9], 1.0).sample(motion.t)[0]
+    assert np.abs(motion.q - planned).max() < 2e-3
+
+
+def test_torques_for_another_robot_are_told(tmp_path: Path) -> None:
+    arm, torque = lossy_arm(tmp_path), tmp_path / "torque.csv"
+    for said, option, words in (
+        ("included", "--no-losses", "with damping and friction, and this run is without them; leave --no-losses out"),
+        ("excluded", "--losses", "without damping and friction, and this run is with them; leave --losses out"),
+    ):
+        torque.write_text(f"# losses: {said}\nt,shoulder,elbow\n0,0,0\n1,0,0\n")
+        told = run("simulate", arm, "--duration", "0.01", "--torque", str(torque), option)
+        assert f"warning: the torques were computed for a robot {words}" in told.output
+        assert "warning: the torques" not in run("simulate", arm, "--duration", "0.01", "--torque", str(torque)).output
+    torque.write_text("# losses: perhaps\nt,shoulder,elbow\n0,0,0\n1,0,0\n")
+    told = CliRunner().invoke(recursa, ["simulate", arm, "--duration", "0.01", "--torque", str(torque)])
+    assert "has the note '# losses: perhaps'; it has to be included or excluded" in str(told.exception)
+
+
+def test_saved_runs_say_whether_their_torques_met_losses(tmp_path: Path) -> None:
+    robot = rc.load(lossy_arm(tmp_path))
+    for losses in (True, False):
+        robot.simulate([0.1, 0.2], duration=0.01, losses=losses).save(tmp_path / "run.csv")
+        assert rc.TorqueTable.from_csv(tmp_path / "run.csv", robot).losses is losses
+        assert rc.Trajectory.from_csv(tmp_path / "run.csv", robot).duration == 0.01
+    with pytest.raises(rc.ResultFileError, match="is a table"):
+        rc.read(tmp_path / "run.csv")
+
+
+def test_limits_that_are_passed_are_told(tmp_path: Path) -> None:
+    b = rc.Builder("press").link("ram", mass=1.0, inertia=(1, 1, 1))
+    b.joint(
+        "fall", "prismatic", parent="world", child="ram", axis=(0, 0, -1), limits=(0.0, 0.04), velocity=5.0, effort=1.0
+    )
+    (tmp_path / "press.urdf").write_text(b.build().to_urdf())
+    arm, out = str(tmp_path / "press.urdf"), tmp_path / "run.h5"
+    told = run("simulate", arm, "--duration", "1", "-o", str(out))
+    assert told.exit_code == 0
+    again = run("info", str(out))
+    for text in (told.output, again.output):
+        assert (
+            "warning: joint 'fall': position 4.905 m at t = 1 s is beyond its limit 0.04 m (first beyond it at t = 0.09"
+            in text
+        )
+        assert "warning: joint 'fall': velocity 9.81 m/s at t = 1 s is beyond its limit 5 m/s" in text
+    assert "--stops" in told.output
+    assert "--stops" not in run("simulate", arm, "--duration", "0.2", "--stops").output
+    beyond = json.loads(run("info", str(out), "--json").output)["beyond_limits"]
+    assert [one["quantity"] for one in beyond] == ["position", "velocity"]
+    assert beyond[0]["first_s"] == pytest.approx(np.sqrt(2 * 0.04 / 9.81), abs=5e-3)
+
+
+def test_speeds_of_single_freedoms_are_set_by_name(refused: Callable[..., str]) -> None:
+    told = run("simulate", "free_flyer", "--duration", "0.01", "--v0", "root.rx=1", "--q0", "root.z=2", "--json")
+    assert told.exit_code == 0, told.output
+    data = json.loads(told.output)
+    assert data["freedoms"][0]["peak_speed"] == pytest.approx(1.0, rel=1e-3)
+    assert data["coordinates"][2]["start"] == 2.0
+    message = refused("simulate", "free_flyer", "--duration", "1", "--v0", "root=1")
+    assert "--v0 root=1: joint 'root' has 6 entries: root.rx, root.ry" in message
+    assert "root.rx=0.1" in message

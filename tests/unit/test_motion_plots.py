@@ -16,6 +16,7 @@ import zoo
 from recursa.plotting import animate, draw, plot_motion, skeleton
 from recursa.plotting.animation import frame_times
 from recursa.plotting.panels import Panel, draw_panels
+from recursa.trajectories.columns import coordinate_names
 
 
 def moved(robot: rc.Robot, n: int = 21, T: float = 0.6) -> tuple[Any, ...]:
@@ -204,6 +205,79 @@ def test_animation_of_little_works(tmp_path: Path) -> None:
         "weld", "fixed", parent="world", child="rock"
     )  # fmt: skip
     assert animate(stone.build(), [0.0], np.zeros((1, 0)), tmp_path / "none.gif", size=2.0, trail=False).is_file()
+
+
+def falling_star(tmp_path: Path) -> list[rc.Run]:
+    """A free robot that tumbles while it falls, in few samples: as computed, with interpolants, and from a file."""
+    robot = zoo.small_mixed_tree()
+    q, v = robot.random_state(6)
+    run = robot.simulate(q, 0.3 * v, duration=0.4, rtol=1e-6)
+    run.save(tmp_path / "run.h5")
+    return [run, robot.simulate(q, 0.3 * v, duration=0.4, rtol=1e-6, dense=True), rc.read(tmp_path / "run.h5")]
+
+
+def test_curves_of_a_run_are_the_motion_between_samples(tmp_path: Path) -> None:
+    for run in falling_star(tmp_path):
+        robot = run.robot
+        figure = run.plot(panels=("angles", "speeds", "energy", "phase", "power"))
+        shown = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) > 1]
+        t = shown[0].get_xdata()
+        assert len(t) > 8 * len(run)
+        there = robot.simulate(run.q[0], run.v[0], duration=0.4, rtol=1e-10, samples=t)
+        names = dict(zip(coordinate_names(robot.model), there.q.T, strict=True))
+        for line in (line for axes in figure.axes[:2] for line in axes.lines):
+            if line.get_label() in names:
+                assert np.abs(line.get_ydata() - names[line.get_label()]).max() < 1e-3
+        energy = next(line for line in shown if line.get_label() == "kinetic")
+        assert np.abs(energy.get_ydata() - there.kinetic_energy).max() < 1e-3 * there.kinetic_energy.max()
+
+
+def test_film_of_a_run_shows_the_motion_between_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recursa.plotting import animation
+
+    frames: dict[str, Any] = {}
+    film = animation._Film.__init__
+    monkeypatch.setattr(
+        animation._Film,
+        "__init__",
+        lambda self, robot, q, times, *rest: (frames.update(q=q, t=times), film(self, robot, q, times, *rest))[1],
+    )
+    for number, run in enumerate(falling_star(tmp_path)):
+        run.animate(tmp_path / f"{number}.gif", fps=50, size=1.5)
+        there = run.robot.simulate(run.q[0], run.v[0], duration=0.4, rtol=1e-10, samples=frames["t"])
+        assert np.abs(run.robot.difference(there.q, frames["q"])).max() < 1e-3
+
+
+def test_fixed_base_is_drawn(tmp_path: Path) -> None:
+    b = rc.Builder("tower").link("arm", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+    b.joint("turn", "revolute", parent="world", child="arm", axis=(0, 0, 1), xyz=(0, 0, 0.7))
+    axes = draw(b.build()).axes[0]
+    lines = [np.array(line.get_data_3d()).T for line in axes.lines]
+    assert any(len(line) == 2 and np.array_equal(line, [[0, 0, 0], [0, 0, 0.7]]) for line in lines)
+    assert "fixed base" in [text.get_text() for text in axes.get_legend().get_texts()]
+    loose = draw(rc.robots.free_flyer(1)).axes[0]
+    assert "fixed base" not in [text.get_text() for text in loose.get_legend().get_texts()]
+
+
+def test_pyplot_shows_figures_if_it_is_in_use(tmp_path: Path) -> None:
+    """In a process of its own: what is not saved is pyplot's; what goes to a file is not kept by it."""
+    import os
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, recursa as rc, matplotlib.pyplot as plt\n"
+        "from recursa.plotting import draw, plot_diagonal, plot_motion\n"
+        "r = rc.robots.planar(1); run = r.simulate([0.3], duration=0.1)\n"
+        "figures = [run.plot(), draw(r), plot_motion(r, [0, 1], [[0.0], [1.0]]), plot_diagonal(r, [0.1], [0.2])]\n"
+        "print([plt.fignum_exists(figure.number) for figure in figures], len(plt.get_fignums()))\n"
+        f"run.plot({str(tmp_path / 'a.png')!r}); draw(r, None, {str(tmp_path / 'b.png')!r})\n"
+        f"run.animate({str(tmp_path / 'c.gif')!r}, size=1.0)\n"
+        "print(len(plt.get_fignums()))"
+    )
+    settings = {**os.environ, "RECURSA_COMPILE": "0", "MPLBACKEND": "agg"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=settings)
+    assert run.stdout == "[True, True, True, True] 4\n4\n", run.stderr
 
 
 def test_pictures_leave_pyplot_alone() -> None:

@@ -177,3 +177,36 @@ def test_row_of_nan_stays_one_if_that_is_wanted():
     q, v = rc.rollout(ARM, q0, v0, tau, STEP, 3, on_divergence="nan")
     assert np.isnan(q[1]).all() and np.isnan(v[1]).all()
     same_bits(q[[0, 2]], sound[0][[0, 2]])
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi-implicit", "euler"])
+def test_divergence_of_a_tied_robot_stays_in_its_row(integrator):
+    """Rounding leaves the mass matrix singular on the way out: neither the model's fault nor the other row's."""
+    b = rc.Builder("gripper").link("arm", mass=1.0, com=(0.1, 0, 0.2), inertia=(0.1, 0.2, 0.3))
+    for name in ("left", "right"):
+        b.link(name, mass=0.1, com=(0, 0.1, 0.3), inertia=(0.01, 0.01, 0.01))
+    b.joint("turn", "revolute", parent="world", child="arm", axis=(0, 0, 1))
+    b.joint("open", "prismatic", parent="arm", child="left", axis=(0, 1, 0), rpy=(0.3, 0.2, 0.1))
+    b.joint("close", "prismatic", parent="arm", child="right", axis=(0, -1, 0), mimic=("open", 1.0, 0.0))
+    robot = b.build(mimic="tie")
+    tau = np.array([[0.1, 0.0], [1e9, 1e9]])
+    start = np.zeros((2, 2)), np.zeros((2, 2))
+    q, _ = rc.rollout(robot, *start, tau, 1e-2, 40, integrator, on_divergence="nan")
+    assert np.isfinite(q[0]).all()
+    assert np.isnan(q[1, -1]).all()
+    with pytest.raises(rc.DivergenceError, match="row 1 left the finite numbers") as caught:
+        rc.rollout(robot, *start, tau, 1e-2, 40, integrator)
+    assert caught.value.t == caught.value.step * 1e-2
+
+
+def test_functions_are_refused_in_words():
+    """What is accepted instead, and where functions are."""
+    arm = rc.robots.planar(2)
+    for given, name in ((lambda q: q, "lambda"), (rc.Trajectory.constant([0, 0], 1.0), "Trajectory")):
+        with pytest.raises(rc.StateError) as caught:
+            rc.rollout(arm, np.zeros((3, 2)), np.zeros((3, 2)), given, 1e-3, 10)
+        text = str(caught.value)
+        assert name in text
+        assert "(3, 2), the same in all steps, or (3, 10, 2), one for each of the 10 steps" in text
+        assert "robot.simulate" in text
+        assert "object" not in text

@@ -23,6 +23,8 @@ from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
 from recursa.simulation.options import ADAPTIVE, FIXED, options_of
 from recursa.simulation.progress import ProgressBar
+from recursa.trajectories.limits import violations
+from robot_data import urdf_files
 from zoo import mixed_tree, one_of_each, small_mixed_tree
 
 INTEGRATORS = (*ADAPTIVE, *FIXED)
@@ -129,7 +131,8 @@ def test_plot_draws_the_run(tmp_path: Path) -> None:
     assert (tmp_path / "run.png").stat().st_size > 10_000
     lines = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
     assert {"kinetic", "potential", "total"} <= set(lines)
-    assert np.array_equal(lines["total"].get_ydata(), run.energy)
+    shown = dict(zip(*lines["total"].get_data(), strict=True))
+    close(np.array([shown[t] for t in run.t]), run.energy, 1e-15)
 
 
 def test_runs_without_time_or_without_joints() -> None:
@@ -279,6 +282,100 @@ def test_runaway_is_an_error_that_names_joint_and_cause() -> None:
         robot.simulate([0.1], [1.0], duration=5.0, torque=lambda t, q, v: [np.inf])
 
 
+def slides_and_turns() -> rc.Robot:
+    """Beyond about 1e8 m of a slide, rounding leaves the first joint a hinge inertia below zero."""
+    b = rc.Builder("slides").link("arm", mass=1.0, com=(0.1, 0, 0.2), inertia=(0.1, 0.2, 0.3))
+    b.link("carriage", mass=1.0, com=(0.1, 0.2, 0), inertia=(0.1, 0.1, 0.1))
+    b.link("left", mass=0.1, com=(0, 0.1, 0.3), inertia=(0.01, 0.01, 0.01))
+    b.link("right", mass=0.1, com=(0, 0, 0.2), inertia=(0.01, 0.01, 0.01))
+    b.joint("turn", "revolute", parent="world", child="arm", axis=(0, 0, 1))
+    b.joint("swing", "revolute", parent="arm", child="carriage", axis=(0, 1, 0), xyz=(0.3, 0, 0.1))
+    b.joint("open", "prismatic", parent="carriage", child="left", axis=(0, 1, 0), rpy=(0.3, 0.2, 0.1))
+    b.joint("close", "prismatic", parent="carriage", child="right", axis=(0, -1, 0), rpy=(0.3, 0.2, 0.1))
+    return b.build()
+
+
+@pytest.mark.parametrize("gain", [1e9, 1e14])
+@pytest.mark.parametrize("coordinates", ["joint", "diagonal"])
+@pytest.mark.parametrize("integrator", FIXED)
+def test_divergence_is_not_blamed_on_the_model(integrator: str, coordinates: str, gain: float) -> None:
+    robot = slides_and_turns()
+    assert not robot.doctor().findings
+
+    def stiff(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return -gain * (q - 0.1) - 0.1 * gain * v
+
+    with pytest.raises(rc.SimulationError, match=r"step of 0\.001 s is likely too long .* how stiff its") as caught:
+        robot.simulate(
+            robot.neutral(), np.ones(4), duration=1.0, integrator=integrator, torque=stiff, coordinates=coordinates
+        )
+    run = caught.value.run
+    assert run.status == "failed"
+    assert run.t[-1] == caught.value.t < 1.0
+    assert np.isfinite(run.q).all()
+    assert f"t = {caught.value.t:.9g} s" in str(caught.value)
+
+
+@pytest.mark.skipif(not urdf_files(), reason="example-robot-data is not installed")
+@pytest.mark.parametrize("samples", [None, 5])
+def test_stiff_control_of_a_real_arm_is_told_to_take_shorter_steps(samples: int | None) -> None:
+    panda = rc.load(next(path for path in urdf_files() if path.name == "panda.urdf"))
+    with pytest.raises(rc.SimulationError, match=r"(?s)'panda_finger_joint1' is the fastest.*too long for") as caught:
+        panda.simulate(
+            panda.neutral(),
+            duration=0.1,
+            integrator="rk4",
+            samples=samples,
+            torque=lambda t, q, v: 1.0 - 1e4 * q - 1e3 * v,
+        )
+    assert isinstance(caught.value.__cause__, rc.SingularHingeError)
+    assert caught.value.run.t[-1] == caught.value.t == 0.002
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_adaptive_steps_come_back_from_states_without_dynamics(integrator: str) -> None:
+    """The first step that is tried throws the slides so far that no hinge inertia is left; a shorter one does not."""
+    robot = slides_and_turns()
+    run = robot.simulate(robot.neutral(), [0, 0, 1e7, 0], duration=1e-6, integrator=integrator, rtol=1e-3, atol=1e3)
+    assert run.status == "finished"
+    with pytest.raises(rc.SimulationError, match="no step is small enough at t = ") as caught:
+        robot.simulate(
+            robot.neutral(), np.ones(4), duration=9.0, integrator=integrator, torque=lambda t, q, v: v**3, rtol=1e-3
+        )
+    assert caught.value.run.t[-1] == caught.value.t > 0.0
+
+
+def test_singular_hinge_at_the_start_is_still_the_models_fault() -> None:
+    b = rc.Builder("light").link("rod", mass=1.0, inertia=(1, 1, 1)).link("tip")
+    b.joint("root", "revolute", parent="world", child="rod", axis=(0, 0, 1))
+    b.joint("wrist", "revolute", parent="rod", child="tip", axis=(0, 0, 1), xyz=(1, 0, 0))
+    robot = b.build(strict=False)
+    for integrator in INTEGRATORS:
+        with pytest.raises(rc.SingularHingeError, match="joint 'wrist'"):
+            robot.simulate([0, 0], duration=0.1, integrator=integrator)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("what", ["torque", "wrenches", "events"])
+def test_exceptions_of_functions_keep_their_type_and_learn_the_time(integrator: str, what: str) -> None:
+    class MineError(ArithmeticError):
+        pass
+
+    def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        if t > 0.03:
+            raise MineError("mine")
+        return {"torque": [0.0], "wrenches": np.zeros((2, 6)), "events": 1.0}[what]
+
+    with pytest.raises(MineError, match="mine") as caught:
+        pendulum().simulate([0.1], [1.0], duration=0.1, integrator=integrator, step=0.01, **{what: function})
+    (note,) = caught.value.__notes__
+    found = re.fullmatch(
+        r"This came out of (torque=|wrenches=|event 'event1') at t = (\S+) s of the simulation\.", note
+    )
+    assert found is not None
+    assert 0.03 < float(found[2]) <= 0.1
+
+
 def test_implicit_midpoint_solves_stiff_steps_by_newton() -> None:
     robot = pendulum()
     run = robot.simulate(
@@ -372,6 +469,28 @@ def test_bad_stops_and_directions_are_refused() -> None:
             b.build().simulate([0.0], duration=0.1, stops=stops)
     with pytest.raises(rc.UnknownNameError, match="no direction of an event 'up'"):
         rc.Event(lambda t, q, v: t, direction="up")  # type: ignore[arg-type]
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+def test_limits_are_found_between_samples(integrator: str) -> None:
+    """A swing through 0 to the other side and back, in few samples: it goes further between two of them."""
+    b = rc.Builder("swing").link("bob", mass=1.0, com=(0, 0, -1), inertia=(0, 0, 0))
+    b.joint(
+        "pivot", "revolute", parent="world", child="bob", axis=(0, 1, 0), limits=(-0.1, 0.3), velocity=0.5, effort=2.0
+    )
+    run = b.build().simulate([0.2], duration=2.0 * np.pi / np.sqrt(9.81), integrator=integrator, samples=12)
+    at_samples = violations(run.robot, run.t, run.q, run.v, run.tau)
+    position, faster, slower = run.violations
+    assert (position.joint, position.quantity, position.limit) == ("pivot", "position", -0.1)
+    assert position.value == pytest.approx(-0.2, abs=1e-4)
+    assert position.value < at_samples[0].value - 1e-3
+    assert position.first == pytest.approx(np.arccos(-0.5) / np.sqrt(9.81), abs=0.01)
+    assert {faster.quantity, slower.quantity} == {"velocity"}
+    pushed = run.robot.simulate([0.1], duration=0.1, torque=[3.0], integrator=integrator)
+    assert [one.quantity for one in pushed.violations] == ["effort"]
 
 
 # ---- keeping and restoring ---------------------------------------------------------------------------------------

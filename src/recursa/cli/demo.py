@@ -22,7 +22,7 @@ import recursa as rc
 from recursa.cli import show
 from recursa.files import write_together
 from recursa.trajectories.columns import angular, freedom_names
-from recursa.trajectories.tables import write_table
+from recursa.trajectories.csv_files import write_torques
 
 _TURN = math.pi / 3
 INSTANTS = 1001  # of the motion
@@ -161,27 +161,19 @@ def _times(robot: rc.Robot, q: Any) -> dict[str, float]:
 
 def write_files(robot: rc.Robot, name: str, motion: tuple[Any, Any, Any], run: rc.Run, folder: Path) -> list[str]:
     """Pictures, animations, the torques as CSV and the fall as a results file; their names."""
-    from recursa.plotting import animate, draw, plot_motion  # slow to import
+    from recursa.plotting import animate, draw  # slow to import
     from recursa.plotting.panels import panel_figure
     from recursa.plotting.styles import save as save_figure
 
     t, q, tau = motion
-    falling = {"path": folder / f"{name}_fall.png", "panels": ("angles", "speeds", "energy")}
-    plot_motion(robot, run.t, run.q, run.v, title=f"{robot.name}: let go", **falling)  # type: ignore[arg-type]
+    falling: dict[str, Any] = {"path": folder / f"{name}_fall.png", "panels": ("angles", "speeds", "energy")}
+    run.plot(title=f"{robot.name}: let go", **falling)
     panels = torque_panels(robot, t, tau)
     save_figure(panel_figure(f"{robot.name}: torques of the motion", panels), folder / f"{name}_torques.png", dpi=110)
-    write_table(folder / f"{name}_torques.csv", ["t", *freedom_names(robot.model)], np.column_stack([t, tau]))
+    write_torques(folder / f"{name}_torques.csv", robot, t, tau, losses=False)
     draw(robot, q[len(q) // 2], folder / f"{name}.png")
     animate(robot, t, q, folder / f"{name}_motion.gif", fps=FPS, speed=3.0, title=f"{robot.name}, 3 times as fast")
-    animate(
-        robot,
-        run.t,
-        run.q,
-        folder / f"{name}_fall.gif",
-        fps=FPS,
-        speed=0.4,
-        title=f"{robot.name} falls, at 0.4 of its speed",
-    )
+    run.animate(folder / f"{name}_fall.gif", fps=FPS, speed=0.4, title=f"{robot.name} falls, at 0.4 of its speed")
     written = [".png", "_torques.png", "_fall.png", "_motion.gif", "_fall.gif", "_torques.csv"]
     save = getattr(run, "save", None)
     if save is not None:

@@ -13,10 +13,14 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.trajectories.columns import angular, freedom_names
+from recursa.errors import unknown_name
+from recursa.sweeps.batching import Array
+from recursa.trajectories.columns import angular, coordinate_names, freedom_names
+from recursa.trajectories.csv_files import write_torques
 from recursa.trajectories.limits import Violation, violations
-from recursa.trajectories.tables import write_table
 
+LOSSES = {True: "damping and friction included", False: "damping and friction left out"}
+_FINE = 501
 _PANELS = ("angles", "speeds", "torques", "power")
 
 
@@ -41,18 +45,20 @@ def run_inverse(
     t = motion.times(samples or 201) if samples or trajectory is None else motion.knots
     q, v, a = motion.sample(t)
     tau = robot.inverse_dynamics(q, v, a, losses=losses, method=method)
-    files = _write(robot, (t, q, v, tau), out, plot, gif)
-    beyond = violations(robot, t, q, v, tau)
+    fine = np.union1d(t, motion.times(_FINE))  # a file may have few instants, and its motion goes on between them
+    between = motion.sample(fine)
+    drawn = fine, *between[:2], robot.inverse_dynamics(*between, losses=losses, method=method)
+    files = _write(robot, (t, tau), drawn, losses, out, plot, gif)
+    beyond = violations(robot, *drawn)
     rows = summary(robot, t, v, tau)
     if as_json:
         show.print_json(_data(robot, t, method, losses, rows, beyond, files))
         return
     shown = show.console()
     span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
-    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, losses {'in' if losses else 'ex'}cluded")
+    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, {LOSSES[losses]}")
     show.put(shown, summary_table(rows))
-    for one in beyond:
-        click.echo(f"warning: {one}", err=True)
+    warn_of_limits(beyond)
     for file in files:
         click.echo(f"wrote {file}")
 
@@ -61,37 +67,60 @@ def _motion(
     robot: rc.Robot, file: Path | None, targets: tuple[str, ...], starts: tuple[str, ...], duration: float | None
 ) -> rc.Trajectory:
     if file is None and not targets:
-        raise click.UsageError("which motion? Give a CSV file, or --to JOINT=VALUE for a cycloid.")
+        raise click.UsageError("which motion? Give a CSV file, or --to NAME=VALUE for a cycloid.")
     if file is not None:
         if targets or starts or duration is not None:
             raise click.UsageError("--to, --from and --duration are for a motion without a file.")
         return rc.Trajectory.from_csv(file, robot)
-    start = posture(starts, "--from")
-    return rc.Trajectory.cycloid(
-        start, {**start, **posture(targets, "--to")}, 2.0 if duration is None else duration, robot=robot
-    )
+    start = entries(robot, starts, "--from", coordinates=True)
+    end = entries(robot, targets, "--to", coordinates=True, others=start)
+    return rc.Trajectory.cycloid(start, end, 2.0 if duration is None else duration, robot=robot)
 
 
-def posture(texts: tuple[str, ...], option: str) -> dict[str, float]:
-    """``joint=value`` as typed; joints of several freedoms stay where they are."""
-    posture = {}
+def entries(
+    robot: rc.Robot, texts: tuple[str, ...], option: str, *, coordinates: bool, others: Array | None = None
+) -> Array:
+    """``name=value`` as typed, as a q (``coordinates``) or v; what is not named is as in ``others``, or neutral or 0.
+
+    Names are those of columns: a joint's, or for joints of several freedoms ``root.x`` (q), ``root.rx`` (v).
+    """
+    names = coordinate_names(robot.model) if coordinates else freedom_names(robot.model)
+    result = np.array(others if others is not None else robot.neutral() if coordinates else np.zeros(robot.nv))
     for text in texts:
         name, equals, value = text.rpartition("=")
         try:
-            posture[name] = float(value)
+            number = float(value)
         except ValueError:
             equals = ""
         if not equals or not name:
-            raise click.UsageError(f"{option} {text}: write JOINT=VALUE, for example joint2=0.8")
-    return posture
+            raise click.UsageError(
+                f"{option} {text}: write NAME=VALUE, for example {names[-1] if names else 'joint2'}=0.8"
+            )
+        if name not in names:
+            raise rc.UnknownNameError(f"{option} {text}: {_unknown_entry(robot, name, names)}")
+        result[names.index(name)] = number
+    return result
+
+
+def _unknown_entry(robot: rc.Robot, name: str, names: tuple[str, ...]) -> str:
+    own = [one for one in names if one.startswith(f"{name}.")]
+    if own:
+        return f"joint '{name}' has {len(own)} entries: {', '.join(own)}. Set each that is not 0, such as {own[0]}=0.1"
+    return str(unknown_name("entry", name, names, owner=f"robot '{robot.name}'"))
 
 
 def _write(
-    robot: rc.Robot, states: tuple[Any, Any, Any, Any], out: Path | None, plot: Path | None, gif: Path | None
+    robot: rc.Robot,
+    torques: tuple[Any, Any],
+    drawn: tuple[Any, Any, Any, Any],
+    losses: bool,
+    out: Path | None,
+    plot: Path | None,
+    gif: Path | None,
 ) -> list[Path]:
-    t, q, v, tau = states
+    t, q, v, tau = drawn
     if out is not None:
-        write_table(out, ["t", *freedom_names(robot.model)], np.column_stack([t, tau]))
+        write_torques(out, robot, *torques, losses=losses)
     if plot is not None or gif is not None:
         from recursa.plotting import animate, plot_motion  # slow to import
 
@@ -149,6 +178,19 @@ def summary_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def warn_of_limits(beyond: list[Violation]) -> None:
+    """A line for each limit that a motion passes."""
+    for one in beyond:
+        click.echo(f"warning: {one}", err=True)
+
+
+def limits_data(beyond: list[Violation]) -> list[dict[str, Any]]:
+    """The same for scripts."""
+    names = {"joint": "joint", "quantity": "quantity", "time_s": "time", "value": "value", "limit": "limit",
+             "first_s": "first", "unit": "unit"}  # fmt: skip
+    return [{key: getattr(one, name) for key, name in names.items()} for one in beyond]
+
+
 def _data(
     robot: rc.Robot, t: Any, method: str, losses: bool, rows: list[dict[str, Any]], beyond: list[Violation], files: Any
 ) -> dict[str, Any]:
@@ -160,9 +202,6 @@ def _data(
         "method": method,
         "losses": losses,
         "joints": rows,
-        "beyond_limits": [
-            {"joint": one.joint, "quantity": one.quantity, "time_s": one.time, "value": one.value, "limit": one.limit}
-            for one in beyond
-        ],
+        "beyond_limits": limits_data(beyond),
         "files": [str(file) for file in files],
     }

@@ -51,11 +51,11 @@ def demo(out: Path, space: bool, as_json: bool) -> None:
     "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
 )
 @click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
-@click.option("--losses", is_flag=True, help="With damping and friction.")
-@click.option("--to", "targets", multiple=True, metavar="JOINT=VALUE", help="Instead of a file: a cycloid to there.")
 @click.option(
-    "--from", "starts", multiple=True, metavar="JOINT=VALUE", help="Where the cycloid starts, if not at zero."
+    "--losses/--no-losses", default=True, show_default=True, help="Torques that cover damping and friction, or not."
 )
+@click.option("--to", "targets", multiple=True, metavar="NAME=VALUE", help="Instead of a file: a cycloid to there.")
+@click.option("--from", "starts", multiple=True, metavar="NAME=VALUE", help="Where the cycloid starts, if not at zero.")
 @click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
 @robot_options
 def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
@@ -65,10 +65,12 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
     Examples:
       recursa inverse arm.urdf moves.csv -o torque.csv --plot torque.png
       recursa inverse puma560 --to joint2=0.8 --to joint3=2.9 --duration 1.5 --gif arm.gif
-      recursa inverse stanford moves.csv --method tensor --losses --json
+      recursa inverse stanford moves.csv --method tensor --no-losses --json
 
     TRAJECTORY has a column t and one by the name of each joint, in any order; joint:v and joint:a too, if they are
-    known. What goes beyond a limit of the robot is told; the exit code stays 0.
+    known. What goes beyond a limit of the robot is told; the exit code stays 0. The torques are those of the drives,
+    with which simulate --torque moves the robot along TRAJECTORY: they cover damping and friction unless --no-losses,
+    and the first line of the CSV says which.
     """
     from recursa.cli.motion import run_inverse
 
@@ -83,8 +85,8 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 )
 @click.option("--between", type=click.Choice(["linear", "cubic", "hold"]), help="Its rows.  [default: linear]")
 @click.option("--state", metavar="S.json", help='Where it starts, {"q": ..., "v": ...}; - is standard input.')
-@click.option("--q0", multiple=True, metavar="JOINT=VALUE", help="Where it starts; other joints at neutral.")
-@click.option("--v0", multiple=True, metavar="JOINT=VALUE", help="How fast it starts; other joints at rest.")
+@click.option("--q0", multiple=True, metavar="NAME=VALUE", help="Where it starts; else neutral.")
+@click.option("--v0", multiple=True, metavar="NAME=VALUE", help="How fast, such as root.rx=1; else at rest.")
 @click.option("--integrator", help="dop853, rk45, radau; rk4, implicit-midpoint, semi-implicit.  [default: dop853]")
 @click.option("--rtol", type=float, help="Of adaptive integrators.  [default: 1e-10]")
 @click.option("--atol", type=float, help="Of adaptive integrators.  [default: 1e-12]")
@@ -92,7 +94,11 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 @click.option("--samples", type=int, help="So many, evenly spread; else one per step.")
 @click.option("--save-every", type=int, help="Every so many steps one sample.")
 @click.option("--stops", is_flag=True, help="Springs and dampers at joint limits.")
-@click.option("--no-losses", "losses", flag_value=False, default=True, help="Without damping and friction.")
+@click.option(
+    "--losses/--no-losses",
+    default=None,
+    help="Damping and friction act, or not.  [default: as --torque says, else they do]",
+)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The result: .h5 (all of it), .csv or .npz.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, energy (png, pdf, svg).")
 @click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
@@ -110,8 +116,8 @@ def simulate(robot: str | None, floating: bool, mimic: str, as_json: bool, **opt
       recursa simulate --resume run.h5
 
     While it runs, what there is of it goes to RUN.part; after Ctrl-C or a crash --resume goes on from there, and the
-    result is the same to the bit. Exit code 0: to the end, 1: interrupted or failed (what there is is written), 2: bad
-    input.
+    result is the same to the bit. Joints pass their limits unless --stops; which, when and how far is told. Exit code
+    0: to the end, 1: interrupted or failed (what there is is written), 2: bad input.
     """
     from recursa.cli.simulate import run_simulate
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.motion import LOSSES, limits_data, warn_of_limits
 from recursa.results.checkpoint import Kept
 from recursa.results.journal import MAGIC
 from recursa.results.saving import first_bytes
@@ -25,6 +26,7 @@ def run_data(run: rc.Run) -> dict[str, Any]:
         "status": run.status,
         "message": run.message,
         "integrator": run.options.integrator,
+        "losses": run.options.losses,
         "end_s": float(run.t[-1]) if len(run) else None,
         "duration_s": run.options.duration,
         "samples": len(run),
@@ -36,6 +38,7 @@ def run_data(run: rc.Run) -> dict[str, Any]:
         "coordinates": _coordinates(run),
         "freedoms": _freedoms(run),
         "events": [{"name": event.name, "time_s": event.t} for event in run.events],
+        "beyond_limits": limits_data(run.violations),
     }
 
 
@@ -87,6 +90,7 @@ def show_run(run: rc.Run) -> None:
     lines = [
         ("time", f"{end}, {len(run)} samples"),
         ("integrator", f"{run.options.integrator}, {_accuracy(run)}"),
+        ("losses", LOSSES[run.options.losses]),
         ("work", f"{data['work_J'] or 0.0:.6g} J put in, {data['lost_J'] or 0.0:.6g} J lost"),
         ("energy drift", f"{data['energy_drift']:.2g}"),
         ("momentum", "need not be kept" if data["momentum_drift"] is None else f"drift {data['momentum_drift']:.2g}"),
@@ -99,6 +103,7 @@ def show_run(run: rc.Run) -> None:
         click.echo(f"{'event':<13} {event.name} at {event.t:.9g} s")
     if len(run.events) > 20:
         click.echo(f"{'':<13} ... and {len(run.events) - 20} more")
+    warn_of_limits(run.violations)
 
 
 def _accuracy(run: rc.Run) -> str:
@@ -161,11 +166,8 @@ def require_drawable(plot: Path | None, gif: Path | None) -> None:
 
 def draw(run: rc.Run, plot: Path | None, gif: Path | None) -> list[Path]:
     """Write the pictures that are asked for."""
-    robot: Any = run.robot
     if plot is not None:
         run.plot(plot)
     if gif is not None:
-        from recursa.plotting import animate  # slow to import
-
-        animate(robot, run.t, run.q, gif)
+        run.animate(gif)
     return [path for path in (plot, gif) if path is not None]

@@ -13,10 +13,11 @@ import click
 
 import recursa as rc
 from recursa.cli import runs, show
-from recursa.cli.motion import posture
+from recursa.cli.motion import entries
 from recursa.cli.state_file import read_state
 from recursa.results.checkpoint import SUFFIX, Kept, checkpoint_of
 from recursa.results.saving import run_file
+from recursa.simulation.options import FIXED
 
 
 def run_simulate(
@@ -52,7 +53,9 @@ def run_simulate(
             assert robot is not None
             chosen, options = robot(), dict(given)
             start = _start(chosen, options)
-            options["torque"] = _torque(chosen, options.pop("torque"), options.pop("between"))
+            options["torque"] = torque = _torque(chosen, options.pop("torque"), options.pop("between"))
+            options["losses"] = _losses(options["losses"], torque)
+            options["dense"] = (plot is not None or gif is not None) and options["integrator"] not in FIXED
             options["stops"] = options["stops"] or None
             if part is not None:
                 _require_no_other(part, restart)
@@ -67,6 +70,8 @@ def run_simulate(
             part.unlink(missing_ok=True)  # the result is safe
     files += runs.draw(run, plot, gif)
     _tell(run, files, part, out, as_json)
+    if not (as_json or given.get("stops") or resume) and any(one.quantity == "position" for one in run.violations):
+        click.echo("hint: nothing holds joints at their limits; --stops puts springs and dampers there", err=True)
     sys.exit(0 if run.status in ("finished", "stopped") else 1)
 
 
@@ -97,7 +102,7 @@ def _result_of(part: Path) -> Path:
 
 def _refuse_given(given: dict[str, Any], restart: bool) -> None:
     """A run that goes on has its options already."""
-    typed = [name for name, value in given.items() if value not in (None, False, ()) and name != "losses"]
+    typed = [name for name, value in given.items() if value not in (None, False, ())]
     typed += ["no-losses"] * (given["losses"] is False) + ["restart"] * restart
     if typed:
         listed = ", ".join(f"--{name.replace('_', '-')}" for name in typed)
@@ -109,7 +114,7 @@ def _start(robot: rc.Robot, options: dict[str, Any]) -> tuple[Any, Any]:
     if options["duration"] is None:
         raise click.UsageError("how long? Add --duration SECONDS.")
     if state is None:
-        return posture(q0, "--q0"), posture(v0, "--v0")
+        return entries(robot, q0, "--q0", coordinates=True), entries(robot, v0, "--v0", coordinates=False)
     if q0 or v0:
         raise click.UsageError("--state and --q0, --v0 say the same: give one of them.")
     found = read_state(robot, state, only=("q", "v"))
@@ -122,6 +127,21 @@ def _torque(robot: rc.Robot, file: Path | None, between: Any) -> rc.TorqueTable 
             raise click.UsageError("--between is for the rows of a --torque file.")
         return None
     return rc.TorqueTable.from_csv(file, robot, between or "linear")
+
+
+def _losses(wanted: bool | None, torque: rc.TorqueTable | None) -> bool:
+    """Whether damping and friction act: as is asked for, else as the torques were made for, else they do."""
+    made_for = None if torque is None else torque.losses
+    if wanted is None:
+        return made_for is not False
+    if made_for is not None and made_for is not wanted:
+        click.echo(
+            f"warning: the torques were computed for a robot {'with' if made_for else 'without'} damping and friction, "
+            f"and this run is {'with' if wanted else 'without'} them; leave --{'' if wanted else 'no-'}losses out to "
+            "follow the file",
+            err=True,
+        )
+    return wanted
 
 
 def _require_no_other(part: Path, restart: bool) -> None:

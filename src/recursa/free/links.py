@@ -21,6 +21,7 @@ from recursa.errors import SimulationError, StateError, unknown_name
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkStates, flat, moved, quaternions_of, rate_of, rotated
 from recursa.robot import Robot
+from recursa.simulation.asking import told_when
 from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.plan import Plan
 
@@ -205,7 +206,7 @@ class _Links:
     def _torques(self, time: float, state: LinkStates) -> Array:
         if self.torque is None:
             return np.zeros(self.model.nv)
-        given = self.torque(time, *self.measured(state)) if callable(self.torque) else self.torque
+        given = told_when(self.torque, "torque=", time, *self.measured(state)) if callable(self.torque) else self.torque
         return as_array(self.model, "torque", given, coordinates=False)
 
     def _poses(self, state: LinkStates) -> dict[str, Any]:

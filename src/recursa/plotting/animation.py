@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import named_file, write_together
-from recursa.model.model import WORLD
-from recursa.plotting.arm import SYMBOLS, Skeleton, draw_ground, frame_axes, skeleton
+from recursa.plotting.arm import SYMBOLS, Skeleton, draw_base, draw_ground, frame_axes, skeleton
 from recursa.plotting.styles import colour, new_figure, plain
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, as_numbers
@@ -107,14 +106,12 @@ class _Film:
         self.label: Any = self.figure.text(0.03, 0.03, "", fontsize=10, family="monospace")
         self.tips = _tips(robot, q, self.bones, trail)
         points = [self.bones.anchors, *self.bones.reaches, *(tip[:, None] for tip in self.tips)]
-        roots = [k for k, joint in enumerate(robot.model.joints) if joint.parent == WORLD and joint.kind.name != "free"]
         cloud = np.concatenate([part.reshape(-1, 3) for part in points])
-        if roots or not len(cloud):
-            cloud = np.concatenate([cloud, np.zeros((1, 3))])
+        if len(self.bones.base) or not len(cloud):
+            cloud = np.concatenate([cloud, self.bones.base, np.zeros((1, 3))])
         scale = frame_axes(self.axes, cloud, flat_zoom=1.3)
         draw_ground(self.axes, scale)
-        for k in roots:  # what the robot stands on
-            self.axes.plot(*np.stack([np.zeros(3), self.bones.anchors[0, k]]).T, color="0.55", lw=7, alpha=0.7)
+        draw_base(self.axes, self.bones)
         for k, tip in enumerate(self.tips):  # where it will come past
             self.axes.plot(*tip.T, color=colour(k), lw=0.8, alpha=0.25)
         self.moving = self._artists(robot)

@@ -29,6 +29,7 @@ class Skeleton:
     reaches: list[Array]  # per body (..., n, 3)
     centers: Array  # (..., nbodies, 3) centres of mass
     masses: Array  # (nbodies,)
+    base: Array  # (n, 3) where joints and links are fixed to the world; none where the robot is loose
 
 
 def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
@@ -57,7 +58,18 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
         [_stacked(reaches[k], batch) for k in range(model.nbodies)],
         _stacked(centers, batch),
         np.array([inertia.mass for inertia in model.inertias]),
+        _base(robot),
     )
+
+
+def _base(robot: Robot) -> Array:
+    model = robot.model
+    held = [joint for joint in model.joints if joint.parent == WORLD and joint.kind.name not in _LOOSE]
+    if not held:
+        return np.empty((0, 3))
+    poses = robot.poses(robot.neutral())
+    fixed = [poses[k, :3, 3] for k, link in enumerate(model.links) if link.body == WORLD]
+    return np.array([np.array(joint.placement.rows())[:3, 3] for joint in held] + fixed)
 
 
 def _stacked(points: list[Array], batch: tuple[int, ...]) -> Array:
@@ -76,14 +88,15 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     """Draw a robot at a configuration (neutral by default); returns the matplotlib figure, and saves it to ``path``.
 
     Links are thick lines, joints short bars along their axes (squares slide, the rest turn), circles mark centres of
-    mass with an area that grows with the mass.
+    mass with an area that grows with the mass. What the robot stands on is grey. Without ``path`` the figure is one of
+    pyplot's, if that is imported: ``plt.show()`` shows it.
 
     >>> import recursa as rc
     >>> figure = draw(rc.robots.planar(), [0.5, -0.3, -0.4])
     """
     shown = robot.neutral() if q is None else q
     _require_one_state(robot, shown)
-    figure = new_figure(7.2, 6.4)
+    figure = new_figure(7.2, 6.4, shown=path is None)
     draw_robot(figure.add_subplot(projection="3d"), robot, shown)
     if path is not None:
         save(figure, path, dpi=130)
@@ -93,9 +106,10 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
 def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
     """The same on three-dimensional axes that are there."""
     bones = skeleton(robot, q)
-    points = np.concatenate([np.zeros((1, 3)), bones.anchors, bones.centers, *bones.reaches])
+    points = np.concatenate([np.zeros((1, 3)), bones.base, bones.anchors, bones.centers, *bones.reaches])
     size = frame_axes(axes, points)
     draw_ground(axes, size)
+    draw_base(axes, bones, label="fixed base")
     for k, joint in enumerate(robot.model.joints):
         _draw_body(axes, bones, k, colour(k), size)
         label = plain(joint.name) if robot.nbodies <= len(COLOURS) else None
@@ -141,6 +155,14 @@ def draw_ground(axes: Any, size: float) -> None:
     """The world's axes at its origin: x red, y green, z blue."""
     for direction, paint in zip(np.eye(3) * 0.12 * size, ("#c00000", "#008000", "#0000c0"), strict=True):
         axes.plot(*np.stack([np.zeros(3), direction]).T, color=paint, lw=2)
+
+
+def draw_base(axes: Any, bones: Skeleton, label: str | None = None) -> None:
+    """What the robot stands on: from the world's origin to the first joints, and to what else does not move."""
+    if len(bones.base):
+        axes.plot(0, 0, 0, "s", color="0.55", ms=10, alpha=0.8, label=label)
+    for end in bones.base:
+        axes.plot(*np.stack([np.zeros(3), end]).T, color="0.55", lw=7, alpha=0.7, solid_capstyle="round")
 
 
 def _draw_body(axes: Any, bones: Skeleton, k: int, paint: str, size: float) -> None:

@@ -30,7 +30,7 @@ def plot_diagonal(robot: Robot, q: ArrayLike, v: ArrayLike, path: str | os.PathL
     xi = u.total_rates(q, v)
     past, future, present = u.coriolis_causes(q, xi)
     names = [plain(name) for name in freedom_names(robot.model)]
-    figure = new_figure(10.4, 7.6)
+    figure = new_figure(10.4, 7.6, shown=path is None)
     figure.suptitle(
         f"{plain(robot.name)}: kinetic energy {0.5 * np.sum(d.total_rates(q, v) ** 2):.4g} J in diagonal coordinates"
     )

@@ -41,7 +41,8 @@ def plot_motion(
     ``panels`` are some of "angles", "speeds", "torques", "energy", "phase" (speed over position) and "power" (torque
     times speed); without it, all that the data allow. Joints that turn and joints that slide have panels of their own,
     as their units differ; so do quaternions. ``energy`` is one curve (n,) or several by name; without it, the robot
-    computes it from q and v.
+    computes it from q and v. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
+    shows it.
 
     >>> import recursa as rc
     >>> arm = rc.robots.stanford()
@@ -64,7 +65,7 @@ def plot_motion(
     drawn = list(given.panels(panels))
     if not drawn:
         raise StateError("there is nothing to plot: give q, v, tau or energy")
-    figure = panel_figure(robot.name if title is None else title, drawn)
+    figure = panel_figure(robot.name if title is None else title, drawn, shown=path is None)
     if path is not None:
         save(figure, path, dpi=110)
     return figure

@@ -36,11 +36,11 @@ def draw_panels(path: str | os.PathLike[str], title: str, *panels: Panel) -> Non
     save(panel_figure(title, panels, columns=len(panels)), path, dpi=110)
 
 
-def panel_figure(title: str, panels: Sequence[Panel], columns: int = 2) -> Any:
-    """A figure of panels, row by row."""
+def panel_figure(title: str, panels: Sequence[Panel], columns: int = 2, *, shown: bool = False) -> Any:
+    """A figure of panels, row by row; ``shown`` as for :func:`recursa.plotting.styles.new_figure`."""
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure = new_figure(5.2 * columns, 3.6 * rows + 0.3)
+    figure = new_figure(5.2 * columns, 3.6 * rows + 0.3, shown=shown)
     figure.suptitle(plain(title))
     places = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     for panel, axes in zip(panels, places, strict=False):

@@ -1,9 +1,10 @@
-"""What all pictures share: colours, names as they are, figures without global state, files that are whole."""
+"""What all pictures share: colours, names as they are, pyplot left alone unless in use, files that are whole."""
 
 from __future__ import annotations
 
 import io
 import os
+import sys
 from typing import Any
 
 from recursa.errors import RecursaError
@@ -29,12 +30,21 @@ def plain(name: str) -> str:
     return f"\u200b{shown}" if shown.startswith("_") else shown
 
 
-def new_figure(width: float, height: float, **options: Any) -> Any:
-    """A matplotlib figure with its own canvas; nothing global is touched."""
+def new_figure(width: float, height: float, *, shown: bool = False, **options: Any) -> Any:
+    """A matplotlib figure: one of pyplot's if it is to be ``shown`` and pyplot is in use, else with its own canvas.
+
+    Whoever has imported pyplot expects ``plt.show()`` to show what was drawn. Nobody else gets pyplot imported: it
+    keeps its figures until they are closed, and chooses a backend, which a server has no use for. A figure that goes to
+    a file is never pyplot's, so that a loop that writes a thousand pictures does not keep them.
+    """
+    options = {"figsize": (width, height), "layout": "constrained", **options}
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if shown and pyplot is not None:
+        return pyplot.figure(**options)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), **{"layout": "constrained", **options})
+    figure = Figure(**options)
     FigureCanvasAgg(figure)
     return figure
 

@@ -36,7 +36,7 @@ def save(run: Run, path: str | os.PathLike[str]) -> Path:
     else:
         robot: Any = run.robot
         names = csv_files.names_of(robot)[0]
-        csv_files.write(place, robot, names, run.t, (run.q, run.v, run.a), run.tau)
+        csv_files.write(place, robot, names, run.t, (run.q, run.v, run.a), run.tau, run.options.losses)
     return place
 
 
@@ -113,6 +113,6 @@ def _what_else(path: Path, start: bytes) -> str:
         return f"file '{path}' is an HDF5 file, but no run that Recursa saved, or another program wrote it anew."
     if start.startswith(b"PK"):
         return f"file '{path}' is no HDF5 file. Is it a run saved as .npz? numpy.load reads that; rc.read reads .h5."
-    if start.startswith(b"t,"):
+    if start.startswith((b"t,", b"# losses:")):
         return f"file '{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .h5."
     return f"file '{path}' is not a run that Recursa saved: it is no HDF5 file."

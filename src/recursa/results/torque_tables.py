@@ -12,7 +12,7 @@ from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unkn
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import freedom_names
-from recursa.trajectories.csv_files import TIME, TORQUE, require_times
+from recursa.trajectories.csv_files import TIME, TORQUE, losses_in, require_times
 from recursa.trajectories.tables import read_table
 
 Between = Literal["linear", "cubic", "hold"]
@@ -21,14 +21,16 @@ Between = Literal["linear", "cubic", "hold"]
 class TorqueTable:
     """Torques tau (n, nv) at instants t (n,), in between "linear", "cubic" (a smooth spline) or "hold" (steps).
 
-    Before the first instant the first row holds, after the last one the last.
+    Before the first instant the first row holds, after the last one the last. ``losses`` tells whether the torques
+    cover damping and friction, so that a run should have them; None where that is not known.
 
     >>> table = TorqueTable([0.0, 1.0], [[0.0, 2.0], [1.0, 4.0]])
     >>> table(0.25, None, None), table(9.0)
     (array([0.25, 2.5 ]), array([1., 4.]))
     """
 
-    def __init__(self, t: ArrayLike, tau: ArrayLike, between: Between = "linear") -> None:
+    def __init__(self, t: ArrayLike, tau: ArrayLike, between: Between = "linear", losses: bool | None = None) -> None:
+        self.losses = losses
         self.t, self.tau = np.array(t, dtype=float), np.array(tau, dtype=float)
         if between not in get_args(Between):
             raise unknown_name("way to go between the rows of a table", between, get_args(Between))
@@ -64,7 +66,8 @@ class TorqueTable:
     def from_csv(cls, path: str | os.PathLike[str], robot: Robot, between: Between = "linear") -> TorqueTable:
         """Read a column ``t`` and one by the name of each freedom, in any order, as ``recursa inverse -o`` writes them.
 
-        A saved run does, too: where there are columns ``joint:tau``, those count and all others are left out.
+        A saved run does, too: where there are columns ``joint:tau``, those count and all others are left out. A line
+        ``# losses: included`` (or excluded) above the header is kept as ``losses``.
 
         >>> import pathlib, tempfile, recursa as rc
         >>> file = pathlib.Path(tempfile.mkdtemp(), "torque.csv")
@@ -87,4 +90,4 @@ class TorqueTable:
         if missing:
             raise table.error(f"lacks columns for torques of robot '{robot.name}': {shortened(missing)}")
         require_times(table)
-        return cls(table.column(TIME), table.columns(wanted), between)
+        return cls(table.column(TIME), table.columns(wanted), between, losses_in(table))

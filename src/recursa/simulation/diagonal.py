@@ -60,10 +60,9 @@ class DiagonalEquations(Equations):
 
     # ---- rates -------------------------------------------------------------------------------------------------------
 
-    def __call__(self, t: float, y: Array) -> Array:
-        """dy/dt."""
+    def _rates_of(self, t: float, y: Array) -> Array:
         if not self.passive:
-            return super().__call__(t, y)
+            return super()._rates_of(t, y)
         self.evaluations += 1
         return self._diagonally_solved(y[: self.nq], y[self.nq :], self._zero, None)[: self.nq + self.nv]
 

@@ -10,7 +10,8 @@ import numpy as np
 from recursa.errors import SimulationError, StateError
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
-from recursa.simulation.equations import Equations, freedom_name
+from recursa.simulation.asking import from_outside
+from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, Happened, crossing
 from recursa.simulation.fixed import METHODS
 from recursa.simulation.interrupts import Interrupts
@@ -161,15 +162,19 @@ class Simulation:
                 cut = self._watch()
                 if cut is not None:
                     self._shorten(cut)
+                else:
+                    self._keep_piece(stepper.t)
+                    self._sample_until(stepper.t)
+                    if self.options.times is None and (stepper.steps % self.options.save_every == 0 or self.finished):
+                        self._record(stepper.t, stepper.now)
             except SimulationError as error:
                 if np.isnan(error.t):  # from the stepper, which knows no robot
                     raise SimulationError(self._collapse(), self._accepted[0]) from None
                 raise
-            if cut is None:
-                self._keep_piece(stepper.t)
-                self._sample_until(stepper.t)
-                if self.options.times is None and (stepper.steps % self.options.save_every == 0 or self.finished):
-                    self._record(stepper.t, stepper.now)
+            except NUMERICAL as error:
+                if from_outside(error):
+                    raise
+                raise SimulationError(self._lost(error), self._accepted[0]) from error
             self._accepted = stepper.t, stepper.now
 
     def _speeds(self, state: State) -> Array:
@@ -183,7 +188,7 @@ class Simulation:
         if not (self.events or self._rubs):
             return np.empty(0)
         v = self._speeds(state)
-        values = [event.value(t, state.q.copy(), v.copy()) for event in self.events]
+        values = [event.value(t, state.q, v) for event in self.events]
         if not self._rubs:
             return np.array(values)
         return np.concatenate([values, friction.margins(self.equations, t, state.q, v)])
@@ -231,7 +236,7 @@ class Simulation:
         state = self.stepper.at(t)
         v = self._speeds(state)
         if number < len(self.events):
-            return self.events[number].value(t, state.q.copy(), v.copy())
+            return self.events[number].value(t, state.q, v)
         return float(friction.margins(self.equations, t, state.q, v)[number - len(self.events)])
 
     def _locate_change(self, number: int, start: float, end: float, before: float, after: float) -> float:
@@ -279,6 +284,14 @@ class Simulation:
 
     # ---- samples -----------------------------------------------------------------------------------------------------
 
+    def _record_last(self, t: float, state: State) -> None:
+        """Where a run got to, also if nothing can be computed there any more."""
+        try:
+            self._record(t, state)
+        except NUMERICAL:
+            unknown = np.full(self.equations.nv, np.nan)
+            self.samples.append(Sample(t, state.q.copy(), self._speeds(state).copy(), unknown, unknown, state.work))
+
     def _record(self, t: float, state: State) -> None:
         counted = self.equations.evaluations
         v = self._speeds(state)
@@ -308,7 +321,7 @@ class Simulation:
         partial = status in ("interrupted", "failed")
         if partial and (not self.samples or t > self.samples[-1].t):
             with np.errstate(all="ignore"):
-                self._record(t, state)
+                self._record_last(t, state)
         equations = self.equations
         rows = list(zip(*self.samples, strict=True)) or [()] * len(Sample._fields)
         times = np.array(rows[0], dtype=float)
@@ -395,6 +408,15 @@ class Simulation:
             return "the robot has no joints"
         freedom = int(np.argmax(np.abs(v)))
         return f"{freedom_name(model, freedom)} is the fastest, with a speed of {v[freedom]:.3g}"
+
+    def _lost(self, error: Exception) -> str:
+        """A step led to where not even accelerations can be computed; that is seldom the model's fault."""
+        t, state = self._accepted
+        why = str(error).splitlines()[0].rstrip(".")
+        return (
+            f"the motion cannot be followed beyond t = {t:.9g} s: {self._reason(state)}, and a step from there leads "
+            f"to numbers that mean nothing ({why}).\n  {self._advice()}"
+        )
 
     def _collapse(self) -> str:
         t, state = self._accepted

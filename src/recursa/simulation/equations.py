@@ -11,11 +11,15 @@ import numpy as np
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.facade.exporting import ExportMethods
 from recursa.model.moving import MayMove
+from recursa.simulation.asking import from_outside, told_when
 from recursa.simulation.forces import StopForces, Torque, checked_torque
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.fusing import fuse
 from recursa.sweeps.plan import Plan
+
+NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
+"""What mechanics raise at a state that an integrator has lost, such as a hinge inertia below zero by rounding."""
 
 
 class Rates(NamedTuple):
@@ -120,7 +124,15 @@ class Equations:
     # ---- rates -------------------------------------------------------------------------------------------------------
 
     def __call__(self, t: float, y: Array) -> Array:
-        """dy/dt."""
+        """dy/dt; nan at a state at which there is none, so that an integrator tries a shorter step."""
+        try:
+            return self._rates_of(t, y)
+        except NUMERICAL as error:
+            if from_outside(error):
+                raise
+            return np.full(self.size, np.nan)
+
+    def _rates_of(self, t: float, y: Array) -> Array:
         if self.passive:
             self.evaluations += 1
             if self._native is not None:
@@ -166,7 +178,7 @@ class Equations:
             return self._zero, None, None
         if q.dot(self._zero_q) + v.dot(self._zero) != 0.0:  # nan as soon as one entry is not finite
             return np.full(self.nv, np.nan), None if self.wrenches is None else np.zeros(6 * self.robot.nlinks), None
-        tau = self._zero if self.torque is None else self.torque(t, q.copy(), v.copy())  # theirs to change
+        tau = self._zero if self.torque is None else told_when(self.torque, "torque=", t, q, v)
         if tau.__class__ is not np.ndarray or tau.shape != (self.nv,) or tau.dtype != np.float64:
             tau = checked_torque(self.robot.model, tau, t)
         if tau.dot(self._zero) != 0.0:
@@ -174,7 +186,7 @@ class Equations:
             name = freedom_name(self.robot.model, freedom)
             self.trouble = f"the torque of {name} at t = {t:.6g} s is {tau[freedom]}"
             tau = np.full(self.nv, np.nan)
-        wrench = None if self.wrenches is None else self.wrenches(t, q.copy(), v.copy())
+        wrench = None if self.wrenches is None else told_when(self.wrenches, "wrenches=", t, q, v)
         return tau, wrench, None if self.stops is None else self.stops(q, v)
 
     def power(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from recursa.errors import StateError, unknown_name
+from recursa.simulation.asking import told_when
 from recursa.sweeps.batching import Array
 
 Direction = Literal["both", "rising", "falling"]
@@ -41,7 +42,7 @@ class Event:
 
     def value(self, t: float, q: Array, v: Array) -> float:
         """The function's value, checked."""
-        given = self.function(t, q, v)
+        given = told_when(self.function, f"event '{self.name}'", t, q, v)
         try:
             number = float(given)
         except (TypeError, ValueError):

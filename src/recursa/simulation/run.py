@@ -23,6 +23,8 @@ from recursa.sweeps.batching import Array
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
+_PARTS, _FINE, _MOST_FINE = 8, 1000, 20_000  # parts of a step of order 8 that look smooth; instants of a curve in all
+
 Status = Literal["finished", "stopped", "interrupted", "failed"]
 
 
@@ -201,13 +203,67 @@ class Run:
         v = v0 + s * h * a0 + s**2 * (3.0 * (v1 - v0) - h * (2.0 * a0 + a1)) + s**3 * (2.0 * (v0 - v1) + h * (a0 + a1))
         return self.robot.integrate(self.q[k], x), v
 
+    def finely(self) -> tuple[Array, Array, Array, Array]:
+        """t (m,), q, v and tau (m, ...) on instants so close that straight lines between them are the motion.
+
+        The samples are among them; states between them are those of :meth:`at`. Torques are known at samples alone, and
+        go straight from one to the next. Instants at which a run that failed has no state any more are left out.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
+        >>> t, q, v, tau = run.finely()
+        >>> len(run) < 20, len(t) > 500
+        (True, True)
+        """
+        steps = len(self.t) - 1
+        parts = 1 if steps < 1 else min(max(_PARTS, -(-_FINE // steps)), -(-_MOST_FINE // steps))
+        if parts == 1:
+            return self.t, self.q, self.v, self.tau
+        shares = np.arange(parts) / parts
+        t = np.append((self.t[:-1, None] + np.diff(self.t)[:, None] * shares).ravel(), self.t[-1])
+        with np.errstate(all="ignore"):
+            q, v = self.at(t)
+            before = np.append(np.repeat(np.arange(steps), parts), steps)
+            after = np.minimum(before + 1, steps)
+            share = np.append(np.tile(shares, steps), 0.0)[:, None]
+            tau = (1.0 - share) * self.tau[before] + share * self.tau[after]
+        for fine, own in ((q, self.q), (v, self.v), (tau, self.tau)):
+            fine[::parts] = own
+        kept = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+        return t[kept], q[kept], v[kept], tau[kept]
+
+    @cached_property
+    def violations(self) -> list[Any]:
+        """Every limit of position, velocity and effort that the motion passes, between samples too.
+
+        Each has ``joint``, ``quantity``, the worst ``value`` and its ``time``, the ``limit``, and ``first``, the first
+        instant beyond it, as in :meth:`recursa.Trajectory.violations`. Nothing holds a joint at its limit unless a run
+        has ``stops``.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like()
+        >>> run = arm.simulate(arm.neutral(), duration=1.0)
+        >>> [(one.joint, round(one.first, 3)) for one in run.violations if one.quantity == "position"]
+        [('joint4', 0.0), ('joint6', 0.0)]
+        """
+        limits = import_module("recursa.trajectories.limits")  # which stands above
+        return limits.violations(self.robot, *self.finely())
+
     # ---- showing and saving ------------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``."""
+        """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``.
+
+        Curves show the motion between samples, too (:meth:`finely`). ``options`` are those of
+        :func:`recursa.plotting.plot_motion`.
+        """
         plotting = import_module("recursa.plotting")  # which stands above, and needs matplotlib
-        energy = {"kinetic": self.kinetic_energy, "potential": self.potential_energy, "total": self.energy}
-        return plotting.plot_motion(self.robot, self.t, self.q, self.v, self.tau, energy, path=path, **options)
+        return plotting.plot_motion(self.robot, *self.finely(), path=path, **options)
+
+    def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the motion as an animated GIF; ``options`` are those of :func:`recursa.plotting.animate`."""
+        plotting = import_module("recursa.plotting")
+        return plotting.animate(self.robot, *self.finely()[:2], path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.

@@ -85,12 +85,38 @@ def write(
     t: Array,
     states: tuple[Array, Array, Array],
     tau: Array | None = None,
+    losses: bool | None = None,
 ) -> None:
-    """t, q, v, a, and tau if there is one, with their columns named."""
+    """t, q, v, a, and tau if there is one, with their columns named; ``losses``: whether tau covers them."""
     q, v, a = states
     coordinates = tuple(names) if names is not None else tuple(f"q{k + 1}" for k in range(q.shape[1]))
     freedoms = coordinates if robot is None else names_of(robot)[1]
     header = (TIME, *coordinates, *(n + _SPEED for n in freedoms), *(n + _ACCELERATION for n in freedoms))
     torques = [] if tau is None else [tau]
     header += tuple(n + TORQUE for n in freedoms) if torques else ()
-    write_table(path, header, np.column_stack([t, q, v, a, *torques]))
+    write_table(path, header, np.column_stack([t, q, v, a, *torques]), losses_note(losses))
+
+
+def write_torques(path: str | os.PathLike[str], robot: Robot, t: Array, tau: Array, *, losses: bool) -> None:
+    """t and a column per freedom; ``losses``: whether the torques cover damping and friction."""
+    write_table(path, [TIME, *names_of(robot)[1]], np.column_stack([t, tau]), losses_note(losses))
+
+
+_LOSSES = "losses"
+_WORDS = {True: "included", False: "excluded"}
+
+
+def losses_note(losses: bool | None) -> dict[str, str]:
+    """What a file of torques says above its header, where that is known."""
+    return {} if losses is None else {_LOSSES: _WORDS[losses]}
+
+
+def losses_in(table: Table) -> bool | None:
+    """Whether the torques of a file cover damping and friction, if it says so."""
+    said = table.notes.get(_LOSSES)
+    if said is None:
+        return None
+    for losses, word in _WORDS.items():
+        if said == word:
+            return losses
+    raise table.error(f"has the note '# {_LOSSES}: {said}'; it has to be {' or '.join(_WORDS.values())}")

@@ -6,8 +6,8 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ class Table:
     names: tuple[str, ...]
     rows: Array  # (rows, columns)
     lines: tuple[int, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)  # lines "# name: text" above the header
 
     def column(self, name: str) -> Array:
         """One column."""
@@ -41,7 +42,8 @@ class Table:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """A CSV file: a header of names, then rows of finite numbers. Blank lines and lines that start with # are skipped.
+    """A CSV file: a header of names, then rows of finite numbers. Blank lines and lines that start with # are skipped,
+    but for notes above the header, ``# name: text``.
 
     Anything else is a :class:`~recursa.TableError` that names line and column.
     """
@@ -56,9 +58,14 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     names: tuple[str, ...] = ()
     rows: list[list[float]] = []
     lines: list[int] = []
+    notes: dict[str, str] = {}
     try:
         for cells in reader:
-            if not any(cell.strip() for cell in cells) or cells[0].startswith("#"):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if cells[0].startswith("#"):
+                name, colon, said = ",".join(cells)[1:].partition(":")
+                notes |= {name.strip(): said.strip()} if colon and not names else {}
                 continue
             if not names:
                 names = _header(source, cells, reader.line_num)
@@ -69,7 +76,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         raise _error(source, f"is not a table: {error}", reader.line_num) from None
     if not names:
         raise _error(source, "is empty; the first line names the columns, such as t,joint1,joint2")
-    return Table(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines))
+    return Table(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines), notes)
 
 
 def _header(source: str, cells: list[str], line: int) -> tuple[str, ...]:
@@ -120,9 +127,11 @@ def _error(source: str, message: str, line: int | None = None, column: str | Non
     return TableError(f"{where}{':' if line is not None or column is not None else ''} {message}", line, column)
 
 
-def table_text(names: Sequence[str], rows: Array) -> str:
-    """A table as CSV; every number reads back to the same bits."""
+def table_text(names: Sequence[str], rows: Array, notes: Mapping[str, str] | None = None) -> str:
+    """A table as CSV, below its notes; every number reads back to the same bits."""
     text = io.StringIO(newline="")
+    for name, said in (notes or {}).items():
+        text.write(f"# {name}: {said}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([repr(x) for x in row] for row in np.asarray(rows, dtype=float).tolist())
@@ -136,7 +145,9 @@ def require_distinct(names: Sequence[str]) -> None:
             raise TableError(f"two columns would be called '{name}'; rename that joint of the robot", column=name)
 
 
-def write_table(path: str | os.PathLike[str], names: Sequence[str], rows: Array) -> None:
+def write_table(
+    path: str | os.PathLike[str], names: Sequence[str], rows: Array, notes: Mapping[str, str] | None = None
+) -> None:
     """Write a table as CSV, all of it or nothing."""
     require_distinct(names)
-    write_together({named_file(path): table_text(names, rows)})
+    write_together({named_file(path): table_text(names, rows, notes)})
