@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import complex_step, states
+from numeric import close, complex_step, states
 from zoo import ZOO, floating_tree_with_rotors
 
 ROBOTS = {
@@ -25,10 +25,7 @@ TOLERANCE = 1e-10
 
 
 def near(found, expected, what="") -> None:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape, what
-    gap = float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
-    assert gap < TOLERANCE, f"{what}: {gap:.2g}"
+    close(found, expected, TOLERANCE, what)
 
 
 def tip_first(robot: rc.Robot) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import states, tied_gripper
+from numeric import gap, states, tied_gripper
 from recursa.dynamics import four_algorithms
 from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.denoc.elimination import forward_plan as denoc_plan
@@ -27,12 +27,6 @@ robot_of = cache(lambda name: ROBOTS[name]())
 every_robot = pytest.mark.parametrize("name", ROBOTS)
 every_method = pytest.mark.parametrize("method", METHODS)
 every_sweep = pytest.mark.parametrize("method", SWEEPS)
-
-
-def gap(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
 
 
 def tolerance(robot: rc.Robot, q) -> float:

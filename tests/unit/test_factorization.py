@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import states, tied_gripper
+from numeric import gap, states, tied_gripper
 from recursa.operators.rules import factor, inverse_factor
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
 
@@ -20,12 +20,6 @@ ROBOTS = {
 }
 robot_of = cache(lambda name: ROBOTS[name]())
 every_robot = pytest.mark.parametrize("name", ROBOTS)
-
-
-def gap(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
 
 
 def diagonal_blocks(matrix, count):
