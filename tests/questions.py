@@ -21,8 +21,6 @@ from numeric import FRAMES
 from recursa.facade.total_rates import Unnormalized
 from recursa.kernels.dispatch import Switch
 
-BATCHED = ("out", "threads")  # every function has these, and they change no number
-
 CLASSES: dict[str, type] = {
     "robot": rc.Robot,
     "diagonal": rc.Diagonal,
@@ -146,7 +144,7 @@ STEPS: dict[str, Callable[..., Any]] = {  # questions that take two steps
 
 
 def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
-    """Random rows for every argument there is, by name. Sums of inertial parameters stay those of sound bodies."""
+    """Random rows for every argument there is, by name."""
     rng = np.random.default_rng(seed)
     drawn = [robot.random_state(rng) for _ in range(2 * count)]
     q, v = (np.array([state[i] for state in drawn]) for i in (0, 1))
@@ -164,17 +162,9 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def row(values: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """One state of many."""
-    return {k: tuple(y[number] for y in x) if isinstance(x, tuple) else x[number] for k, x in values.items()}
-
-
-def single(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same in single precision."""
-    narrow = np.float32
-    return {
-        k: tuple(y.astype(narrow) for y in x) if isinstance(x, tuple) else x.astype(narrow) for k, x in values.items()
-    }
+def each(values: Mapping[str, Any], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    """The same arguments with every array changed: one row of all, another type."""
+    return {k: tuple(map(change, x)) if isinstance(x, tuple) else change(x) for k, x in values.items()}
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------
@@ -195,8 +185,6 @@ def parts(answer: Any, name: str = "") -> dict[str, np.ndarray]:
 
 
 # ---- how they are answered -------------------------------------------------------------------------------------------
-
-FORMS = ("interpreted", "straight", "loop")
 
 
 @contextmanager

@@ -107,6 +107,15 @@ def with_soaks(names: Iterable[str], everyday: Iterable[str]) -> list[Any]:
     return [name if name in everyday else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
+LARGE = ("chain_mixed", "tree", "mixed_tree", "one_of_each", "floating_tree", "floating_tree_with_rotors", "chain200")
+long_to_compile = pytest.mark.interpreted(reason="code of large robots takes long to compile; test_forms.py has some")
+
+
+def large_interpreted(names: Iterable[str]) -> list[Any]:
+    """Parameters for a test that walks the zoo: small robots run compiled, as users run them."""
+    return [pytest.param(name, marks=long_to_compile) if name in LARGE else name for name in names]
+
+
 ZOO: dict[str, Callable[[], rc.Robot]] = {
     "pendulum": pendulum,
     "stanford": rc.robots.stanford,

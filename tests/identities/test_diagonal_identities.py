@@ -13,14 +13,14 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step, states
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree", "continuous")},
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 TOLERANCE = 1e-10
 
 

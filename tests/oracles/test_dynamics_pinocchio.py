@@ -14,6 +14,7 @@ from robot_data import relative_name, urdf_files
 from zoo import ZOO
 
 pin = pytest.importorskip("pinocchio")
+pytestmark = pytest.mark.interpreted(reason="each of many files would compile anew; test_compiled_urdfs.py has kernels")
 
 EMPTY = "ur3.urdf"
 FILES = [path for path in urdf_files() if path.name != EMPTY]

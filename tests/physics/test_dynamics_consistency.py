@@ -10,13 +10,13 @@ import pytest
 import numeric
 import recursa as rc
 from numeric import complex_step, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},
     "tied": tied_gripper,
 }
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 
 
 def state(robot: rc.Robot, seed: int = 5):

@@ -15,7 +15,7 @@ from recursa.dynamics.denoc.elimination import forward_plan as denoc_plan
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
-from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
+from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted
 
 SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc", "diagonal")
 METHODS = (*SWEEPS, "composite")
@@ -24,7 +24,7 @@ ROBOTS = {
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 every_method = pytest.mark.parametrize("method", METHODS)
 every_sweep = pytest.mark.parametrize("method", SWEEPS)
 

@@ -7,13 +7,13 @@ import pytest
 
 import recursa as rc
 from numeric import states, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, large_interpreted
 
 ROBOTS = {name: ZOO[name] for name in ("pendulum", "stanford", "panda_like", "tree", "mixed_tree", "one_of_each")}
 ROBOTS |= {"tied": tied_gripper, "free_flyer": rc.robots.free_flyer}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_torques_depend_on_them_alone(name):
     robot = ROBOTS[name]()
     base = robot.base_parameters()

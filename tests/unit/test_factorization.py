@@ -12,14 +12,14 @@ import pytest
 import recursa as rc
 from numeric import gap, states, tied_gripper
 from recursa.operators.rules import factor, inverse_factor
-from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
+from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 
 
 def diagonal_blocks(matrix, count):
