@@ -140,7 +140,7 @@ def kernels(robot: rc.Robot) -> list[Any]:
     return [kernel for store in robot._stores if store._form is None for _, kernel in store._kernels.values()]
 
 
-@pytest.mark.parametrize(("name", "text"), pairs())
+@pytest.mark.parametrize(("name", "text"), list(pairs()))
 def test_forms_agree(name: str, text: str) -> None:
     expected = interpretation(name, text)
     assert isinstance(expected, dict) or name != surely_answered_by(text), "no suite would see an answer"
