@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import recursa as rc
+from numeric import close, gap
 from recursa.spatial import Mat3, SymMat3, Vec3
 
 
@@ -17,21 +18,14 @@ def numbers(x) -> np.ndarray:
     return np.asarray(x)
 
 
-def gap(a, b) -> float:
-    """Largest difference relative to the size of the numbers (entries of the random data are of size 1)."""
-    a, b = np.broadcast_arrays(numbers(a), numbers(b))
-    assert np.isfinite(a).all() and np.isfinite(b).all()
-    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max(), np.abs(b).max()))
-
-
 def same(a, b, tolerance: float = 1e-12) -> None:
     """Equal to rounding."""
-    assert gap(a, b) <= tolerance
+    close(*np.broadcast_arrays(numbers(a), numbers(b)), tolerance)
 
 
 def different(a, b) -> None:
     """Plainly unequal."""
-    assert gap(a, b) > 1e-3
+    assert gap(*np.broadcast_arrays(numbers(a), numbers(b))) > 1e-3
 
 
 ARRAYS = ("t", "q", "v", "a", "tau", "work", "lost")

@@ -22,11 +22,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so are a shell's backgr
 
 
 @pytest.fixture(autouse=True)
-def _interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Plans run interpreted unless a test is about compiled ones: compiling every method of every robot takes long."""
-    before, Switch.on = Switch.on, request.node.get_closest_marker("compiled") is not None
+def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Plans are compiled, whatever the environment says.
+
+    Tests marked ``interpreted`` are those about the interpreter, and those where every case would compile code that
+    no other case needs; the marker's reason says which.
+    """
+    before = Switch.on, Switch.form
+    Switch.on = request.node.get_closest_marker("interpreted") is None
     yield
-    Switch.on = before
+    Switch.on, Switch.form = before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """An exception without a reason is a mistake."""
+    for item in items:
+        for marker in item.iter_markers("interpreted"):
+            if not marker.kwargs.get("reason"):
+                raise pytest.UsageError(f"{item.nodeid}: give the marker interpreted a reason=")
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import recursa as rc
+from numeric import gap as gap
 from recursa.operators.expression import Expression, Inverse, Product, Sum, Transpose
 from recursa.operators.leaves import Operators
 from recursa.operators.lower import lower
@@ -61,14 +62,6 @@ def by_matrices(expression: Expression, q: np.ndarray, v: np.ndarray, given: dic
     """Densely, applied to what it is applied to."""
     operand = operand_of(expression)
     return rc.dense(expression if operand is None else expression @ operand, q, v, **given)
-
-
-def gap(x: np.ndarray, y: np.ndarray, scale: float = 1.0) -> float:
-    """The largest difference, relative to the largest number (or 1); shapes must be the same."""
-    x, y = np.asarray(x), np.asarray(y)
-    assert x.shape == y.shape
-    size = max(1.0, scale, np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
-    return float(np.abs(x - y).max(initial=0.0) / size)
 
 
 def largest_part(expression: Expression, q: np.ndarray, v: np.ndarray, **given: np.ndarray) -> float:

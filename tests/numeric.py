@@ -201,13 +201,18 @@ def expm(matrix: np.ndarray) -> np.ndarray:
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
 
-def close(ours: Any, theirs: Any, tolerance: float = 1e-13, what: str = "") -> None:
+def gap(found: Any, expected: Any, scale: float = 1.0, what: str = "") -> float:
+    """The largest difference, relative to the largest number expected (or to ``scale``); shapes must be the same."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape, f"{what}: shape {found.shape} against {expected.shape}"
+    error = float(np.abs(found - expected).max(initial=0.0))
+    return error / max(1.0, scale, float(np.abs(expected).max(initial=0.0)))
+
+
+def close(found: Any, expected: Any, tolerance: float = 1e-13, what: str = "") -> None:
     """Equal to ``tolerance`` of the largest entry (or of one)."""
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.shape == theirs.shape, f"{what}: shape {ours.shape} against {theirs.shape}"
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    error = float(np.abs(ours - theirs).max(initial=0.0))
-    assert error <= tolerance * scale, f"{what}: off by {error:.3g} at size {scale:.3g}"
+    error = gap(found, expected, what=what)
+    assert error <= tolerance, f"{what}: off by {error:.3g} of {max(1.0, float(np.abs(expected).max(initial=0.0))):.3g}"
 
 
 def same_bits(ours: Any, theirs: Any, what: str = "") -> None:

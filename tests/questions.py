@@ -1,48 +1,376 @@
-"""Every batched answer of a robot, to be asked of compiled and interpreted plans alike."""
+"""Every question that a user can put to a robot, as data: one list, for tests that ask all or some of them.
+
+A question is a public function, the arrays it is given beside those it needs, and its options. Arrays are known by the
+names of arguments, so a new method is entered by its name; ``test_questions.py`` says what is missing.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, cached_property, partial
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+import recursa as rc
+from numeric import FRAMES
+from recursa.facade.total_rates import Unnormalized
 from recursa.kernels.dispatch import Switch
 
+CLASSES: dict[str, type] = {
+    "robot": rc.Robot,
+    "diagonal": rc.Diagonal,
+    "unnormalized": Unnormalized,
+    "factorization": rc.Factorization,
+}
+OBJECTS: dict[str, Callable[[rc.Robot], Any]] = {
+    "robot": lambda robot: robot,
+    "diagonal": lambda robot: robot.diagonal,
+    "unnormalized": lambda robot: robot.diagonal.unnormalized,
+}
+MODULES: dict[str, Any] = {
+    "rc": rc,
+    "free": rc.free,
+    "denoc": rc.denoc,
+    "operational": rc.operational,
+    "cartesian": rc.cartesian,
+}
 
-def questions(robot):
-    """Every batched answer as a function of rows of states."""
-    last = robot.link_names[-1]
+
+@dataclass(frozen=True)
+class Question:
+    """``home.name`` with the optional arrays ``given`` and other options; one that is a function is asked of the robot.
+
+    >>> Question("robot", "inverse_dynamics", ("wrenches",), {"losses": True}).text
+    'robot.inverse_dynamics(wrenches, losses=True)'
+    """
+
+    home: str
+    name: str
+    given: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def public(self) -> str:
+        """The function's name among all."""
+        return f"{self.home}.{self.name}"
+
+    @property
+    def text(self) -> str:
+        """All of it, as tests are named."""
+        shown = (f"{k}={getattr(x, '__name__', x)}" for k, x in self.options.items())
+        return f"{self.public}({', '.join((*self.given, *shown))})"
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What has the signature."""
+        return STEPS.get(self.public) or public_functions()[self.public]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arrays, by the names of their arguments."""
+        return (*(x for x in required(self.function) if x not in self.options), *self.given)
+
+    def method(self, robot: rc.Robot) -> Callable[..., Any]:
+        """The function with the options set: it takes the arrays ``names`` by position, and further options."""
+        free = self.home in MODULES or self.public in STEPS
+        ask = partial(self.function, robot) if free else getattr(OBJECTS[self.home](robot), self.name)
+        chosen = {k: x(robot) if callable(x) else x for k, x in self.options.items()}
+        names = self.names
+        form = [k for k, p in arguments_of(self.function).items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(names, form, strict=False)))
+
+        def asked(*arrays: Any, **more: Any) -> Any:
+            named = dict(zip(names[by_place:], arrays[by_place:], strict=True))
+            return ask(*arrays[:by_place], **named, **chosen, **more)
+
+        return asked
+
+    def ask(self, robot: rc.Robot, values: Mapping[str, Any]) -> dict[str, np.ndarray] | type[Exception]:
+        """The numbers of the answer by name, or the kind of refusal."""
+        try:
+            return parts(self.method(robot)(*(values[name] for name in self.names)))
+        except rc.RecursaError as refusal:
+            return type(refusal)
+
+
+def arguments_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Beside the robot."""
+    return {k: p for k, p in inspect.signature(function).parameters.items() if k not in ("self", "robot")}
+
+
+def required(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The arguments that have to be given."""
+    return tuple(k for k, p in arguments_of(function).items() if p.default is p.empty)
+
+
+@cache
+def public_functions() -> dict[str, Callable[..., Any]]:
+    """What users call, or read as an attribute that is computed, by the names of questions."""
+    found: dict[str, Callable[..., Any]] = {}
+    for home, cls in CLASSES.items():
+        for name, item in ((x, inspect.getattr_static(cls, x)) for x in dir(cls) if x[0] != "_"):
+            if isinstance(item, cached_property):
+                found[f"{home}.{name}"] = item.func
+            elif callable(item):
+                found[f"{home}.{name}"] = inspect.unwrap(item)
+    for home, module in MODULES.items():
+        for name, item in ((x, getattr(module, x)) for x in dir(module) if x[0] != "_"):
+            if inspect.isfunction(item) and item.__module__.startswith(module.__name__):
+                found[f"{home}.{name}"] = item
+    return found
+
+
+def _compiled(robot: rc.Robot, q: Any, v: Any, expression: str) -> Any:
+    """The value of an operator expression; its free vectors are waves."""
+    f = rc.compile(expression.replace("LINK", last(robot)), robot)
+    return f(q, v, *(np.cos(1.0 + np.arange(x.space.size)) for x in f._vectors.values()))
+
+
+STEPS: dict[str, Callable[..., Any]] = {  # questions that take two steps
+    "factorization.factor": lambda robot, q: robot.factorization(q).factor,
+    "factorization.inverse_factor": lambda robot, q: robot.factorization(q).inverse_factor,
+    "factorization.logdet": lambda robot, q: robot.factorization(q).logdet(),
+    "factorization.solve": lambda robot, q, tau: robot.factorization(q).solve(tau),
+    "rc.compile": _compiled,
+}
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+
+def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
+    """Random rows for every argument there is, by name."""
+    rng = np.random.default_rng(seed)
+    drawn = [robot.random_state(rng) for _ in range(2 * count)]
+    q, v = (np.array([state[i] for state in drawn]) for i in (0, 1))
+    q, q1, v, nu = q[:count], q[count:], v[:count], v[count:]
+    a, tau, eps, contract = rng.normal(size=(4, *v.shape))
+    inertial = np.array([x for inertia in robot.model.inertias for x in inertia.components()])
     return {
-        "poses": lambda q, v, a: robot.poses(q),
-        "pose": lambda q, v, a: robot.pose(q, last),
-        "velocities": lambda q, v, a: robot.velocities(q, v, "mixed"),
-        "accelerations": lambda q, v, a: robot.accelerations(q, v, a, "world", "classical"),
-        "jacobian": lambda q, v, a: robot.jacobian(q, last, frame="world"),
-        "jacobian_derivative": lambda q, v, a: robot.jacobian_derivative(q, v, last, frame="mixed"),
-        "center_of_mass": lambda q, v, a: robot.center_of_mass(q),
-        "momentum": lambda q, v, a: robot.momentum(q, v),
-        "momentum about the world": lambda q, v, a: robot.momentum(q, v, "world"),
-        "kinetic_energy": lambda q, v, a: robot.kinetic_energy(q, v),
-        "potential_energy": lambda q, v, a: robot.potential_energy(q),
-        "inverse_dynamics": lambda q, v, a: robot.inverse_dynamics(q, v, a),
-        "inverse_dynamics with losses": lambda q, v, a: robot.inverse_dynamics(q, v, a, losses=True),
-        "bias_forces": lambda q, v, a: robot.bias_forces(q, v),
-        "gravity_forces": lambda q, v, a: robot.gravity_forces(q),
-        "mass_matrix": lambda q, v, a: robot.mass_matrix(q),
-        "coriolis_matrix": lambda q, v, a: robot.coriolis_matrix(q, v),
-        "regressor": lambda q, v, a: robot.regressor(q, v, a),
-        "momentum_matrix": lambda q, v, a: robot.momentum_matrix(q),
-        "reaction_wrenches": lambda q, v, a: robot.reaction_wrenches(q, v, a),
+        **{"q": q, "q0": q, "q1": q1, "v": v, "v0": v, "a": a, "tau": tau, "torque": tau},
+        **{"dv": 0.1 * v, "nu": nu, "xi": nu, "eps": eps, "kappa": eps},
+        **{"contract": contract, "left": contract, "right": eps, "along": nu, "direction": (eps, nu, contract)},
+        **{"rates": nu[:, 6:], "joint_accelerations": a[:, 6:]},
+        **{name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration")},
+        "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
+        "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
     }
 
 
-def solves(robot):
-    """Those that need a regular mass matrix."""
-    return {
-        "forward_dynamics": lambda q, v, a: robot.forward_dynamics(q, v, a),
-        "mass_matrix_inverse": lambda q, v, a: robot.mass_matrix_inverse(q),
-    }
+def each(values: Mapping[str, Any], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    """The same arguments with every array changed: one row of all, another type."""
+    return {k: tuple(map(change, x)) if isinstance(x, tuple) else change(x) for k, x in values.items()}
 
 
-def interpreted(ask, *state):
-    Switch.on = False
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+
+def parts(answer: Any, name: str = "") -> dict[str, np.ndarray]:
+    """The numbers of an answer by name: of an array, a tuple, or a record of such."""
+    if is_dataclass(answer):
+        inner = {f.name: getattr(answer, f.name) for f in fields(answer) if f.name[0] != "_"}
+    elif isinstance(answer, tuple | list):
+        inner = dict(zip(getattr(answer, "_fields", map(str, range(len(answer)))), answer, strict=True))
+    elif hasattr(answer, "rank"):
+        inner = {"array": np.asarray(answer), "rank": answer.rank}
+    else:
+        numbers = np.asarray(answer)
+        return {name: numbers + 0} if numbers.dtype.kind in "fiub" else {}
+    return {text: x for key, part in inner.items() for text, x in parts(part, f"{name}.{key}" if name else key).items()}
+
+
+# ---- how they are answered -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def answered(form: str) -> Iterator[None]:
+    """Plans run interpreted, or as compiled code of one form. Robots keep what they compiled: take another for each."""
+    before = Switch.on, Switch.form
+    Switch.on, Switch.form = (False, None) if form == "interpreted" else (True, form)
     try:
-        return ask(*state)
+        yield
     finally:
-        Switch.on = True
+        Switch.on, Switch.form = before
+
+
+def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
+    """What ``ask`` answers where nothing is compiled."""
+    with answered("interpreted"):
+        return ask(*state)
+
+
+# ---- the list --------------------------------------------------------------------------------------------------------
+
+
+def last(robot: rc.Robot) -> str:
+    """A link at the end of a branch."""
+    return robot.link_names[-1]
+
+
+def middle(robot: rc.Robot) -> str:
+    """A moving link about half-way."""
+    return robot.model.joints[robot.nbodies // 2].child
+
+
+def two_links(robot: rc.Robot) -> list[str]:
+    """Which may be on different branches."""
+    return [middle(robot), last(robot)]
+
+
+def rows_as_speeds(robot: rc.Robot) -> Any:
+    """As many rows of a twist as the robot has speeds, for those functions that need it."""
+    return {6: "twist", 3: "orientation"}.get(robot.nv, "twist")
+
+
+def steady_rates(robot: rc.Robot) -> Any:
+    """Of the joints of a free flyer."""
+    return lambda t, q: 0.1 * np.ones(robot.nv - 6)
+
+
+INVERSE = (
+    "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
+    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
+)  # fmt: skip
+FORWARD = (
+    "articulated", "four-sweep", "four-sweep-links", "three-sweep-bias", "three-sweep", "denoc", "base-invariant",
+    "diagonal", "composite",
+)  # fmt: skip
+MASS = ("composite", "augmented", "walker-orin", "denoc")
+EXPRESSIONS = (
+    "inv(mass) (T - C)", "J(LINK) inv(mass) J(LINK)*", "Upsilon", "V* M V", "M (phi* a + gravity) + b", "Phi", "Psi",
+    "1 + H phi K", "1 - H psi K", "phi M psi*", "inv(phi M phi*)", "psi* H* inv(D) H psi", "K* psi* Upsilon",
+)  # fmt: skip
+
+
+def _robot() -> Iterator[Question]:
+    def ask(name: str, *given: str, **options: Any) -> Question:
+        return Question("robot", name, given, options)
+
+    for name in (
+        "poses", "center_of_mass", "kinetic_energy", "potential_energy", "integrate", "difference", "bias_forces",
+        "gravity_forces", "joint_losses", "reaction_wrenches", "mass_matrix_inverse", "coriolis_matrix",
+        "momentum_matrix", "center_of_mass_jacobian", "regressor", "factorization", "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives", "state_space", "inverse_dynamics_second_derivatives", "base_parameters",
+        "inverse_dynamics", "forward_dynamics", "mass_matrix", "velocities", "accelerations", "momentum", "linearize",
+    ):  # fmt: skip
+        yield ask(name)
+    yield from (ask("momentum", about=about) for about in ("com", "world"))
+    yield from (ask("velocities", frame=frame) for frame in FRAMES)
+    yield from (ask("accelerations", frame=frame, kind="spatial") for frame in FRAMES)
+    yield from (ask("accelerations", frame=frame, kind="classical") for frame in FRAMES)
+    for link in (last, middle):
+        yield ask("pose", link=link)
+        yield from (ask("jacobian", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("jacobian_derivative", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("operational_compliance", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("operational_inertia", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask(name, link=link) for name in ("rebase_state", "rebase_acceleration", "rebase_forces"))
+        yield from (ask(name, link=link) for name in ("base_transform", "base_transform_derivative"))
+    for frame in FRAMES:
+        yield ask("operational_compliance", frame=frame)
+        yield ask("operational_compliance_between", link=middle, other=last, frame=frame)
+        yield ask("delassus", links=two_links, frame=frame)
+        yield ask("delassus_inverse", links=two_links, frame=frame)
+    yield ask("delassus", links=two_links, coordinates="position")
+    yield ask("delassus_inverse", links=two_links, coordinates="orientation")
+
+    yield from (ask("inverse_dynamics", method=method) for method in INVERSE)
+    yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
+    for method in ("newton-euler", "denoc"):
+        yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
+        yield ask("inverse_dynamics", "wrenches", "base_acceleration", "parameters", losses=True, method=method)
+    yield from (ask("mass_matrix", method=method) for method in MASS)
+    yield from (ask("mass_matrix", "parameters", method=method) for method in ("composite", "denoc"))
+    for method in FORWARD:
+        yield ask("forward_dynamics", method=method)
+        yield ask("forward_dynamics", "wrenches", method=method, losses=True, links=True)
+        yield ask("forward_dynamics", "parameters", method=method)
+    yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
+    yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
+
+    yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
+    yield ask("linearize", "direction")
+    yield ask("inverse_dynamics_second_derivatives", "contract")
+    yield ask("inverse_dynamics_second_derivatives", "direction")
+    yield ask("inverse_dynamics_second_derivatives", "contract", "direction")
+
+
+def _diagonal() -> Iterator[Question]:
+    both = ("total_rates", "joint_rates", "working_moments", "joint_moments", "rates")
+    yield from (Question(home, name) for home in ("diagonal", "unnormalized") for name in both)
+    for home in ("diagonal", "unnormalized"):
+        yield Question(home, "rates", ("wrenches",), {"losses": True})
+    yield from (Question("diagonal", "coriolis", (), {"method": method}) for method in ("short", "7.1"))
+    yield from (Question("unnormalized", "coriolis", (), {"method": method}) for method in ("short", "7.9", "7.10"))
+    yield from (Question("unnormalized", name) for name in ("coriolis_causes", "inertia", "inertia_rate"))
+    yield from (Question("diagonal", "christoffel", (), {"kind": kind}) for kind in (1, 2))
+    yield from (Question("diagonal", name) for name in ("articulated_rates", "curvature"))
+    for given in ((), ("left",), ("right",), ("along",), ("left", "right"), ("left", "along"), ("right", "along")):
+        yield Question("diagonal", "sensitivity", given)
+    yield Question("diagonal", "sensitivity", ("left", "right", "along"))
+    yield Question("diagonal", "is_flat", (), {"samples": 2})
+
+
+def _modules() -> Iterator[Question]:
+    yield from (Question("factorization", name) for name in ("factor", "inverse_factor", "solve", "logdet"))
+    for name in ("generalized_inertia", "inverse_dynamics", "base_response", "base_velocity", "momentum_maps"):
+        yield Question("free", name)
+    yield Question("free", "inverse_dynamics", ("base_wrench", "wrenches"), {"losses": True})
+    yield Question("free", "base_velocity", ("momentum",))
+    yield from (Question("free", "locked_inertia", (), {"at": at}) for at in ("com", "base"))
+    for frame in FRAMES:
+        yield Question("free", "generalized_jacobian", (), {"link": last, "frame": frame})
+        yield Question("free", "link_velocity", ("momentum",), {"link": middle, "frame": frame})
+    for of in ("all", "attitude", "position"):
+        yield from (Question("free", f"reaction_null_{x}", (), {"of": of}) for x in ("projector", "rates"))
+    yield Question("free", "move_joints", ("momentum",), {"rates": steady_rates, "t": (0.0, 0.01, 0.02)})
+    for integrator in ("rk4", "semi-implicit"):
+        options = {"duration": 0.02, "integrator": integrator}
+        yield Question("free", "simulate_links", ("torque",), options)
+        yield Question("free", "simulate_links", (), {**options, "projection": False})
+    for integrator in ("rk4", "semi-implicit", "euler"):
+        options = {"step": 1e-3, "steps": 2, "integrator": integrator}
+        yield Question("rc", "rollout", (), options)
+        yield Question("rc", "rollout", ("parameters",), {**options, "losses": False})
+    yield from (Question("rc", "compile", (), {"expression": text}) for text in EXPRESSIONS)
+    for name in (
+        "articulated", "convective_matrix", "extended_mass", "extended_mass_rate", "generalized_inertia",
+        "joint_wrenches", "natural_orthogonal_complement", "natural_orthogonal_complement_rates", "to_mass_centers",
+        "twist_rates", "twists", "udu",
+    ):  # fmt: skip
+        yield Question("denoc", name)
+    yield from (Question("denoc", name, ("wrenches",)) for name in ("joint_wrenches", "generalized_forces"))
+    for frame in FRAMES:
+        yield Question("operational", "model", (), {"links": last, "frame": frame})
+    yield Question("operational", "model", (), {"links": two_links, "coordinates": "position"})
+    yield from (Question("operational", "consistent_inverse", (), {"links": last, "frame": frame}) for frame in FRAMES)
+    yield Question("operational", "consistent_inverse", (), {"links": two_links, "coordinates": "orientation"})
+    yield from (
+        Question("cartesian", x, (), {"link": last, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
+    )
+
+
+QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_diagonal(), *_modules())}
+
+ONE_OF_EVERY_SORT = (  # for tests about how questions are put, rather than about the answers
+    "robot.poses()", "robot.jacobian(link=last, frame=body)", "robot.kinetic_energy()", "robot.inverse_dynamics()",
+    "robot.bias_forces()", "robot.mass_matrix()", "robot.coriolis_matrix()", "robot.forward_dynamics()",
+    "robot.mass_matrix_inverse()",
+)  # fmt: skip
+
+OTHERS: dict[str, str] = {  # public functions that are no questions about a state
+    **dict.fromkeys(("robot.neutral", "robot.random_state", "robot.augmented_links"), "of the model alone, no plan"),
+    **dict.fromkeys(("robot.with_base", "robot.with_frame", "robot.with_gravity", "robot.with_payload"), "make robots"),
+    **dict.fromkeys(("robot.doctor", "robot.to_urdf", "denoc.expressions", "rc.parse"), "text and expressions"),
+    **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
+    "robot.export_c": "kernels/test_c_export.py runs its code against the method",
+    "robot.simulate": "physics/ runs it; its steps are forward dynamics",
+    "rc.dense": "matrices, the oracle itself",
+    "rc.explain": "unit/test_explain.py",
+    "denoc.reverse_gaussian_elimination": "of a matrix",
+}

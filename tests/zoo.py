@@ -10,10 +10,19 @@ import pytest
 
 import recursa as rc
 from recursa.loading import trusted
+from recursa.model.description import JointRecord
 from recursa.model.joints import KINDS
 from recursa.robots import random_description
 
 ALL_KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free")
+
+
+def with_rotors(joints: Iterable[JointRecord], size: float = 0.01) -> tuple[JointRecord, ...]:
+    """The same joints with armature on every freedom, each another."""
+    return tuple(
+        replace(joint, armature=tuple(size * (k + i + 1) for i in range(KINDS[joint.kind].nv)))
+        for k, joint in enumerate(joints)
+    )
 
 
 def pendulum() -> rc.Robot:
@@ -27,11 +36,7 @@ def pendulum() -> rc.Robot:
 def one_of_each() -> rc.Robot:
     """A chain with every joint kind, twice, with armature on every freedom."""
     description = random_description("one_of_each", list(range(-1, 13)), 5, ALL_KINDS)
-    rotors = tuple(
-        replace(joint, armature=tuple(0.01 * (k + i + 1) for i in range(KINDS[joint.kind].nv)))
-        for k, joint in enumerate(description.joints)
-    )
-    return trusted(replace(description, joints=rotors))
+    return trusted(replace(description, joints=with_rotors(description.joints)))
 
 
 def each_kind(kind: str) -> rc.Robot:
@@ -49,6 +54,30 @@ def small_mixed_tree() -> rc.Robot:
     return trusted(random_description("small_mixed_tree", [-1, 0, 0, 1, -1], 8, ALL_KINDS))
 
 
+def flyer(name: str, parents: list[int], seed: int, kinds: Iterable[str], rotors: float = 0.01) -> rc.Robot:
+    """Bodies behind a free base; every joint but that of the base has armature."""
+    base = random_description(name, [-1], 3, ["free"])
+    limbs = random_description(name, parents, seed, list(kinds))
+    return trusted(replace(limbs, joints=(base.joints[0], *with_rotors(limbs.joints, rotors)[1:])))
+
+
+def small_flyer() -> rc.Robot:
+    """A branch that branches, on a free base with another: five bodies."""
+    return flyer("small_flyer", [-1, 0, 0, 1, 1], 23, ["revolute", "prismatic", "spherical"])
+
+
+def large_flyer() -> rc.Robot:
+    """The same with forty bodies, on all other kinds of joints."""
+    return flyer("large_flyer", [-1, *(k // 3 for k in range(39))], 7, ALL_KINDS[:-1])
+
+
+def lossy_arm() -> rc.Robot:
+    """Three joints that turn, with rotors, damping and friction."""
+    description = random_description("lossy_arm", [-1, 0, 1], 12, ["revolute"])
+    joints = (replace(joint, damping=(0.3,), friction=(0.2,)) for joint in with_rotors(description.joints))
+    return trusted(replace(description, joints=tuple(joints)))
+
+
 def floating_tree() -> rc.Robot:
     """A floating tree of nine bodies; its base has no mass and can turn about the one joint it carries for free."""
     return rc.load(rc.robots.tree(8, seed=4).to_urdf(), floating=True, strict=False)
@@ -56,13 +85,7 @@ def floating_tree() -> rc.Robot:
 
 def floating_tree_with_rotors() -> rc.Robot:
     """A free base that carries branches; every joint but the base has armature."""
-    base = random_description("floating", [-1], 3, ["free"])
-    limbs = random_description("floating", [-1, 0, 0, 1, 1, 3, 2, 2], 21, ["revolute", "prismatic", "spherical"])
-    joints = tuple(
-        replace(joint, armature=tuple(0.02 * (k + i + 1) for i in range(KINDS[joint.kind].nv)))
-        for k, joint in enumerate(limbs.joints)
-    )
-    return trusted(replace(limbs, joints=(base.joints[0], *joints[1:])))
+    return flyer("floating", [-1, 0, 0, 1, 1, 3, 2, 2], 21, ["revolute", "prismatic", "spherical"], 0.02)
 
 
 def known_answer_arm() -> rc.Robot:
@@ -82,6 +105,15 @@ def with_soaks(names: Iterable[str], everyday: Iterable[str]) -> list[Any]:
     """Parameters for a test that compiles: only the everyday ones run in every suite, the others in the long one."""
     everyday = set(everyday)
     return [name if name in everyday else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+LARGE = ("chain_mixed", "tree", "mixed_tree", "one_of_each", "floating_tree", "floating_tree_with_rotors", "chain200")
+long_to_compile = pytest.mark.interpreted(reason="code of large robots takes long to compile; test_forms.py has some")
+
+
+def large_interpreted(names: Iterable[str]) -> list[Any]:
+    """Parameters for a test that walks the zoo: small robots run compiled, as users run them."""
+    return [pytest.param(name, marks=long_to_compile) if name in LARGE else name for name in names]
 
 
 ZOO: dict[str, Callable[[], rc.Robot]] = {

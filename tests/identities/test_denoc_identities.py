@@ -9,15 +9,15 @@ import pytest
 
 import recursa as rc
 from numeric import central, close, complex_step, states
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 CHAINS = ("stanford", "puma560", "chain_mixed", "tree")  # joints of one freedom
 ROBOTS = {name: ZOO[name] for name in (*CHAINS, "mixed_tree", "one_of_each", "free_flyer")} | {
     "floating_tree_with_rotors": floating_tree_with_rotors
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
-every_chain = pytest.mark.parametrize("name", CHAINS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
+every_chain = pytest.mark.parametrize("name", large_interpreted(CHAINS))
 
 
 def t(matrix: np.ndarray) -> np.ndarray:
@@ -162,7 +162,7 @@ def test_inertia_rate_less_twice_convective_matrix_is_skew(name):
     assert np.abs(other + other.T).max() > 1e-4 * np.abs(C).max()
 
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in CHAINS])
+@pytest.mark.parametrize("name", large_interpreted(name for name in ROBOTS if name not in CHAINS))
 def test_inertia_rate_less_twice_convective_matrix_is_skew_for_other_joints(name):
     robot = robot_of(name)
     q, v, _ = state(robot)

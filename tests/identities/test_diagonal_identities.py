@@ -12,23 +12,20 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import complex_step, states
-from zoo import ZOO, floating_tree_with_rotors
+from numeric import close, complex_step, states
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree", "continuous")},
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 TOLERANCE = 1e-10
 
 
 def near(found, expected, what="") -> None:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape, what
-    gap = float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
-    assert gap < TOLERANCE, f"{what}: {gap:.2g}"
+    close(found, expected, TOLERANCE, what)
 
 
 def tip_first(robot: rc.Robot) -> np.ndarray:

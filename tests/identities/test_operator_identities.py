@@ -37,7 +37,7 @@ def test_both_sides_of_an_identity_match(name, rule):
     robot = robot_of(name)
     sides = rule.sides(robot.operators)
     if sides is None:
-        return
+        pytest.skip("the identity is not about this robot")
     left, right = sides
     q, v = robot.random_state(1)
     assert gap(rc.dense(left, q, v), rc.dense(right, q, v)) < 1e-10

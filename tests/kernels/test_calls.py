@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from asking import arguments, questions
 from layouts import LAYOUTS, unaligned
 from numeric import same_bits
+from questions import ONE_OF_EVERY_SORT, QUESTIONS, arguments
 
 pytestmark = pytest.mark.compiled
 
@@ -20,9 +20,8 @@ ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     "stanford": rc.robots.stanford,
     "free_flyer": lambda: rc.robots.free_flyer(2).with_gravity((0.3, -0.2, -9.8)),  # has a quaternion
 }
-QUESTIONS = list(questions(rc.robots.planar()))
 every_robot = pytest.mark.parametrize("name", ROBOTS)
-every_question = pytest.mark.parametrize("what", QUESTIONS)
+every_question = pytest.mark.parametrize("what", ONE_OF_EVERY_SORT)
 
 
 @cache
@@ -33,11 +32,12 @@ def make(name: str) -> rc.Robot:
 def ask(name: str, what: str) -> tuple[Callable[..., np.ndarray], Callable[[int], list[np.ndarray]]]:
     """A method, and a source of rows of arguments for it; the kernel is compiled and its native entry made."""
     robot = make(name)
-    method, letters = questions(robot)[what]
+    question = QUESTIONS[what]
+    method = question.method(robot)
 
     def rows(count: int) -> list[np.ndarray]:
         values = arguments(robot, count)
-        return [values[letter] for letter in letters]
+        return [values[name] for name in question.names]
 
     method(*(x[0] for x in rows(1)))
     return method, rows
@@ -62,8 +62,9 @@ def test_layouts_give_the_bits_of_plain_arrays(name: str, what: str, layout: str
 @every_question
 def test_whole_numbers_give_the_bits_of_floats(what: str) -> None:
     robot = make("stanford")
-    method, letters = questions(robot)[what]
-    whole = np.random.default_rng(1).integers(-3, 4, size=(len(letters), 9, robot.nv))
+    question = QUESTIONS[what]
+    method = question.method(robot)
+    whole = np.random.default_rng(1).integers(-3, 4, size=(len(question.names), 9, robot.nv))
     expected = method(*whole.astype(float))
     for kind in (np.int64, np.int8, ">i4", np.int32):
         same_bits(method(*whole.astype(kind)), expected, f"{kind}")
@@ -114,7 +115,7 @@ def test_bad_numbers_leave_other_rows_their_bits(name: str, what: str, bad: floa
             others = np.arange(count) != row
             same_bits(found[others], expected[others], f"argument {number}, row {row}")
             same_bits(method(*(y[row] for y in spoilt)), found[row], "the row alone")
-            if what not in ("mass_matrix_inverse", "mass_matrix"):  # may not depend on the last joint
+            if QUESTIONS[what].name not in ("mass_matrix_inverse", "mass_matrix"):  # may not depend on the last joint
                 assert not np.isfinite(found[row]).all(), f"argument {number}, row {row}"
 
 
@@ -160,12 +161,14 @@ def test_arrays_of_the_caller_get_the_bits_of_new_ones(name: str, what: str) -> 
 def test_results_into_an_argument_get_the_bits_of_new_ones(count: int) -> None:
     robot = make("stanford")
     few = arguments(robot, min(count, 50))
-    values = {letter: np.resize(x, (count, x.shape[1])) for letter, x in few.items()}
-    for method, letters in (questions(robot)[what] for what in ("inverse_dynamics", "forward_dynamics", "bias_forces")):
-        expected = method(*(values[letter] for letter in letters))
-        for number in range(len(letters)):
+    for what in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
+        question = QUESTIONS[f"robot.{what}()"]
+        method = question.method(robot)
+        values = {name: np.resize(few[name], (count, robot.nv)) for name in question.names}
+        expected = method(*values.values())
+        for number in range(len(values)):
             for threads in (1, 2):
-                given = [values[letter].copy() for letter in letters]
+                given = [x.copy() for x in values.values()]
                 same_bits(method(*given, out=given[number], threads=threads), expected, f"into argument {number}")
 
 
@@ -174,7 +177,7 @@ def test_results_into_the_next_row_get_the_bits_of_new_ones(count: int) -> None:
     """As in ``integrate(path[:-1], step, out=path[1:])``."""
     robot = make("stanford")
     values = arguments(robot, 9)
-    q, v, a = (np.resize(values[letter], (count, robot.nv)) for letter in "qva")
+    q, v, a = (np.resize(values[name], (count, robot.nv)) for name in "qva")
     path = np.vstack([q, q[:1]])
     expected = robot.inverse_dynamics(q, v, a)
     same_bits(robot.inverse_dynamics(path[:-1], v, a, out=path[1:]), expected)

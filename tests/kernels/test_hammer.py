@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from asking import arguments, questions
 from numeric import same_bits
+from questions import ONE_OF_EVERY_SORT, QUESTIONS, arguments
 
 pytestmark = pytest.mark.compiled
 
@@ -32,28 +32,29 @@ class Anvil:
     def __init__(self, number: int) -> None:
         self.make = ROBOTS[number]
         robot = self.make()
-        self.few = arguments(robot, FEW, seed=number)
-        self.many = {letter: np.resize(x, (MANY, x.shape[1])) for letter, x in self.few.items()}
+        drawn = arguments(robot, FEW, seed=number)
+        self.few = {what: [drawn[name] for name in QUESTIONS[what].names] for what in ONE_OF_EVERY_SORT}
+        self.many = {what: [np.resize(x, (MANY, x.shape[1])) for x in few] for what, few in self.few.items()}
         self.expected: dict[str, np.ndarray] = {}
-        for what, (method, letters) in questions(robot).items():
-            self.expected[what] = method(*(self.few[letter] for letter in letters))
+        for what, few in self.few.items():
+            self.expected[what] = QUESTIONS[what].method(robot)(*few)
 
     def strike(self, robot: rc.Robot, rng: np.random.Generator, until: float) -> int:
         """Ask a robot that others are asking, too: every question once and then until the time is up."""
         asked = 0
-        table = questions(robot)
+        table = {what: QUESTIONS[what].method(robot) for what in self.few}
         while asked == 0 or time.monotonic() < until:
             for what in rng.permutation(list(table)).tolist():
-                method, letters = table[what]
+                method = table[what]
                 expected, form = self.expected[what], int(rng.integers(4))
                 if form == 0:
-                    found = method(*(self.many[letter] for letter in letters), threads=2)
+                    found = method(*self.many[what], threads=2)
                     expected = np.resize(expected, (MANY, *expected.shape[1:]))
                 elif form == 1:
-                    found = method(*(self.few[letter] for letter in letters))
+                    found = method(*self.few[what])
                 else:
                     row = int(rng.integers(FEW))
-                    found, expected = method(*(self.few[letter][row] for letter in letters)), expected[row]
+                    found, expected = method(*(x[row] for x in self.few[what])), expected[row]
                 same_bits(found, expected, f"{robot.name}: {what}, form {form}")
                 asked += 1
         return asked

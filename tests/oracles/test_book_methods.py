@@ -381,8 +381,10 @@ def forms(robot: rc.Robot) -> set[str]:
 @pytest.mark.parametrize("name", ARMS)
 @every_method
 def test_kernels_match_the_interpreter(name, method, form, monkeypatch):
-    if (method == CLOSED and name == "mixed") or (method in STRAIGHT_ONLY and form == "loop"):
-        return
+    if method == CLOSED and name == "mixed":
+        pytest.skip("its closed form is for joints that turn")
+    if method in STRAIGHT_ONLY and form == "loop":
+        pytest.skip("its steps ask for the numbers of bodies")
     monkeypatch.setattr(Switch, "form", form)
     robot = ARMS[name]()
     q, v, a = states(robot, 5)

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import recursa as rc
 from numeric import close, skew, states, tied_gripper
 from recursa.cli.demo import EXAMPLES
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 # ---- the examples ----------------------------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ ROBOTS = {
 } | {"floating_tree_with_rotors": floating_tree_with_rotors}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_matrices_match_the_elements_written_out(name):
     robot = ROBOTS[name]()
     q, v, _ = (x[0] for x in states(robot, 1, 2))
@@ -307,7 +307,7 @@ def test_denoc_matches_the_other_methods_on_mixed_chains(n, seed):
     check(robot, rng)
 
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name != "pendulum"])
+@pytest.mark.parametrize("name", large_interpreted(name for name in ROBOTS if name != "pendulum"))
 def test_denoc_matches_the_other_methods_on_trees_and_other_joints(name):
     check(ROBOTS[name](), np.random.default_rng(5))
 

@@ -14,7 +14,7 @@ from recursa.interop import pinocchio as interop
 from recursa.loading import trusted
 from recursa.model.moving import MayMove
 from recursa.robots import random_description
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "chain200"},
@@ -44,7 +44,7 @@ def stepped(f, robot, q, v, x):
 # ---- against complex steps -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_inverse_dynamics_match_complex_steps(name):
     robot = robot_named(name)
     q, v, a = states(robot, 3, seed=2)
@@ -53,7 +53,7 @@ def test_inverse_dynamics_match_complex_steps(name):
         close(one, other, 1e-12, what)
 
 
-@pytest.mark.parametrize("name", INVERTIBLE)
+@pytest.mark.parametrize("name", large_interpreted(INVERTIBLE))
 def test_forward_dynamics_match_complex_steps(name):
     robot = robot_named(name)
     q, v, tau = states(robot, 2, seed=3)
@@ -64,7 +64,7 @@ def test_forward_dynamics_match_complex_steps(name):
         close(one, other, tolerance, what)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_tangent_is_matrices_times_direction(name):
     robot = robot_named(name)
     q, v, a = states(robot, 5, seed=4)
@@ -237,7 +237,7 @@ def test_structure_that_the_book_states():
 # ---- against Pinocchio -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in INVERTIBLE if name != "tied_gripper"])
+@pytest.mark.parametrize("name", large_interpreted(name for name in INVERTIBLE if name != "tied_gripper"))
 def test_pinocchio_agrees(name):
     pin = pytest.importorskip("pinocchio")
     robot = robot_named(name)
@@ -263,7 +263,9 @@ def test_pinocchio_agrees(name):
 # ---- state space -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["pendulum", "panda_like", "mixed_tree", "one_of_each", "free", "planar", "spherical"])
+@pytest.mark.parametrize(
+    "name", large_interpreted(["pendulum", "panda_like", "mixed_tree", "one_of_each", "free", "planar", "spherical"])
+)
 def test_state_space_is_the_flow_of_small_differences(name):
     """Along two neighbouring motions ``difference`` grows as A says: d/dt at t = 0 of the difference at t."""
     robot = robot_named(name)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import numeric
 import recursa as rc
 from recursa.interop import pinocchio as interop
 from robot_data import relative_name, urdf_files
 from zoo import ZOO
 
 pin = pytest.importorskip("pinocchio")
+pytestmark = pytest.mark.interpreted(reason="each of many files would compile anew; test_compiled_urdfs.py has kernels")
 
 EMPTY = "ur3.urdf"
 FILES = [path for path in urdf_files() if path.name != EMPTY]
 STATES = 2
 
-
-def close(ours: np.ndarray, theirs: np.ndarray, what: str, tolerance: float = 1e-10) -> None:
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.shape == theirs.shape, what
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    error = float(np.abs(ours - theirs).max(initial=0.0))
-    assert error <= tolerance * scale, f"{what}: off by {error:.3g} at size {scale:.3g}"
+close = partial(numeric.close, tolerance=1e-10)
 
 
 def compare(robot: rc.Robot, model: object) -> None:
@@ -47,26 +45,26 @@ def compare(robot: rc.Robot, model: object) -> None:
     central = robot.momentum_matrix(q)
     com = robot.center_of_mass_jacobian(q)
     parameters = np.concatenate([np.array(inertia.components()) for inertia in robot.model.inertias])
-    close(robot.inverse_dynamics(q, v, a, parameters=parameters), torque, "parameters as inputs")
-    close(np.einsum("sij,j->si", regressor, parameters) + armature * a, torque, "regressor times parameters")
+    close(robot.inverse_dynamics(q, v, a, parameters=parameters), torque, what="parameters as inputs")
+    close(np.einsum("sij,j->si", regressor, parameters) + armature * a, torque, what="regressor times parameters")
     for s in range(STATES):
-        close(torque[s], pin.rnea(model, data, pq[s], pv[s], pa[s])[back], "inverse dynamics")
-        close(bias[s], pin.nonLinearEffects(model, data, pq[s], pv[s])[back], "bias")
-        close(gravity[s], pin.computeGeneralizedGravity(model, data, pq[s])[back], "gravity")
+        close(torque[s], pin.rnea(model, data, pq[s], pv[s], pa[s])[back], what="inverse dynamics")
+        close(bias[s], pin.nonLinearEffects(model, data, pq[s], pv[s])[back], what="bias")
+        close(gravity[s], pin.computeGeneralizedGravity(model, data, pq[s])[back], what="gravity")
         there = pin.crba(model, data, pq[s])
         there = np.triu(there) + np.triu(there, 1).T
-        close(mass[s], there[np.ix_(back, back)], "mass matrix")
-        close(coriolis[s] @ v[s], bias[s] - gravity[s], "Coriolis matrix times velocity")
+        close(mass[s], there[np.ix_(back, back)], what="mass matrix")
+        close(coriolis[s] @ v[s], bias[s] - gravity[s], what="Coriolis matrix times velocity")
         pin.ccrba(model, data, pq[s], pv[s])
-        close(central[s], interop.swap_halves(data.Ag.reshape(6, robot.nv), axis=0)[:, back], "momentum matrix")
+        close(central[s], interop.swap_halves(data.Ag.reshape(6, robot.nv), axis=0)[:, back], what="momentum matrix")
         jacobian = pin.jacobianCenterOfMass(model, data, pq[s])
-        close(com[s], jacobian.reshape(3, robot.nv)[:, back], "Jacobian of the centre of mass")
+        close(com[s], jacobian.reshape(3, robot.nv)[:, back], what="Jacobian of the centre of mass")
         pin.forwardKinematics(model, data, pq[s])
         pin.updateFramePlacements(model, data)
         pull = np.zeros(robot.nv)
         for k, name in enumerate(robot.link_names):
             pull += robot.jacobian(q[s], name).T @ wrenches[s, k]
-        close(pushed[s], torque[s] - pull, "wrenches")
+        close(pushed[s], torque[s] - pull, what="wrenches")
         compare_forward(robot, model, data, (q[s], v[s], tau[s]), (pq[s], pv[s], ptau[s]), mass[s], back)
 
 
@@ -78,14 +76,21 @@ def compare_forward(robot, model, data, here, there, mass, back) -> None:
     tolerance = 1e-14 * float(eigenvalues[-1] / eigenvalues[0]) + 1e-10
     a = pin.aba(model, data, *there)[back]
     for method in ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite"):
-        close(robot.forward_dynamics(q, v, tau, method=method), a, f"forward dynamics, {method}", tolerance)
+        close(
+            robot.forward_dynamics(q, v, tau, method=method), a, what=f"forward dynamics, {method}", tolerance=tolerance
+        )
     inverse = robot.mass_matrix_inverse(q)
-    close(inverse @ mass, np.eye(robot.nv), "inverse mass matrix", tolerance * max(1.0, np.abs(inverse).max()))
+    close(
+        inverse @ mass,
+        np.eye(robot.nv),
+        what="inverse mass matrix",
+        tolerance=tolerance * max(1.0, np.abs(inverse).max()),
+    )
     for losses in (False, True):
         wrenches = np.random.default_rng(1).normal(size=(robot.nlinks, 6))
         settled = robot.forward_dynamics(q, v, tau, losses=losses, wrenches=wrenches)
         again = robot.inverse_dynamics(q, v, settled, losses=losses, wrenches=wrenches)
-        close(again, tau, "inverse of forward dynamics", 1e-9)
+        close(again, tau, what="inverse of forward dynamics", tolerance=1e-9)
 
 
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")

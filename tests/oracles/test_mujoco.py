@@ -10,7 +10,7 @@ from numeric import close, states, with_rotors
 from recursa.loading import trusted
 from recursa.robots import random_description
 from robot_data import relative_name, urdf_files
-from zoo import ZOO
+from zoo import ZOO, large_interpreted
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -79,7 +79,7 @@ def test_random_tree_matches_mujoco(seed: int) -> None:
     assert compare(robot, seed)
 
 
-@pytest.mark.parametrize("name", [name for name in ZOO if name not in WITHOUT_PEER])
+@pytest.mark.parametrize("name", large_interpreted(name for name in ZOO if name not in WITHOUT_PEER))
 def test_zoo_matches_mujoco(name: str) -> None:
     assert compare(ZOO[name]()) == (name != "floating_tree")  # its base has no mass
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import numeric
 import recursa as rc
 from recursa.interop import pinocchio as interop
 from robot_data import relative_name, urdf_files
 from zoo import ZOO
 
 pin = pytest.importorskip("pinocchio")
+pytestmark = pytest.mark.interpreted(reason="each of many files would compile anew; test_compiled_urdfs.py has kernels")
 
 FRAMES = {
     "body": pin.ReferenceFrame.LOCAL,
@@ -23,16 +27,12 @@ EMPTY = "ur3.urdf"  # holds a comment and not one link
 
 FILES = [path for path in urdf_files() if path.name != EMPTY]
 
+close = partial(numeric.close, tolerance=1e-10)
 
-def close(ours: np.ndarray, theirs: np.ndarray, what: str) -> None:
-    """Equal to 1e-10 of the largest entry (of the vector or matrix, or of one)."""
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    if ours.shape == (6, 1):  # its bindings hand a matrix of one column out as a vector
-        theirs = theirs.reshape(6, 1)
-    assert ours.shape == theirs.shape, what
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    error = float(np.abs(ours - theirs).max(initial=0.0))
-    assert error <= 1e-10 * scale, f"{what}: off by {error:.3g} at size {scale:.3g}"
+
+def as_matrix(jacobian: np.ndarray) -> np.ndarray:
+    """Angular part first; the bindings hand a matrix of one column out as a vector."""
+    return interop.swap_halves(jacobian.reshape(6, -1), axis=0)
 
 
 def compare(robot: rc.Robot, model: object, frame_of: dict[str, int]) -> None:
@@ -65,23 +65,23 @@ def compare(robot: rc.Robot, model: object, frame_of: dict[str, int]) -> None:
         pin.computeJointJacobiansTimeVariation(model, data, pq[s], pv[s])
         for k, name in enumerate(names):
             frame_id = frame_of[name]
-            close(poses[s, k], data.oMf[frame_id].homogeneous, f"pose of {name}")
+            close(poses[s, k], data.oMf[frame_id].homogeneous, what=f"pose of {name}")
             for frame, there in FRAMES.items():
                 found = pin.getFrameVelocity(model, data, frame_id, there).vector
-                close(velocities[frame][s, k], interop.swap_halves(found), f"velocity of {name} in {frame}")
+                close(velocities[frame][s, k], interop.swap_halves(found), what=f"velocity of {name} in {frame}")
                 found = pin.getFrameAcceleration(model, data, frame_id, there).vector
-                close(spatial[frame][s, k], interop.swap_halves(found), f"acceleration of {name} in {frame}")
+                close(spatial[frame][s, k], interop.swap_halves(found), what=f"acceleration of {name} in {frame}")
                 found = pin.getFrameClassicalAcceleration(model, data, frame_id, there).vector
                 close(
-                    classical[frame][s, k], interop.swap_halves(found), f"classical acceleration of {name} in {frame}"
+                    classical[frame][s, k],
+                    interop.swap_halves(found),
+                    what=f"classical acceleration of {name} in {frame}",
                 )
                 if k in chosen:
-                    found = interop.swap_halves(pin.getFrameJacobian(model, data, frame_id, there), axis=0)
-                    close(jacobians[k, frame][s][:, order], found, f"jacobian of {name} in {frame}")
-                    found = pin.getFrameJacobianTimeVariation(model, data, frame_id, there)
-                    close(
-                        rates[k, frame][s][:, order], interop.swap_halves(found, axis=0), f"dJ/dt of {name} in {frame}"
-                    )
+                    found = as_matrix(pin.getFrameJacobian(model, data, frame_id, there))
+                    close(jacobians[k, frame][s][:, order], found, what=f"jacobian of {name} in {frame}")
+                    found = as_matrix(pin.getFrameJacobianTimeVariation(model, data, frame_id, there))
+                    close(rates[k, frame][s][:, order], found, what=f"dJ/dt of {name} in {frame}")
     compare_mass_properties(robot, model, data, (q, v), (pq, pv))
 
 
@@ -101,16 +101,16 @@ def compare_mass_properties(robot: rc.Robot, model: object, data: object, state:
             bare = sum(
                 0.5 * data.v[i].vector @ model.inertias[i].matrix() @ data.v[i].vector for i in range(1, model.njoints)
             )
-        close(kinetic[s], bare + 0.5 * armature @ v[s] ** 2, "kinetic energy")
+        close(kinetic[s], bare + 0.5 * armature @ v[s] ** 2, what="kinetic energy")
         if not has_mass:
             assert potential[s] == 0.0
             continue
-        close(potential[s], pin.computePotentialEnergy(model, data, pq[s]), "potential energy")
-        close(com[s], pin.centerOfMass(model, data, pq[s]), "centre of mass")
+        close(potential[s], pin.computePotentialEnergy(model, data, pq[s]), what="potential energy")
+        close(com[s], pin.centerOfMass(model, data, pq[s]), what="centre of mass")
         pin.computeCentroidalMomentum(model, data, pq[s], pv[s])
-        close(central[s], interop.swap_halves(data.hg.vector), "momentum about the centre of mass")
+        close(central[s], interop.swap_halves(data.hg.vector), what="momentum about the centre of mass")
         moved = data.hg.angular + np.cross(data.com[0], data.hg.linear)
-        close(world[s], np.concatenate([moved, data.hg.linear]), "momentum about the origin")
+        close(world[s], np.concatenate([moved, data.hg.linear]), what="momentum about the origin")
 
 
 def body_frames(robot: rc.Robot, model: object) -> dict[str, int]:
@@ -144,7 +144,7 @@ def test_zoo_matches_pinocchio(name):
 def test_total_mass_matches_pinocchio(path):
     robot = rc.load(path, floating=True, strict=False)
     model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
-    close(np.array(robot.mass), np.array(pin.computeTotalMass(model)), "mass")
+    close(np.array(robot.mass), np.array(pin.computeTotalMass(model)), what="mass")
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph
 from recursa.model.moving import MayMove
 from recursa.sweeps.engine import run
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name != "chain200"},
@@ -69,7 +69,7 @@ def stepped(robot, q, v, a, weights):
 # ---- against complex steps -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_contraction_matches_complex_steps_of_first_derivatives(name):
     robot = robot_named(name)
     q, v, a, weights = (x[0] for x in at(robot, 1, seed=2))
@@ -122,7 +122,7 @@ def test_derivative_of_the_derivative_differs_by_half_a_bracket(name):
 # ---- what belongs together -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["puma560", "free_flyer", "tree", "tied_gripper", "planar"])
+@pytest.mark.parametrize("name", large_interpreted(["puma560", "free_flyer", "tree", "tied_gripper", "planar"]))
 def test_contraction_is_the_tensor_contracted(name):
     robot = robot_named(name)
     q, v, a, weights = at(robot, 3, seed=6)
@@ -133,7 +133,7 @@ def test_contraction_is_the_tensor_contracted(name):
         close(np.einsum("si,sijk->sjk", weights, tensor), matrix, 1e-12)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_direction_is_hessian_times_direction(name):
     robot = robot_named(name)
     q, v, a, weights = at(robot, 2, seed=7)
@@ -205,7 +205,9 @@ def test_differentiated_graph_agrees(name):
 # ---- against Pinocchio -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["puma560", "stanford", "tree", "free_flyer", "floating_tree_with_rotors"])
+@pytest.mark.parametrize(
+    "name", large_interpreted(["puma560", "stanford", "tree", "free_flyer", "floating_tree_with_rotors"])
+)
 def test_differences_of_pinocchios_first_derivatives_agree(name):
     pin = pytest.importorskip("pinocchio")
     robot = robot_named(name)
@@ -297,7 +299,7 @@ def test_large_robots_go_row_by_row():
     assert kernels["Hessian of inverse dynamics times a direction"].form == "loop"
 
 
-@pytest.mark.parametrize("name", ["mixed_tree", "floating_tree_with_rotors", "chain_mixed"])
+@pytest.mark.parametrize("name", large_interpreted(["mixed_tree", "floating_tree_with_rotors", "chain_mixed"]))
 def test_parts_make_up_the_whole(name):
     robot = robot_named(name)
     model, cut = robot.model, SECOND_CUT

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import numeric
 import recursa as rc
 from numeric import complex_step, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},
     "tied": tied_gripper,
 }
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 
 
 def state(robot: rc.Robot, seed: int = 5):
@@ -22,10 +25,7 @@ def state(robot: rc.Robot, seed: int = 5):
     return q, v, rng.normal(size=robot.nv), rng.normal(size=robot.nv)
 
 
-def close(found, expected, tolerance=1e-10):
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    assert np.abs(found - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
+close = partial(numeric.close, tolerance=1e-10)
 
 
 @every_robot
@@ -86,8 +86,8 @@ def test_forward_dynamics_inverts_inverse_dynamics(name, losses):
     q, v, a, _ = state(robot)
     wrenches = np.random.default_rng(1).normal(size=(robot.nlinks, 6))
     torque = robot.inverse_dynamics(q, v, a, losses=losses, wrenches=wrenches)
-    close(robot.forward_dynamics(q, v, torque, losses=losses, wrenches=wrenches), a, 1e-8)
-    close(robot.forward_dynamics(q, v, torque, losses=losses, wrenches=wrenches, method="composite"), a, 1e-8)
+    close(robot.forward_dynamics(q, v, torque, losses=losses, wrenches=wrenches), a, tolerance=1e-8)
+    close(robot.forward_dynamics(q, v, torque, losses=losses, wrenches=wrenches, method="composite"), a, tolerance=1e-8)
 
 
 @every_robot
@@ -95,7 +95,7 @@ def test_inverse_mass_matrix_matches_its_name(name):
     robot = ROBOTS[name]()
     q, *_ = state(robot)
     product = robot.mass_matrix_inverse(q) @ robot.mass_matrix(q)
-    close(product, np.eye(robot.nv), 1e-8)
+    close(product, np.eye(robot.nv), tolerance=1e-8)
 
 
 @every_robot

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import states, tied_gripper
+from numeric import gap, states, tied_gripper
 from recursa.dynamics import four_algorithms
 from recursa.dynamics.articulated import forward_plan
 from recursa.dynamics.denoc.elimination import forward_plan as denoc_plan
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
-from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
+from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted
 
 SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc", "diagonal")
 METHODS = (*SWEEPS, "composite")
@@ -24,15 +24,9 @@ ROBOTS = {
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 every_method = pytest.mark.parametrize("method", METHODS)
 every_sweep = pytest.mark.parametrize("method", SWEEPS)
-
-
-def gap(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
 
 
 def tolerance(robot: rc.Robot, q) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import states
+from numeric import gap, states
 from recursa.dynamics import free_flying
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
@@ -31,10 +31,6 @@ FLYERS = {
     "rotors": floating_tree_with_rotors,
 }
 every_flyer = pytest.mark.parametrize("name", FLYERS)
-
-
-def gap(found, expected) -> float:
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
 
 
 @every_flyer

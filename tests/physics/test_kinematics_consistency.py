@@ -14,7 +14,7 @@ import pytest
 
 import recursa as rc
 from numeric import FRAMES, central, close, complex_step, motion_matrix, rigid_matrix, skew, states, tied_gripper
-from zoo import ZOO, each_kind
+from zoo import ZOO, each_kind, large_interpreted
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {**ZOO, "tied_gripper": tied_gripper}
 STATES = 3
@@ -33,8 +33,8 @@ def make_heavy(name: str) -> rc.Robot:
     return make(name).with_gravity((1.3, -2.1, -9.0))
 
 
-every_robot = pytest.mark.parametrize("name", ROBOTS)
-every_small_robot = pytest.mark.parametrize("name", [name for name in ROBOTS if name != "chain200"])
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
+every_small_robot = pytest.mark.parametrize("name", large_interpreted(name for name in ROBOTS if name != "chain200"))
 every_frame = pytest.mark.parametrize("frame", FRAMES)
 
 

@@ -14,7 +14,7 @@ from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse
 from recursa.kernels.dispatch import Switch
 from recursa.spatial.counting import Counter
 from recursa.sweeps.engine import run
-from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, one_of_each, small_mixed_tree
+from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted, one_of_each, small_mixed_tree
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},  # too large; singular
@@ -23,7 +23,7 @@ ROBOTS = {
     "tied_gripper": tied_gripper,
 }
 FLYING = ("free_flyer", "floating_tree_with_rotors", "free")
-every_robot = pytest.mark.parametrize("name", ROBOTS)
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 every_frame = pytest.mark.parametrize("frame", FRAMES)
 
 

@@ -12,7 +12,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from recursa.loading import trusted
 from recursa.robots import random_description
-from zoo import ALL_KINDS, ZOO
+from zoo import ALL_KINDS, ZOO, large_interpreted
 
 
 def one_of_each_kind() -> rc.Robot:
@@ -31,7 +31,7 @@ ROBOTS = {name: ZOO[name] for name in ("pendulum", "stanford", "panda_like", "tr
 ROBOTS |= {"tied": tied_gripper, "free_flyer": rc.robots.free_flyer}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_torques_depend_on_them_alone(name):
     robot = ROBOTS[name]()
     base = robot.base_parameters()

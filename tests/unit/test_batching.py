@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -11,8 +11,12 @@ import pytest
 
 import recursa as rc
 from layouts import LAYOUTS
-from numeric import FRAMES, close, quaternion_starts, same_bits, states, tied_gripper
+from numeric import close, quaternion_starts, same_bits, states, tied_gripper
+from questions import QUESTIONS, last
+from questions import arguments as rows_of
 from zoo import ZOO, each_kind
+
+pytestmark = pytest.mark.interpreted(reason="blocks, types and threads of the interpreter; kernels have tests/kernels/")
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     **{name: ZOO[name] for name in ("pendulum", "stanford", "chain_mixed", "mixed_tree", "floating_tree")},
@@ -26,43 +30,33 @@ def make(name: str) -> rc.Robot:
     return ROBOTS[name]()
 
 
-def methods(robot: rc.Robot) -> dict[str, tuple[Callable[..., np.ndarray], str]]:
-    """Every public method over states, and its arguments by letter: q, p (another q), v, a."""
-    link = robot.link_names[-1]
-    found: dict[str, tuple[Callable[..., np.ndarray], str]] = {
-        "poses": (robot.poses, "q"),
-        "pose": (partial(robot.pose, link=link), "q"),
-        "center_of_mass": (robot.center_of_mass, "q"),
-        "momentum about com": (robot.momentum, "qv"),
-        "momentum about world": (partial(robot.momentum, about="world"), "qv"),
-        "kinetic_energy": (robot.kinetic_energy, "qv"),
-        "potential_energy": (robot.potential_energy, "q"),
-        "integrate": (robot.integrate, "qv"),
-        "difference": (robot.difference, "qp"),
-    }
-    for frame in FRAMES:
-        found |= {
-            f"velocities in {frame}": (partial(robot.velocities, frame=frame), "qv"),
-            f"accelerations in {frame}": (partial(robot.accelerations, frame=frame), "qva"),
-            f"classical accelerations in {frame}": (partial(robot.accelerations, frame=frame, kind="classical"), "qva"),
-            f"jacobian in {frame}": (partial(robot.jacobian, link=link, frame=frame), "q"),
-            f"jacobian_derivative in {frame}": (partial(robot.jacobian_derivative, link=link, frame=frame), "qv"),
-        }
-    return found
+NAMES = (
+    "poses", "pose", "center_of_mass", "momentum", "kinetic_energy", "potential_energy", "integrate", "difference",
+    "velocities", "accelerations", "jacobian", "jacobian_derivative",
+)  # fmt: skip
+METHODS = [  # kinematics and mass properties, in every frame
+    text
+    for text, one in QUESTIONS.items()
+    if one.home == "robot" and one.name in NAMES and one.options.get("link", last) is last
+]
 
 
-METHODS = list(methods(ZOO["pendulum"]()))
+def methods(robot: rc.Robot) -> dict[str, tuple[Callable[..., np.ndarray], tuple[str, ...]]]:
+    """The functions, and their arguments by name."""
+    return {text: (QUESTIONS[text].method(robot), QUESTIONS[text].names) for text in METHODS}
+
+
 ONE_ROBOT = "mixed_tree"  # has every kind of joint
 
 
-def batch(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """Arguments by letter, ``count`` rows each."""
-    q, v, a = states(robot, count, seed)
-    return {"q": q, "p": states(robot, count, seed + 1)[0], "v": v, "a": a}
+def batch(robot: rc.Robot, count: int) -> dict[str, np.ndarray]:
+    """Arguments by name, ``count`` rows each."""
+    drawn = rows_of(robot, count)
+    return {name: drawn[name] for name in ("q", "q0", "q1", "v", "dv", "a")}
 
 
-def arguments(letters: str, values: dict[str, Any], change: Callable[[Any], Any] = lambda x: x) -> list[Any]:
-    return [change(values[letter]) for letter in letters]
+def arguments(names: Iterable[str], values: dict[str, Any], change: Callable[[Any], Any] = lambda x: x) -> list[Any]:
+    return [change(values[name]) for name in names]
 
 
 # ---- rows do not know of each other ----------------------------------------------------------------------------------
@@ -72,17 +66,17 @@ def arguments(letters: str, values: dict[str, Any], change: Callable[[Any], Any]
 @pytest.mark.parametrize("name", ROBOTS)
 def test_batch_row_matches_single_state_bitwise(name, method):
     robot = make(name)
-    function, letters = methods(robot)[method]
+    function, names = methods(robot)[method]
     values = batch(robot, 6)
-    singles = np.stack([function(*arguments(letters, values, lambda x, k=k: x[k])) for k in range(6)])
+    singles = np.stack([function(*arguments(names, values, lambda x, k=k: x[k])) for k in range(6)])
     assert np.isfinite(singles).all()
     inner = singles.shape[1:]
     for shape in ((6,), (2, 3), (2, 1, 3), (6, 1)):
-        found = function(*arguments(letters, values, lambda x, s=shape: x.reshape(*s, -1)))
+        found = function(*arguments(names, values, lambda x, s=shape: x.reshape(*s, -1)))
         same_bits(found, singles.reshape(shape + inner), f"{method} over a batch of shape {shape}")
-    same_bits(function(*arguments(letters, values, lambda x: x[:1])), singles[:1], "a batch of one")
+    same_bits(function(*arguments(names, values, lambda x: x[:1])), singles[:1], "a batch of one")
     for shape in ((0,), (0, 3), (2, 0)):
-        empty = function(*arguments(letters, values, lambda x, s=shape: np.zeros((*s, x.shape[-1]))))
+        empty = function(*arguments(names, values, lambda x, s=shape: np.zeros((*s, x.shape[-1]))))
         assert (empty.shape, empty.dtype) == (shape + inner, np.float64)
 
 
@@ -90,14 +84,14 @@ def test_batch_row_matches_single_state_bitwise(name, method):
 def test_large_batch_matches_its_parts_bitwise(method):
     """4100 rows: two whole blocks and a tail small enough to run on plain floats; threads change nothing."""
     robot = make(ONE_ROBOT)
-    function, letters = methods(robot)[method]
+    function, names = methods(robot)[method]
     few = batch(robot, 41)
-    values = {letter: np.tile(x, (100, 1)) for letter, x in few.items()}
-    expected = function(*arguments(letters, few))
-    whole = function(*arguments(letters, values))
+    values = {name: np.tile(x, (100, 1)) for name, x in few.items()}
+    expected = function(*arguments(names, few))
+    whole = function(*arguments(names, values))
     same_bits(whole, np.tile(expected, (100, *[1] * (expected.ndim - 1))))
     for threads in (2, 4):
-        same_bits(function(*arguments(letters, values), threads=threads), whole, f"{threads} threads")
+        same_bits(function(*arguments(names, values), threads=threads), whole, f"{threads} threads")
 
 
 def test_rows_of_a_large_batch_match_single_states():
@@ -127,19 +121,19 @@ def test_broadcasting_matches_loops_bitwise(name):
 def test_bad_numbers_stay_in_their_row(method, bad):
     """Nothing is raised, nothing is warned of, and the other rows keep their bits; one by one and in columns."""
     robot = make(ONE_ROBOT)
-    function, letters = methods(robot)[method]
+    function, names = methods(robot)[method]
     starts = quaternion_starts(robot)
     quaternions = {start + k for _, start in starts for k in range(4)}
     for count in (3, 9):
         values = batch(robot, count)
-        good = function(*arguments(letters, values))
-        for letter in letters:
+        good = function(*arguments(names, values))
+        for name in names:
             spoilt = {key: x.copy() for key, x in values.items()}
-            for column in range(spoilt[letter].shape[-1]):
-                if letter in "qp" and column in quaternions and np.isinf(bad):
+            for column in range(spoilt[name].shape[-1]):
+                if name[0] == "q" and column in quaternions and np.isinf(bad):
                     continue  # its norm is not one: refused
-                spoilt[letter][1, column] = bad
-            found = function(*arguments(letters, spoilt))
+                spoilt[name][1, column] = bad
+            found = function(*arguments(names, spoilt))
             assert not np.isfinite(found[1]).all()
             others = np.arange(count) != 1
             same_bits(found[others], good[others])
@@ -152,16 +146,16 @@ def test_bad_numbers_stay_in_their_row(method, bad):
 @pytest.mark.parametrize("name", ["mixed_tree", "tied_gripper"])
 def test_float32_stays_float32_and_close(name, method):
     robot = make(name)
-    function, letters = methods(robot)[method]
+    function, names = methods(robot)[method]
     values = batch(robot, 7)
-    exact = function(*arguments(letters, values))
-    single = function(*arguments(letters, values, lambda x: x.astype(np.float32)))
+    exact = function(*arguments(names, values))
+    single = function(*arguments(names, values, lambda x: x.astype(np.float32)))
     assert single.dtype == np.float32
     close(single, exact, 2e-4)
     assert not np.array_equal(single, exact)
-    same_bits(function(*arguments(letters, values, lambda x: x[3].astype(np.float32))), single[3], "one row")
-    if len(letters) > 1:
-        mixed = arguments(letters, values)
+    same_bits(function(*arguments(names, values, lambda x: x[3].astype(np.float32))), single[3], "one row")
+    if len(names) > 1:
+        mixed = arguments(names, values)
         mixed[-1] = mixed[-1].astype(np.float32)
         assert function(*mixed).dtype == np.float64
 
@@ -170,13 +164,13 @@ def test_float32_stays_float32_and_close(name, method):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout_of_arguments_does_not_matter(layout, count):
     robot = make(ONE_ROBOT)
-    for method, (function, letters) in methods(robot).items():
+    for method, (function, names) in methods(robot).items():
         values = batch(robot, count)
-        expected = function(*arguments(letters, values))
-        changed = arguments(letters, values, LAYOUTS[layout])
+        expected = function(*arguments(names, values))
+        changed = arguments(names, values, LAYOUTS[layout])
         same_bits(function(*changed), expected, method)
-        for letter, array in zip(letters, changed, strict=True):
-            assert np.array_equal(array, values[letter])  # and nothing was written into
+        for name, array in zip(names, changed, strict=True):
+            assert np.array_equal(array, values[name])  # and nothing was written into
 
 
 def test_whole_numbers_match_floats():
@@ -250,9 +244,9 @@ def test_tied_joints_match_the_rule_they_follow():
 @pytest.mark.parametrize("method", METHODS)
 def test_out_is_filled_and_returned(method):
     robot = make(ONE_ROBOT)
-    function, letters = methods(robot)[method]
+    function, names = methods(robot)[method]
     for count in (1, 2, 9):
-        given = arguments(letters, batch(robot, count))
+        given = arguments(names, batch(robot, count))
         expected = function(*given)
         out = np.full(expected.shape, np.nan)
         assert function(*given, out=out) is out
@@ -277,8 +271,8 @@ def test_out_may_be_an_argument():
 @pytest.mark.parametrize("method", METHODS)
 def test_wrong_out_is_refused(method):
     robot = make("pendulum")
-    function, letters = methods(robot)[method]
-    given = arguments(letters, batch(robot, 3))
+    function, names = methods(robot)[method]
+    given = arguments(names, batch(robot, 3))
     right = function(*given).shape
     locked = np.empty(right)
     locked.flags.writeable = False

@@ -298,12 +298,14 @@ def _kill_and_resume(tmp_path: Path, integrator: str, duration: float, kills: in
     return killed
 
 
+@pytest.mark.interpreted(reason="slow enough to be killed under way")
 @pytest.mark.skipif(sys.platform == "win32", reason="no such kill here")
 def test_killed_command_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECURSA_COMPILE", "0")  # as in this process
     assert _kill_and_resume(tmp_path, "rk4", 0.8, kills=2, seed=3) == 2
 
 
+@pytest.mark.interpreted(reason="slow enough to be killed under way")
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no such kill here")
 @pytest.mark.parametrize("integrator", ["dop853", "rk4", "implicit-midpoint"])

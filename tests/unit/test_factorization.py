@@ -10,22 +10,16 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import states, tied_gripper
+from numeric import gap, states, tied_gripper
 from recursa.operators.rules import factor, inverse_factor
-from zoo import ZOO, floating_tree_with_rotors, known_answer_arm
+from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},
     "floating_tree_with_rotors": floating_tree_with_rotors,
 }
 robot_of = cache(lambda name: ROBOTS[name]())
-every_robot = pytest.mark.parametrize("name", ROBOTS)
-
-
-def gap(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(np.abs(found - expected).max(initial=0.0) / max(1.0, np.abs(expected).max(initial=0.0)))
+every_robot = pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 
 
 def diagonal_blocks(matrix, count):

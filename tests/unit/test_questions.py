@@ -1,0 +1,56 @@
+"""The list of questions is complete: no public function, option or value of an option is missing."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from questions import CLASSES, MODULES, OTHERS, QUESTIONS, STEPS, arguments_of, public_functions
+
+HOW = {  # options about how something is computed or refused, or how much of it is returned
+    "out", "threads", "tolerance", "max_condition", "seed", "save_every", "on_divergence", "form", "robot", "step",
+}  # fmt: skip
+ASKED = defaultdict(list)
+for one in QUESTIONS.values():
+    ASKED[one.public].append(one)
+NO_QUESTIONS = {"control", "errors", "operators", "plotting", "robots", "spatial", "trajectories"}
+
+
+def test_every_public_function_is_asked_or_said_not_to_be():
+    assert ASKED.keys() | OTHERS.keys() == public_functions().keys()
+    assert not ASKED.keys() & OTHERS.keys()
+
+
+def test_every_documented_module_is_looked_at():
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    documented = set(re.findall(r"(?:automodule|autofunction|autoclass):: recursa\.([a-z]\w*)", page))
+    functions = {public.partition(".")[2] for public in public_functions() if public.startswith("rc.")}
+    classes = {cls.__module__.split(".")[1] for cls in CLASSES.values()} | {"counts", "facade"}
+    assert documented <= MODULES.keys() | functions | classes | NO_QUESTIONS
+
+
+@pytest.mark.parametrize("public", ASKED)
+def test_every_option_is_asked(public):
+    form = arguments_of(public_functions()[public])
+    optional = {name for name, p in form.items() if p.default is not inspect.Parameter.empty} - HOW
+    used = {name for one in ASKED[public] for name in (*one.given, *one.options)}
+    assert optional <= used
+
+
+@pytest.mark.parametrize("public", ASKED)
+def test_every_value_of_an_option_is_asked(public):
+    function = public_functions()[public]
+    hints = typing.get_type_hints(function)
+    for name, p in arguments_of(function).items():
+        choices = {x for part in (hints.get(name), *typing.get_args(hints.get(name))) for x in literals(part)}
+        asked = {one.options.get(name, p.default) for one in ASKED[public] if public not in STEPS} if choices else set()
+        assert name in HOW or choices <= asked, f"{name}: {choices - asked}"
+
+
+def literals(hint: object) -> tuple[object, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
