@@ -18,6 +18,7 @@ from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import program
 from recursa.model.model import Model
+from recursa.model.moving import MayMove
 from recursa.sweeps import Plan
 
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {
@@ -30,11 +31,12 @@ ROBOTS: dict[str, Callable[[], rc.Robot]] = {
     "small_mixed_tree": zoo.small_mixed_tree,
 }
 _SHAPE = Shape(4, False)
+_MOVED = (MayMove.NOTHING, MayMove.INERTIAS, MayMove.INERTIAS_FOR_EULER)
 
 
 def _plans(robot: rc.Robot) -> Iterator[tuple[Model, Plan, tuple[str, ...], Callable[..., Any]]]:
     """A few plans: their models, inputs, and what is gathered."""
-    own, regrouped, euler = robot.model, robot._joint_space.compiled_model, robot._euler_space.compiled_model
+    own, regrouped, euler = (may_move.moved(robot.model) for may_move in _MOVED)
     recursion = augmented.augmented_plan(accelerating=True) if augmented.suits(euler) else inverse.inverse_plan()
     for model in (own, regrouped):
         yield model, inverse.inverse_plan(), ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])

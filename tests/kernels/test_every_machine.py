@@ -13,14 +13,16 @@ import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 import recursa as rc
-from numeric import states
-from questions import questions, solves
+from questions import QUESTIONS, arguments
 from recursa.kernels import kernel
 from recursa.kernels.dispatch import Switch
 from recursa.kernels.emit import Shape
 from zoo import small_mixed_tree
 
-ASKED = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "jacobian")
+ASKED = (
+    "robot.inverse_dynamics()", "robot.mass_matrix()", "robot.forward_dynamics()",
+    "robot.jacobian(link=last, frame=world)",
+)  # fmt: skip
 TESTS = Path(__file__).parents[1]
 LEVELS = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]  # of this processor, lowest first
 OLD = {  # no BLAS, NumPy or C library that knows of fused multiply-adds
@@ -66,9 +68,8 @@ def test_registers_of_any_width_give_the_same_bits(make, form, monkeypatch):
     for lanes in (1, 2, 4, 8):
         monkeypatch.setattr(kernel, "simd_shape", lambda single, lanes=lanes: Shape(lanes, single))
         robot = make()
-        state = states(robot, 11)
-        asked = questions(robot) | solves(robot)
-        found[lanes] = {what: asked[what](*state) for what in ASKED}
+        values = arguments(robot, 11)
+        found[lanes] = {what: QUESTIONS[what].ask(robot, values)[""] for what in ASKED}
     for lanes, answers in found.items():
         for what, answer in answers.items():
             assert np.array_equal(answer, found[1][what]), (lanes, what)

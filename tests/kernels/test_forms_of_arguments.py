@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from asking import arguments, questions
 from calling import straight_in
 from numeric import same_bits
-from questions import interpreted
+from questions import ONE_OF_EVERY_SORT, QUESTIONS, arguments, interpreted
 from recursa.facade.pseudo_inverse import _by_numpy, pseudo_inverse
 from zoo import mixed_tree
 
@@ -25,7 +24,6 @@ ROBOTS = {
     "stanford": rc.robots.stanford,
     "free_flyer": lambda: rc.robots.free_flyer(2).with_gravity((0.3, -0.2, -9.8)),  # joints of several freedoms
 }
-QUESTIONS = list(questions(rc.robots.planar()))
 every_robot = pytest.mark.parametrize("name", ROBOTS)
 
 
@@ -62,11 +60,11 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("what", QUESTIONS)
+@pytest.mark.parametrize("what", ONE_OF_EVERY_SORT)
 @every_robot
 def test_forms_give_the_bits_of_arrays(name, what, form):
     robot = make(name)
-    method, letters = questions(robot)[what]
+    method, letters = QUESTIONS[what].method(robot), QUESTIONS[what].names
     rows = arguments(robot, 3)
     states = [[rows[letter][k] for letter in letters] for k in range(3)]
     others = [[FORMS[form](robot, x, letter) for x, letter in zip(state, letters, strict=True)] for state in states]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recursa as rc
-from every_question import every_question
 from expressions import expressions, leaves, products
 from numeric import tied_gripper
-from questions import interpreted
-from recursa.errors import NoSweepError, RecursaError
+from questions import QUESTIONS, arguments, each, interpreted
+from recursa.errors import NoSweepError
 from recursa.facade import base
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Gather
@@ -70,13 +68,13 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
 
 def asked(robot: rc.Robot, wanted: list[Wanted], only: Container[str] | None = None) -> Iterator[tuple[str, Wanted]]:
     """Every kernel that is asked for, and by which question first; of all questions or of some."""
-    for question in every_question(robot):
-        if only is not None and question.name not in only:
+    values = each(arguments(robot, 1), lambda rows: rows[0])
+    for text, question in QUESTIONS.items():
+        if only is not None and text not in only:
             continue
         wanted.clear()
-        with suppress(RecursaError):  # not every question is for every robot
-            question.ask()
-        yield from ((question.name, one) for one in tuple(wanted))
+        question.ask(robot, values)  # not every question is for every robot: some are refused
+        yield from ((text, one) for one in tuple(wanted))
     for coordinates in () if robot._tied or only is not None else ("joint", "diagonal"):
         wanted.clear()
         robot.simulate(*robot.random_state(0), duration=0.002, coordinates=coordinates, progress=False)
@@ -112,12 +110,12 @@ def test_results_do_not_depend_on_what_may_move(name, wanted):
 
 
 HELD_BACK = {  # what would change if more were moved for it, and what it declares
-    "diagonal.unnormalized.coriolis_causes": MayMove.FRAMES,
-    "denoc.convective_matrix": MayMove.FRAMES,
-    "reaction_wrenches": MayMove.NOTHING,
-    "regressor": MayMove.NOTHING,
-    "factorization": MayMove.NOTHING,
-    "diagonal.articulated_rates": MayMove.NOTHING,
+    "unnormalized.coriolis_causes()": MayMove.FRAMES,
+    "denoc.convective_matrix()": MayMove.FRAMES,
+    "robot.reaction_wrenches()": MayMove.NOTHING,
+    "robot.regressor()": MayMove.NOTHING,
+    "robot.factorization()": MayMove.NOTHING,
+    "diagonal.articulated_rates()": MayMove.NOTHING,
 }
 
 
