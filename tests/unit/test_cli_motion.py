@@ -183,4 +183,4 @@ def test_entries_of_joints_of_several_freedoms_are_set_by_name(refused: Callable
     message = refused("free_flyer", "--to", "root=1")
     assert "--to root=1: joint 'root' has 7 entries: root.x, root.y, root.z, root.qx" in message
     assert "root.x=0.1" in message
-    assert "Did you mean 'root.x'" in refused("free_flyer", "--to", "root.w=1")
+    assert "Did you mean 'root.qw'" in refused("free_flyer", "--to", "root.w=1")

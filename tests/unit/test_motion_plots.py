@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -207,45 +208,50 @@ def test_animation_of_little_works(tmp_path: Path) -> None:
     assert animate(stone.build(), [0.0], np.zeros((1, 0)), tmp_path / "none.gif", size=2.0, trail=False).is_file()
 
 
-def falling_star(tmp_path: Path) -> list[rc.Run]:
-    """A free robot that tumbles while it falls, in few samples: as computed, with interpolants, and from a file."""
-    robot = zoo.small_mixed_tree()
+def tumbling(folder: Path) -> tuple[list[rc.Run], rc.Run]:
+    """A fall in few samples: as computed, with interpolants, and from a file; and the same far more accurately."""
+    robot = rc.robots.free_flyer(2).with_gravity((0, 0, -9.81))
     q, v = robot.random_state(6)
-    run = robot.simulate(q, 0.3 * v, duration=0.4, rtol=1e-6)
-    run.save(tmp_path / "run.h5")
-    return [run, robot.simulate(q, 0.3 * v, duration=0.4, rtol=1e-6, dense=True), rc.read(tmp_path / "run.h5")]
+    fall = partial(robot.simulate, q, 0.5 * v, duration=0.8)
+    run = fall()
+    run.save(folder / "run.h5")
+    return [run, fall(dense=True), rc.read(folder / "run.h5")], fall(rtol=1e-12, dense=True)
 
 
 def test_curves_of_a_run_are_the_motion_between_samples(tmp_path: Path) -> None:
-    for run in falling_star(tmp_path):
-        robot = run.robot
+    runs, exact = tumbling(tmp_path)
+    for run in runs:
         figure = run.plot(panels=("angles", "speeds", "energy", "phase", "power"))
-        shown = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) > 1]
-        t = shown[0].get_xdata()
+        angles, positions, *_ = figure.axes
+        t = curves(positions)["root.z"][0]
         assert len(t) > 8 * len(run)
-        there = robot.simulate(run.q[0], run.v[0], duration=0.4, rtol=1e-10, samples=t)
-        names = dict(zip(coordinate_names(robot.model), there.q.T, strict=True))
-        for line in (line for axes in figure.axes[:2] for line in axes.lines):
-            if line.get_label() in names:
-                assert np.abs(line.get_ydata() - names[line.get_label()]).max() < 1e-3
-        energy = next(line for line in shown if line.get_label() == "kinetic")
-        assert np.abs(energy.get_ydata() - there.kinetic_energy).max() < 1e-3 * there.kinetic_energy.max()
+        q, v = exact.at(t)
+        named = dict(zip(coordinate_names(run.robot.model), q.T, strict=True))
+        for axes in (angles, positions):
+            for name, (_, curve) in curves(axes).items():
+                assert np.abs(curve - named[name]).max() < 1e-4
+        kinetic = next(curves(axes)["kinetic"][1] for axes in figure.axes if "kinetic" in curves(axes))
+        assert np.abs(kinetic / run.robot.kinetic_energy(q, v) - 1.0).max() < 1e-3
+        straight = np.interp(t, run.t, run.q[:, 2])
+        assert np.abs(straight - named["root.z"]).max() > 1e-2  # what it was
 
 
 def test_film_of_a_run_shows_the_motion_between_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from recursa.plotting import animation
 
-    frames: dict[str, Any] = {}
+    shown: list[tuple[Any, Any]] = []
     film = animation._Film.__init__
-    monkeypatch.setattr(
-        animation._Film,
-        "__init__",
-        lambda self, robot, q, times, *rest: (frames.update(q=q, t=times), film(self, robot, q, times, *rest))[1],
-    )
-    for number, run in enumerate(falling_star(tmp_path)):
-        run.animate(tmp_path / f"{number}.gif", fps=50, size=1.5)
-        there = run.robot.simulate(run.q[0], run.v[0], duration=0.4, rtol=1e-10, samples=frames["t"])
-        assert np.abs(run.robot.difference(there.q, frames["q"])).max() < 1e-3
+
+    def watched(self: Any, robot: rc.Robot, q: Any, times: Any, *rest: Any) -> None:
+        shown.append((times, q))
+        film(self, robot, q, times, *rest)
+
+    monkeypatch.setattr(animation._Film, "__init__", watched)
+    runs, exact = tumbling(tmp_path)
+    for number, run in enumerate(runs):
+        run.animate(tmp_path / f"{number}.gif", fps=50, size=1.0)
+        times, q = shown[number]
+        assert np.abs(run.robot.difference(exact.at(times)[0], q)).max() < 1e-3
 
 
 def test_fixed_base_is_drawn(tmp_path: Path) -> None:
