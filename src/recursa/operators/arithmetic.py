@@ -1,6 +1,7 @@
 """Arithmetic of operator expressions: sums, products, multiples, transposes and inverses in one normal form.
 
-- transposes are pushed down to the leaves; symmetric leaves have none, and skew ones a minus sign instead;
+- transposes are pushed down to the leaves; symmetric leaves have none, nor have diagonals, and skew ones have a minus
+  sign instead;
 - a product has at least two factors, none a product, a scalar multiple, an identity or zero;
   a sum among them has its common number taken out;
 - a sum has at least two terms that are not multiples of each other, in any order: ``x + y == y + x``;
@@ -19,7 +20,9 @@ import numpy as np
 from recursa.errors import ShapeError, StateError
 from recursa.operators.expression import (
     NUMBERS,
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
     Identity,
     Inverse,
@@ -33,7 +36,7 @@ from recursa.operators.expression import (
     common_model,
     known_shape,
 )
-from recursa.operators.shapes import Shape
+from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.symbols import Structure
 
 
@@ -85,6 +88,8 @@ def transpose(expression: Expression) -> Expression:
             return Transpose(expression)
         case Vector() | Constant():
             return Transpose(expression)
+        case Blocks(blocks=blocks, space=space):
+            return Blocks(tuple(tuple(zip(*block, strict=True)) for block in blocks), space)
         case Transpose(of=inner):
             return inner
         case Inverse(of=inner):
@@ -103,7 +108,13 @@ def transpose(expression: Expression) -> Expression:
 
 
 def inverse(expression: Expression) -> Expression:
-    """The inverse; that of a product of square factors is the product of their inverses."""
+    """The inverse; that of a product of square parts is the product of their inverses.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> print(inverse(o.mass @ o.D))
+    D⁻¹ (H φ M φ* H*)⁻¹
+    """
     shape = expression.shape
     if shape is not None and not shape.rows.fits(shape.columns):
         raise ShapeError(f"{expression} is {shape}: only something square has an inverse")
@@ -114,12 +125,42 @@ def inverse(expression: Expression) -> Expression:
             return inner
         case Scaled(factor=factor, of=inner):
             return scaled(1.0 / factor, inverse(inner))
-        case Product(factors=factors) if all(f.rows.fits(f.columns) for f in map(known_shape, factors)):
-            return product(inverse(factor) for factor in reversed(factors))
+        case Product(factors=factors) if len(parts := _square_parts(factors)) > 1:
+            return product(inverse(part) for part in reversed(parts))
         case Sum():
             number, inner = _scale_of(expression)
             return scaled(1.0 / number, Inverse(inner))
     return Inverse(expression)
+
+
+def _square_parts(factors: tuple[Expression, ...]) -> list[Expression]:
+    """A square product cut wherever it comes back to the space it started from: if it has an inverse, so have they."""
+    parts: list[Expression] = []
+    start, space = 0, known_shape(factors[0]).rows
+    for end, factor in enumerate(factors, 1):
+        if known_shape(factor).columns.fits(space):
+            parts.append(product(factors[start:end]))
+            start = end
+    return parts
+
+
+def diagonal(vector: Any, space: Space | None = None) -> Expression:
+    """The diagonal matrix of a vector; numbers are in the ``space`` given."""
+    of = as_expression(vector)
+    if of is None:
+        raise ShapeError(f"diag takes a vector, not {vector!r}")
+    if isinstance(of, Constant) and space is not None:
+        of = replace(of, space=space.name)
+    shape = known_shape(of)
+    if shape.columns != ONE or shape.rows.name not in ("joint", "link", "tip"):
+        raise ShapeError(f"diag takes a vector of joints, links or a pick-off, and {of} is {shape}")
+    number, inner = coefficient(of)
+    match inner:
+        case Zero():
+            return Zero(Shape(shape.rows, shape.rows))
+        case Sum(terms=terms):
+            return total(diagonal(term) for term in terms)
+    return scaled(number, Diagonal(inner))
 
 
 def product(factors: Iterable[Expression]) -> Expression:

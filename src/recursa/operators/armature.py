@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from recursa.model.assemble import assemble
 from recursa.model.model import Model
-from recursa.operators.arithmetic import inverse, product, scaled, total, transpose
-from recursa.operators.expression import Expression, Inverse, Leaf, Product, Scaled, Sum, Transpose, parts_of
+from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
+from recursa.operators.expression import Diagonal, Expression, Inverse, Leaf, Product, Scaled, Sum, Transpose, parts_of
 from recursa.operators.leaves import Operators
 from recursa.operators.symbols import RICCATI, Kind
 
@@ -49,7 +49,7 @@ def _has_inverse(expression: Expression) -> bool:
 
 def _knows_rotors(expression: Expression) -> bool:
     if isinstance(expression, Leaf):
-        return expression.kind in _WITH_ROTORS
+        return expression.kind in _WITH_ROTORS or expression.filter is not None
     return any(map(_knows_rotors, parts_of(expression)))
 
 
@@ -62,6 +62,8 @@ def _moved(expression: Expression, model: Model) -> Expression:
             return transpose(_moved(inner, model))
         case Inverse(of=inner):
             return inverse(_moved(inner, model))
+        case Diagonal(of=inner):
+            return diagonal(_moved(inner, model))
         case Scaled(factor=factor, of=inner):
             return scaled(factor, _moved(inner, model))
         case Product(factors=factors):

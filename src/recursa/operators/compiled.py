@@ -20,6 +20,7 @@ from recursa.operators.lower import lower
 from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import Rewriting, simplify
+from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array, as_array
@@ -31,7 +32,7 @@ class CompiledExpression:
 
     ``v`` may be None where the expression does not need it. A matrix takes the vector it is applied to; free vectors
     follow in the order of ``inputs``. Leading axes are batch axes, broadcast against each other. ``f.matrix(q, v)`` is
-    the matrix itself.
+    the matrix itself. Where an inverse in it does not exist at a state, :class:`SingularMatrixError` names the matrix.
     """
 
     def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
@@ -48,6 +49,7 @@ class CompiledExpression:
         space = self._lowered.space
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs
+        self._may_be_singular = has_inverses(self.simplified)
         self._entry: Callable[..., Any] | None = None
 
     @property
@@ -95,6 +97,8 @@ class CompiledExpression:
             threads=threads,
             labels=labels,
         )
+        if self._may_be_singular:
+            require_inverses(self.simplified, self.model, result, arguments)
         if self._entry is None and result.ndim == len(self._shape) and not self._lowered.constants:
             self._entry = self._store.entry(self.plan, (None, self._shape), tuple(arguments), self._shape)
         return result
@@ -124,6 +128,10 @@ class CompiledExpression:
             raise ShapeError(
                 f"{self.expression} takes q, v and {wanted}: {len(vectors)} vectors were given beside q, v"
             )
+        for vector, value in zip(self._vectors.values(), vectors, strict=True):
+            if vector.space.name == "tip" and np.shape(value)[-1:] != (vector.space.size,):
+                wanted = f"(..., {vector.space.size}): six numbers for every link"
+                raise ShapeError(f"{vector.name} has shape {np.shape(value)}, expected {wanted}")
         arguments: dict[str, Any] = {"q": q}
         if self._needs_v:
             if v is None:

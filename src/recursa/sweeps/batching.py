@@ -153,9 +153,10 @@ def _argument(model: Model, name: str, label: str, value: Any) -> Array:
         "base_acceleration": ((6,), "(angular, linear) in world axes"),
         "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
     }
+    links = max(1, np.shape(value)[-1] // 6) if name.startswith("tip:") and np.ndim(value) else 1
     named: dict[str, tuple[tuple[int, ...], str]] = {
         "body": ((6 * model.nbodies,), "six numbers per moving body, base first"),
-        "tip": ((6,), "six numbers"),
+        "tip": ((6 * links,), "six numbers for every link"),
     }
     kind, _, own = name.partition(":")
     tail, meaning = named[kind] if own else shapes[name]
