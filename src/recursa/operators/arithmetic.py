@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
+from recursa.model.model import Model
 from recursa.operators.expression import (
     NUMBERS,
     Blocks,
@@ -183,12 +184,31 @@ def product(factors: Iterable[Expression]) -> Expression:
     return scaled(number, rest[0] if len(rest) == 1 else Product(tuple(rest)))
 
 
+def _as_blocks(matrix: Constant, space: Space, model: Model | None) -> Expression:
+    """A full matrix of numbers, or what it is if it has numbers in the blocks of joints or bodies only."""
+    if model is None or matrix.size != (space.size, space.size) or space.name not in ("joint", "link"):
+        return matrix
+    sizes = [joint.kind.nv if space.name == "joint" else 6 for joint in model.joints]
+    array, starts = matrix.array, np.cumsum([0, *sizes])
+    blocks = [array[start : start + size, start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    if sum(map(np.count_nonzero, blocks)) < np.count_nonzero(array):
+        return matrix
+    if np.count_nonzero(np.diag(array)) == np.count_nonzero(array):
+        return Diagonal(Constant(tuple(map(float, np.diag(array))), (space.size,), space.name))
+    return Blocks(tuple(tuple(tuple(map(float, row)) for row in block) for block in blocks), space)
+
+
 def _in_their_spaces(factors: Sequence[Expression]) -> Iterator[Expression]:
-    """Vectors of numbers in the space that the factor beside them says."""
+    """Vectors of numbers in the space that the factor beside them says; matrices too, if they are block diagonal."""
     for at, factor in enumerate(factors):
         match factor:
             case Constant(size=(_,), space="") if at > 0 and (before := factors[at - 1].shape) is not None:
                 yield replace(factor, space=before.columns.name)
+            case Constant(size=(_, _)):
+                before, after = (factors[k].shape if 0 <= k < len(factors) else None for k in (at - 1, at + 1))
+                spaces = (before and before.columns, after and after.rows)
+                space = next((x for x in spaces if x is not None and x.name), Space("", 0))
+                yield _as_blocks(factor, space, common_model(factors))
             case Transpose(of=Constant(size=(_,), space="") as row) if at + 1 < len(factors):
                 after = factors[at + 1].shape
                 yield factor if after is None else Transpose(replace(row, space=after.rows.name))
@@ -245,5 +265,7 @@ def _fitted(term: Expression, leader: Expression) -> Expression:
     if inner.shape is not None and inner.shape.rows.fits(shape.rows) and inner.shape.columns.fits(shape.columns):
         if isinstance(inner, Constant) and inner.size == (shape.rows.size,) and not inner.space:
             return scaled(number, replace(inner, space=shape.rows.name))
+        if isinstance(inner, Constant):
+            return scaled(number, _as_blocks(inner, shape.rows, leader.model))
         return term
     raise ShapeError(f"cannot add {leader} and {term}: {leader} is {shape}, {term} is {term.shape or 'square'}")

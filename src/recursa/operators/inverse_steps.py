@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated
+from recursa.dynamics.compliance import yielding
 from recursa.dynamics.operational import compliance_entries
 from recursa.model.model import Joint
 from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
@@ -137,6 +138,11 @@ def _solver(positive: bool) -> Callable[[Rows, Sequence[Scalar]], list[Scalar]]:
 def _rows(columns: Iterable[Sequence[Scalar]], size: int) -> list[tuple[Scalar, ...]]:
     """The matrix of the first columns, as rows; a joint with fewer freedoms has fewer of them."""
     return list(zip(*list(columns)[:size], strict=True))
+
+
+def compliance_times_at_link(offset: Transform, of: ArticulatedInertia, f: Total) -> Motion:
+    """``B* Upsilon B f``: how a link yields to a wrench on it."""
+    return offset.inverse_motion(yielding(of, offset.force(Force.of(entries_of(f)))))
 
 
 def compliance_solve_at_link(offset: Transform, of: ArticulatedInertia, x: Total) -> Motion:

@@ -25,7 +25,7 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.inverse_steps import compliance_solve_at_link
+from recursa.operators.inverse_steps import compliance_solve_at_link, compliance_times_at_link
 from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.structure import is_diagonal, structure
 from recursa.operators.symbols import Kind, Structure
@@ -98,6 +98,13 @@ class Inversion:
 
     def _solved_at_link(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
         fn, reads = compliance_solve_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
+        return self.lowering.at_link(
+            expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
+        )
+
+    def yielded(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
+        """``B* Upsilon B operand``, at the link."""
+        fn, reads = compliance_times_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
         return self.lowering.at_link(
             expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
         )

@@ -45,7 +45,7 @@ from recursa.operators.inverse_steps import (
     diagonal_times_total,
     stacked,
 )
-from recursa.operators.inversion import Inversion
+from recursa.operators.inversion import Inversion, link_of_compliance
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import ONE, Shape, Space
@@ -189,7 +189,10 @@ class Lowering:
         o = self.operators
         if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
             return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
-        return " (lower what simplify() makes of it)" if simplify(inverse(inner)) != inverse(inner) else ""
+        if simplify(inverse(inner)) != inverse(inner):
+            return " (lower what simplify() makes of it)"
+        in_joint_space = inner.shape == o.A.shape
+        return " (H phi X phi* H* + Y has some, X block diagonal and Y diagonal)" if in_joint_space else ""
 
     def _require_inverse(self, kind: Kind) -> None:
         """Of what does not depend on the state; the rest is not finite where it is singular."""
@@ -211,6 +214,9 @@ class Lowering:
             elif _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PHI) and operand is not None:
                 pending[-1], last = last, pending[-1]  # phi E_phi = E_phi phi, and phi's own step finds that
                 operand = self.apply(last, operand)
+            elif (at := self._compliance_at_link(pending, last)) is not None and operand is not None:
+                del pending[-2:]
+                operand = self.inverses.yielded(*at, operand)
             elif isinstance(last, Sum) and pending and (both := self._with_shifted(pending[-1], last, operand)):
                 pending.pop()
                 operand = both
@@ -218,6 +224,14 @@ class Lowering:
                 operand = self.apply(last, operand)
         assert operand is not None
         return operand
+
+    def _compliance_at_link(self, pending: list[Expression], last: Expression) -> tuple[Expression, Leaf, str] | None:
+        """``B(link)* Upsilon B(link)`` with its block and link, if the last three factors are that."""
+        if len(pending) < 2 or not _is(last, Kind.B) or not _is(pending[-1], Kind.UPSILON):
+            return None
+        whole = product((*pending[-2:], last))
+        found = link_of_compliance(whole)
+        return None if found is None else (whole, *found)
 
     def _with_shifted(self, left: Expression, terms: Sum, operand: Value | None) -> Value | None:
         """``phi (x + E_phi y)`` or ``psi (x + E_phi y)`` in one recursion, if it is one of these."""

@@ -86,17 +86,9 @@ def compliance_recursion(o: Operators) -> Sides:
     return o.E_psi.T @ o.Upsilon @ o.E_psi + o.H.T @ o.D.inverse() @ o.H, o.Upsilon
 
 
-@identity(f"{JR} (31), (34)", LINK_RULES)
+@identity(f"{JR} (31), (34)", LINK_RULES, both_ways=True)
 def compliance_of_a_link(o: Operators, link: str) -> Sides:
     """``B* psi* H* inv(D) H psi B = B* Upsilon B``: the inverse of the operational inertia of a link; trees too."""
     pick = o.B(link)
     inner = o.psi.T @ o.H.T @ o.D.inverse() @ o.H @ o.psi
     return pick.T @ inner @ pick, pick.T @ o.Upsilon @ pick
-
-
-@identity(f"{JR} (31), (34)", LINK_RULES)
-def operational_inertia_of_a_link(o: Operators, link: str) -> Sides:
-    """``inv(B* psi* H* inv(D) H psi B) = inv(B* Upsilon B)``: one block and its inverse instead of six columns."""
-    sides = compliance_of_a_link(o, link)
-    assert sides is not None
-    return sides[0].inverse(), sides[1].inverse()

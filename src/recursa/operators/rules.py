@@ -90,7 +90,8 @@ def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression
     left, right = sides
     yield rule, left, right
     if transpose(left) != left or transpose(right) != right:
-        yield Rule(f"{rule.name}, transposed", rule.equation, rule.sides), transpose(left), transpose(right)
+        turned = Rule(f"{rule.name}, transposed", rule.equation, rule.sides, rule.both_ways)
+        yield turned, transpose(left), transpose(right)
 
 
 def accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:

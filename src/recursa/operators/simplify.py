@@ -391,7 +391,9 @@ def _directions(expression: Expression) -> set[Freedom | None]:
 
 
 class _Table:
-    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same)."""
+    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same, and where
+    the use decides).
+    """
 
     def __init__(
         self,
@@ -407,7 +409,7 @@ class _Table:
         self.sums: list[tuple[Sum, Rewriting]] = []
         for rule, left, right in equations(o, links, directions, filters):
             for before, after in ((left, right), (right, left)):
-                if cost(before) >= cost(after):
+                if rule.both_ways or cost(before) >= cost(after):
                     self._enter(Rewriting(rule.name, rule.equation, before, after))
 
     def _enter(self, step: Rewriting) -> None:

@@ -62,6 +62,7 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     inverse_steps.SolveBlock: ("{y}(k) solves X(k) {y}(k) = {x}(k), the columns of X(k) being {columns}",),
     inverse_steps.SolveTotal: ("{y} solves X {y} = {x}, the columns of X being {columns}",),
     inverse_steps.compliance_solve_at_link: ("{y} = [φ*(k,link) {of}(k) φ(k,link)]⁻¹ {x}, of the link's body k",),
+    inverse_steps.compliance_times_at_link: ("{y} = φ*(k,link) {of}(k) φ(k,link) {f}, of the link's body k",),
     inverse_steps.divide: ("{y} = {x} / {by}",),
     inverse_steps.diagonal_times: ("{y}(k) = {diagonal}(k) {x}(k), entry by entry",),
     inverse_steps.diagonal_times_total: ("{y} = {diagonal} {x}, entry by entry",),
