@@ -103,7 +103,7 @@ def test_compiled_inverses_match_matrices(size, form):
 @pytest.mark.compiled
 @pytest.mark.parametrize("form", ["straight", "loop"])
 @pytest.mark.parametrize(("robot", "links"), [
-    (rc.robots.space_robot, ("left_hand", "right_hand")), (lambda: rc.robots.chain(14, seed=5), ("link4", "link10")),
+    (rc.robots.space_robot, ("left_hand", "right_hand")), (lambda: rc.robots.chain(8, seed=5), ("link4", "link8")),
 ])  # fmt: skip
 def test_the_inertia_of_several_links_matches_the_named_answer(robot, links, form):
     robot = robot()
@@ -115,7 +115,7 @@ def test_the_inertia_of_several_links_matches_the_named_answer(robot, links, for
     if np.linalg.matrix_rank(full[0]) == 12:
         assert gap(inertia.matrix(q), np.linalg.inv(full), np.abs(np.linalg.inv(full)).max()) < 1e-7
     else:
-        with pytest.raises(SingularMatrixError, match="'link10' and 'link4' cannot accelerate"):
+        with pytest.raises(SingularMatrixError, match="'link4' and 'link8' cannot accelerate"):
             inertia.matrix(q)
     damped = rc.compile((J @ o.mass.inverse() @ J.T + 0.1).inverse(), form=form)
     assert gap(damped.matrix(q[0]) @ (full[0] + 0.1 * np.eye(12)), np.eye(12)) < 1e-8

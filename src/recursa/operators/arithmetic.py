@@ -205,15 +205,26 @@ def _in_their_spaces(factors: Sequence[Expression]) -> Iterator[Expression]:
             case Constant(size=(_,), space="") if at > 0 and (before := factors[at - 1].shape) is not None:
                 yield replace(factor, space=before.columns.name)
             case Constant(size=(_, _)):
-                before, after = (factors[k].shape if 0 <= k < len(factors) else None for k in (at - 1, at + 1))
-                spaces = (before and before.columns, after and after.rows)
-                space = next((x for x in spaces if x is not None and x.name), Space("", 0))
-                yield _as_blocks(factor, space, common_model(factors))
+                beside = (_columns(factors, at - 1), _rows(factors, at + 1))
+                space = next((x for x in beside if x is not None and x.name), Space("", 0))
+                model = common_model(factors)
+                either = model is not None and model.nv == 6 * model.nbodies  # numbers fit joints and links then
+                yield factor if either else _as_blocks(factor, space, model)
             case Transpose(of=Constant(size=(_,), space="") as row) if at + 1 < len(factors):
                 after = factors[at + 1].shape
                 yield factor if after is None else Transpose(replace(row, space=after.rows.name))
             case _:
                 yield factor
+
+
+def _columns(factors: Sequence[Expression], at: int) -> Space | None:
+    shape = factors[at].shape if at >= 0 else None
+    return None if shape is None else shape.columns
+
+
+def _rows(factors: Sequence[Expression], at: int) -> Space | None:
+    shape = factors[at].shape if at < len(factors) else None
+    return None if shape is None else shape.rows
 
 
 def _scale_of(factor: Sum) -> tuple[float, Expression]:

@@ -13,13 +13,12 @@ from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.model.regroup import Zeroed
-from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import lower
 from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
-from recursa.operators.simplify import Rewriting, simplify
+from recursa.operators.simplify import simplify
 from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.spatial.counting import Counts
@@ -37,8 +36,8 @@ class CompiledExpression:
 
     def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
         self.expression = expression
-        self.simplified, self.rewritings = simplified(expression)
-        self.model = model = self.simplified.model or model
+        self.simplified, self.rewritings = simplify(expression, trace=True)
+        self.model = model
         self._operand = operand_of(expression)
         self._lowered: Lowered = lower(self.simplified, model, self._operand)
         own = () if self._operand is None else (self._operand,)
@@ -174,16 +173,6 @@ class CompiledExpression:
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
-
-
-def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
-    """What is lowered, and how it came about."""
-    bare = without_rotors(expression)
-    if bare is not None:
-        simple, steps = simplified(bare)
-        why = "with it the mass matrix is H φ M φ* H* + A"
-        return simple, [Rewriting("armature is left out", why, expression, bare), *steps]
-    return simplify(expression, trace=True)
 
 
 def compile(expression: Expression | str, robot: Any = None, *, form: str | None = None) -> CompiledExpression:

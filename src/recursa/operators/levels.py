@@ -18,6 +18,7 @@ from recursa.operators.expression import (
     Constant,
     Diagonal,
     Expression,
+    Filter,
     Inverse,
     Leaf,
     Product,
@@ -25,9 +26,11 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     Vector,
+    Zero,
     known_shape,
 )
 from recursa.operators.inversion import is_of_robot
+from recursa.operators.leaves import Operators
 from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.simplify import Rewriting
 from recursa.operators.statements import meaning, read_later, statements
@@ -72,7 +75,16 @@ def expression_level(given: Expression, simple: Expression, rewritings: Sequence
         parts.append(Part("which makes it", ((simple.text(),),)))
     else:
         parts.append(Part("no identity makes it cheaper"))
+    if any(_leaves_armature_out(part) for part in occurrences(simple)):
+        parts.append(Part("armature is left out: with it the mass matrix is H φ M φ* H* + A"))
     return Level(1, "expression", "the formula, and the identities that make it cheap", tuple(parts))
+
+
+def _leaves_armature_out(part: Expression) -> bool:
+    """Whether a letter is of the bodies' mass matrix alone, and the robot has rotors too."""
+    leaf = _leaf(part)
+    own = None if leaf is None else Operators(leaf.robot)
+    return leaf is not None and own is not None and leaf.filter == Filter(own.M, Zero(own.A.shape)) and own.has_armature
 
 
 def in_words(shape: Shape) -> str:

@@ -187,8 +187,6 @@ class Lowering:
 
     def _advice(self, inner: Expression) -> str:
         o = self.operators
-        if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
-            return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
         if simplify(inverse(inner)) != inverse(inner):
             return " (lower what simplify() makes of it)"
         in_joint_space = inner.shape == o.A.shape

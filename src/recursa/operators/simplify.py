@@ -65,8 +65,8 @@ def simplify(expression: Expression, *, trace: Literal[True]) -> tuple[Expressio
 def simplify(expression: Expression, *, trace: bool = False) -> Expression | tuple[Expression, list[Rewriting]]:
     """The cheapest equal expression that the identities lead to; with ``trace`` also the steps that were taken.
 
-    Its value is exactly that of :func:`dense` before. An inverse of ``H phi M phi* H*`` is left alone where the robot
-    has armature: the mass matrix, which has factors, is ``H phi M phi* H* + A``.
+    Its value is exactly that of :func:`dense` before. Where the robot has armature the mass matrix is
+    ``H phi M phi* H* + A``; an inverse without the A has factors of its own.
 
     >>> import recursa as rc
     >>> o = rc.robots.planar(3).operators
