@@ -18,6 +18,7 @@ from recursa.operators import steps
 from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
 from recursa.operators.assembly import Assembly
 from recursa.operators.blocks import SAME_BODY, SAME_BODY_INVERSE, SAME_BODY_TRANSPOSED, STATE, Local
+from recursa.operators.cost import cost
 from recursa.operators.expression import (
     Blocks,
     Constant,
@@ -187,7 +188,7 @@ class Lowering:
 
     def _advice(self, inner: Expression) -> str:
         o = self.operators
-        if simplify(inverse(inner)) != inverse(inner):
+        if cost(simplify(inverse(inner))).dense == 0:
             return " (lower what simplify() makes of it)"
         in_joint_space = inner.shape == o.A.shape
         return " (H phi X phi* H* + Y has some, X block diagonal and Y diagonal)" if in_joint_space else ""
