@@ -18,8 +18,10 @@ from expressions import expressions, gap, largest_part
 from recursa.loading import trusted
 from recursa.operators.arithmetic import product, total
 from recursa.operators.cost import Cost, cost
-from recursa.operators.expression import Expression
-from recursa.operators.rules import LINK_RULES, RULES, factor, inverse_factor
+from recursa.operators.dense import dense_values
+from recursa.operators.expression import Expression, parts_of
+from recursa.operators.filters import filter_of
+from recursa.operators.rules import LINK_RULES, RULES, equations, factor, inverse_factor
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
 from recursa.robots import random_description
@@ -51,6 +53,26 @@ def test_both_sides_of_an_identity_about_a_link_match(name, rule):
     for link in (robot.link_names[0], robot.link_names[-1]):
         left, right = rule.sides(robot.operators, link)
         assert gap(rc.dense(left, q, v), rc.dense(right, q, v)) < 1e-10
+
+
+@pytest.mark.parametrize("text", ["mass + 2 I", "H phi (M + R) phi* H*", "mass + D", "H phi M phi* H*"])
+@pytest.mark.parametrize("name", ["pendulum", "mixed_tree", "one_of_each", "planar_arm", "floating_tree_with_rotors"])
+def test_identities_of_the_factors_hold_for_other_matrices_of_their_form(name, text):
+    robot = robot_of(name)
+    o = robot.operators
+    found = filter_of(rc.parse(text, robot), o)
+    assert found is not None
+    q, v = robot.random_state(1)
+    pairs = [(left, right) for _, left, right in equations(o, robot.link_names[-1:], (), (found,)) if has_filter(left)]
+    assert len(pairs) > 50
+    values = dense_values([side for pair in pairs for side in pair], q, v)
+    for (left, _), one, other in zip(pairs, values[::2], values[1::2], strict=True):
+        assert gap(one, other) < 1e-10, str(left)
+
+
+def has_filter(expression: Expression) -> bool:
+    own = getattr(expression, "filter", None)
+    return own is not None or any(map(has_filter, parts_of(expression)))
 
 
 def test_every_rule_holds_somewhere_and_none_says_nothing():

@@ -14,6 +14,7 @@ import numeric
 import recursa as rc
 from expressions import by_matrices, by_sweeps, gap, leaves, numbers_for, products
 from recursa.errors import SingularMatrixError, UntraceableError
+from recursa.kernels import c_source
 from recursa.loading import trusted
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.lower import lower
@@ -286,9 +287,18 @@ def test_what_a_compiled_expression_says_of_itself():
     assert "define void @kernel" in f.source()
     assert [step.rule for step in f.rewritings]
     assert f.form == "straight" and rc.compile(robot_of("chain200").operators.mass).form == "loop"
-    with pytest.raises(UntraceableError, match="straight form only"):
-        rc.compile(expression, form="loop").source("c")
+    assert rc.compile(expression, form="loop").source("c") == f.source("c")
     assert rc.compile(expression, form="loop").operations.mul >= f.operations.mul
+
+
+def test_c_of_a_kernel_that_loops_spells_its_bodies_out(monkeypatch):
+    f = rc.compile(rc.robots.chain(70, seed=2).operators.mass)
+    assert f.form == "loop" and f.source("c").count("out[") == 70 + 1
+    monkeypatch.setattr(c_source, "MAX_NODES", 2000)
+    with pytest.raises(
+        UntraceableError, match=r'every body spelled out, and over 2000 .* source\("llvm"\) has the loop'
+    ):
+        rc.compile(rc.robots.chain(70, seed=2).operators.mass).source("c")
 
 
 def arithmetic(llvm: str) -> int:
@@ -425,10 +435,10 @@ def test_inverses_with_and_without_the_armature():
     robot = robot_of("pendulum")
     o = robot.operators
     bodies = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
-    with pytest.raises(rc.NoSweepError, match=r"the robot has armature: its mass matrix is H phi M phi\* H\* \+ A"):
-        rc.compile(bodies.inverse() @ o.A)  # where armature enters otherwise
     q, _ = robot.random_state(1)
     tau = np.ones(robot.nv)
+    both = bodies.inverse() @ o.A  # where armature enters otherwise
+    assert gap(rc.compile(both)(q, None, tau), rc.dense(both, q) @ tau) < 1e-9
     f = rc.compile((bodies + o.A).inverse())
     assert gap(f(q, None, tau), np.linalg.solve(robot.mass_matrix(q), tau)) < 1e-9
     without = robot.mass_matrix(q) - np.diag([x for joint in robot.model.joints for x in joint.armature])

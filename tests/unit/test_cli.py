@@ -376,11 +376,11 @@ def test_explain_in_colour_says_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_formula_without_sweeps_is_exit_code_one_and_says_what_to_write(run: Run) -> None:
-    result = run("explain", "inv(H phi M phi* H*) A (T - C)", "--robot", "puma560")
+    result = run("explain", "inv(mass + H phi H*) (T - C)", "--robot", "puma560")
     assert result.exit_code == 1
     assert "stands in the way" in result.output
-    assert "H phi M phi* H* + A, or mass for short" in result.output.replace("\n  ", " ")
-    assert json.loads(run("explain", "inv(M + P)", "--robot", "planar", "--json").output)["sweeps"] is None
+    assert "H phi X phi* H* + Y has some" in result.output.replace("\n  ", " ")
+    assert json.loads(run("explain", "inv(M + phi)", "--robot", "planar", "--json").output)["sweeps"] is None
 
 
 def test_formula_of_the_paper_is_explained_for_a_robot_with_rotors_too(run: Run) -> None:

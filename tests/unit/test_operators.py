@@ -11,7 +11,18 @@ import pytest
 
 import recursa as rc
 from recursa.operators.cost import cost
-from recursa.operators.expression import Constant, Inverse, Leaf, Product, Scaled, Sum, Transpose, Zero
+from recursa.operators.expression import (
+    Constant,
+    Filter,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    Zero,
+    parts_of,
+)
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.structure import structure
@@ -342,14 +353,21 @@ def test_forward_dynamics_takes_three_sweeps():
     assert (cost(known_bias).sweeps, cost(simplify(known_bias)).sweeps) == (3, 2)  # (67)
 
 
-def test_mass_without_armature_is_another_matrix_and_left_alone():
+def test_mass_without_armature_is_another_matrix_with_factors_of_its_own():
     assert OPS.has_armature
-    assert simplify(MASS.inverse()) == MASS.inverse()
-    assert simplify((MASS + 2 * OPS.A).inverse()) == (MASS + 2 * OPS.A).inverse()
+    assert {leaf.filter for leaf in _letters(simplify(MASS.inverse()))} == {None, Filter(OPS.M, Zero(OPS.A.shape))}
+    assert {leaf.filter for leaf in _letters(simplify((MASS + OPS.A).inverse()))} == {None}
     assert simplify((MASS + OPS.A).inverse()) != (MASS + OPS.A).inverse()
     assert simplify(FACTOR @ OPS.D @ FACTOR.T) == MASS + OPS.A
     assert simplify(OPS.H @ OPS.tau_bar) == OPS.H @ OPS.tau_bar
     assert simplify(PLAIN.H @ PLAIN.tau_bar) == Zero((PLAIN.H @ PLAIN.tau_bar).shape)
+
+
+def _letters(expression):
+    if isinstance(expression, Leaf):
+        yield expression
+    for part in parts_of(expression):
+        yield from _letters(part)
 
 
 def test_branches_keep_the_chain_identities_away():

@@ -44,8 +44,15 @@ def eliminate(
 
 def reduced(joint: Joint, own: ArticulatedInertia) -> tuple[tuple[Elimination, ...], ArticulatedInertia]:
     """The eliminations of the joint's freedoms in order, and ``P+``, what is left of P behind the free hinge."""
+    return eliminated(joint.columns(), joint.armature, own)
+
+
+def eliminated(
+    columns: Sequence[Motion], rotors: Sequence[Scalar], own: ArticulatedInertia
+) -> tuple[tuple[Elimination, ...], ArticulatedInertia]:
+    """The same of freedoms by their motions, each with its armature."""
     done, rest = [], own
-    for column, rotor in zip(joint.columns(), joint.armature, strict=True):
+    for column, rotor in zip(columns, rotors, strict=True):
         u = rest @ column
         inverse_d = reciprocal(column.dot(u) + rotor)  # D = H P H* + A
         done.append(Elimination(column, u, inverse_d))

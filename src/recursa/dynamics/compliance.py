@@ -64,12 +64,6 @@ def yielding(of: ArticulatedInertia, force: Force) -> Motion:
     return Motion(result.force, result.moment)
 
 
-def resisting(of: ArticulatedInertia, motion: Motion) -> Force:
-    """``inv(Upsilon) a``: the force that causes an acceleration; not finite where a body cannot move every way."""
-    result = of.solve(Force(motion.linear, motion.angular))
-    return Force(result.linear, result.angular)
-
-
 def _minus_pair(of: ArticulatedInertia, s: Motion, g: Motion) -> ArticulatedInertia:
     """``Upsilon - s g* - g s*``."""
     return ArticulatedInertia(

@@ -267,4 +267,6 @@ class Facade:
         kernel = self._store_for(sizes, may_move).kernel(plan, (None, shape), sizes, gather)
         if kernel is None or Input is None:
             return None
-        return kernel.entry(shape, [argument_input(self.model, name, checked=False) for name in sizes])
+        return kernel.entry(
+            shape, [argument_input(self.model, name, size, checked=False) for name, size in sizes.items()]
+        )

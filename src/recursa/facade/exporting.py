@@ -23,7 +23,7 @@ from recursa.errors import ModelError, RecursaError, SingularHingeError, Untrace
 from recursa.facade.diagonal import Diagonal
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
-from recursa.kernels.c_source import CFunction, c_header, c_identifier, c_test, c_unit
+from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
@@ -33,8 +33,6 @@ from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import Plan
 
-MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
-_MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
 _TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
@@ -261,7 +259,7 @@ class _BoundedGraph(Graph):
     """A graph that gives up before it fills the memory."""
 
     def node(self, op: str, *operands: Any) -> int:
-        if len(self.nodes) >= _MAX_NODES:
+        if len(self.nodes) >= MAX_NODES:
             raise UntraceableError(_TOO_LONG)
         return super().node(op, *operands)
 

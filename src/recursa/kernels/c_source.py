@@ -20,6 +20,9 @@ from recursa.spatial.counting import Counts
 
 Output = int | float  # a node, or a constant
 
+MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
+MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
+
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
 _FUNCTIONS = ("sin", "cos", "sqrt")
 _NOT_IDENTIFIERS = {

@@ -328,7 +328,9 @@ class _Tracer:
             if name in COORDINATES:
                 return joint.coordinates(self._input(name, joint.kind.nq))
             return joint.rates(self._input(name, joint.kind.nv))
-        if name == "wrench" or name.startswith(("body:", "tip:")):
+        if name.startswith("tip:"):
+            return tuple(self._input(name, self.shared.sizes[name]))
+        if name == "wrench" or name.startswith("body:"):
             return tuple(self._input(name, 6))
         if name == "inertia":
             return RigidInertia.from_components(self._input("parameters", 10))

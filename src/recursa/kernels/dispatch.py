@@ -50,7 +50,7 @@ class KernelStore:
         self._form = form
         self._compiled_model: Model | None = None
         self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
-        self._inputs: dict[str, Any] = {}  # readers of single-state arguments
+        self._inputs: dict[tuple[str, int], Any] = {}  # readers of single-state arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
     def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
@@ -122,13 +122,13 @@ class KernelStore:
         _, kernel = self._kernels.get(self._full(plan, key, inputs, False), (plan, None))
         if kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
             return None
-        return kernel.entry(shape, [own.get(name) or self._input(name) for name in inputs])
+        return kernel.entry(shape, [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()])
 
-    def _input(self, name: str) -> Any:
+    def _input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""
-        if name not in self._inputs:
-            self._inputs[name] = argument_input(self.model, name)
-        return self._inputs[name]
+        if (name, size) not in self._inputs:
+            self._inputs[name, size] = argument_input(self.model, name, size)
+        return self._inputs[name, size]
 
     @property
     def compiled_model(self) -> Model:

@@ -17,12 +17,11 @@ except ImportError:  # the optional extension was not built
     Input, MAX_QUATERNIONS = None, 0
 
 
-def argument_input(model: Model, name: str, *, checked: bool = True) -> Any:
-    """The reader of an argument: arrays; for joint vectors also lists, tuples, and mappings by joint name.
-
-    Quaternions are ``checked`` for unit length, or left to the caller.
+def argument_input(model: Model, name: str, size: int, *, checked: bool = True) -> Any:
+    """The reader of an argument of so many numbers: arrays; for joint vectors also lists, tuples, and mappings by joint
+    name. Quaternions are ``checked`` for unit length, or left to the caller.
     """
-    axes, _ = argument_axes(model, name)
+    axes, _ = argument_axes(model, name, size)
     if not is_joint_vector(name):
         return Input(axes)
     coordinates, places, neutral = name in COORDINATES, {}, np.zeros(axes)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
+from recursa.kernels import c_source
 from recursa.kernels.c_source import CFunction
 from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
@@ -64,9 +65,11 @@ class StraightProgram:
 
     form = "straight"
 
-    def __init__(self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> None:
+    def __init__(
+        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, limit: int | None = None
+    ) -> None:
         self.sizes = {code_name(name): size for name, size in sizes.items()}
-        self.graph, self.outputs = trace(plan, model, sizes, gather)
+        self.graph, self.outputs = trace(plan, model, sizes, gather, MAX_NODES if limit is None else limit)
 
     @property
     def operations(self) -> Counts:
@@ -136,8 +139,9 @@ class Kernel:
         self.plan = plan
         self.inputs = tuple(sizes)
         self.single = single
-        self._sizes = dict(sizes)
+        self.sizes = dict(sizes)
         self._program = program(plan, model, sizes, gather, form)
+        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, c_source.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
     @property
@@ -151,14 +155,25 @@ class Kernel:
         return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code: LLVM IR text, or (straight form) a C99 function for one state in double precision."""
+        """The generated code: LLVM IR text in the kernel's form, or a C99 function for one state in double precision.
+
+        C is written with every body spelled out, also where the kernel itself loops over bodies.
+        """
         if kind not in ("llvm", "c"):
             raise unknown_name("kind of source", kind, ("llvm", "c"))
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
-        if not isinstance(self._program, StraightProgram):
-            raise UntraceableError("C is written in straight form only; this kernel loops over bodies")
-        return CFunction("kernel", self._program.graph, self._program.outputs, self._program.sizes).definition()
+        straight = self._program if isinstance(self._program, StraightProgram) else self._straight()
+        return CFunction("kernel", straight.graph, straight.outputs, straight.sizes).definition()
+
+    def _straight(self) -> StraightProgram:
+        try:
+            return self._spelled_out()
+        except UntraceableError as error:
+            raise UntraceableError(
+                f"no C code for {self.plan.name}: C is written with every body spelled out, and {error}. "
+                'source("llvm") has the loop over bodies'
+            ) from None
 
     def _native(self, width: int) -> Native:
         """The machine code for so many lanes, compiled when first needed."""
@@ -223,11 +238,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=worker_pool.cache_clear)  # threads do not survive a fork
 
 
-def trace(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather) -> tuple[Graph, list[Output]]:
+def trace(
+    plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, limit: int = MAX_NODES
+) -> tuple[Graph, list[Output]]:
     """Run a plan on tracing scalars: the graph, and per result its node or constant."""
-    graph = Graph(MAX_NODES)
+    graph = Graph(limit)
     inputs = {name: graph.inputs(code_name(name), size) for name, size in sizes.items()}
     outputs: list[Output] = [x.number if isinstance(x, Traced) else float(x) for x in gather(run(plan, model, inputs))]
-    if len(graph.nodes) + 4 * len(outputs) > MAX_NODES:
+    if len(graph.nodes) + 4 * len(outputs) > limit:
         raise UntraceableError(f"{len(graph.nodes)} operations are too many for straight-line code")
     return graph, outputs

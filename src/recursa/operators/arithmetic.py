@@ -1,6 +1,7 @@
 """Arithmetic of operator expressions: sums, products, multiples, transposes and inverses in one normal form.
 
-- transposes are pushed down to the leaves; symmetric leaves have none, and skew ones a minus sign instead;
+- transposes are pushed down to the leaves; symmetric leaves have none, nor have diagonals, and skew ones have a minus
+  sign instead;
 - a product has at least two factors, none a product, a scalar multiple, an identity or zero;
   a sum among them has its common number taken out;
 - a sum has at least two terms that are not multiples of each other, in any order: ``x + y == y + x``;
@@ -17,9 +18,12 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
+from recursa.model.model import Model
 from recursa.operators.expression import (
     NUMBERS,
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
     Identity,
     Inverse,
@@ -33,7 +37,7 @@ from recursa.operators.expression import (
     common_model,
     known_shape,
 )
-from recursa.operators.shapes import Shape
+from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.symbols import Structure
 
 
@@ -85,6 +89,8 @@ def transpose(expression: Expression) -> Expression:
             return Transpose(expression)
         case Vector() | Constant():
             return Transpose(expression)
+        case Blocks(blocks=blocks, space=space):
+            return Blocks(tuple(tuple(zip(*block, strict=True)) for block in blocks), space)
         case Transpose(of=inner):
             return inner
         case Inverse(of=inner):
@@ -103,7 +109,13 @@ def transpose(expression: Expression) -> Expression:
 
 
 def inverse(expression: Expression) -> Expression:
-    """The inverse; that of a product of square factors is the product of their inverses."""
+    """The inverse; that of a product of square parts is the product of their inverses.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> print(inverse(o.mass @ o.D))
+    D⁻¹ (H φ M φ* H*)⁻¹
+    """
     shape = expression.shape
     if shape is not None and not shape.rows.fits(shape.columns):
         raise ShapeError(f"{expression} is {shape}: only something square has an inverse")
@@ -114,12 +126,42 @@ def inverse(expression: Expression) -> Expression:
             return inner
         case Scaled(factor=factor, of=inner):
             return scaled(1.0 / factor, inverse(inner))
-        case Product(factors=factors) if all(f.rows.fits(f.columns) for f in map(known_shape, factors)):
-            return product(inverse(factor) for factor in reversed(factors))
+        case Product(factors=factors) if len(parts := _square_parts(factors)) > 1:
+            return product(inverse(part) for part in reversed(parts))
         case Sum():
             number, inner = _scale_of(expression)
             return scaled(1.0 / number, Inverse(inner))
     return Inverse(expression)
+
+
+def _square_parts(factors: tuple[Expression, ...]) -> list[Expression]:
+    """A square product cut wherever it comes back to the space it started from: if it has an inverse, so have they."""
+    parts: list[Expression] = []
+    start, space = 0, known_shape(factors[0]).rows
+    for end, factor in enumerate(factors, 1):
+        if known_shape(factor).columns.fits(space):
+            parts.append(product(factors[start:end]))
+            start = end
+    return parts
+
+
+def diagonal(vector: Any, space: Space | None = None) -> Expression:
+    """The diagonal matrix of a vector; numbers are in the ``space`` given."""
+    of = as_expression(vector)
+    if of is None:
+        raise ShapeError(f"diag takes a vector, not {vector!r}")
+    if isinstance(of, Constant) and space is not None:
+        of = replace(of, space=space.name)
+    shape = known_shape(of)
+    if shape.columns != ONE or shape.rows.name not in ("joint", "link", "tip"):
+        raise ShapeError(f"diag takes a vector of joints, links or a pick-off, and {of} is {shape}")
+    number, inner = coefficient(of)
+    match inner:
+        case Zero():
+            return Zero(Shape(shape.rows, shape.rows))
+        case Sum(terms=terms):
+            return total(diagonal(term) for term in terms)
+    return scaled(number, Diagonal(inner))
 
 
 def product(factors: Iterable[Expression]) -> Expression:
@@ -142,17 +184,47 @@ def product(factors: Iterable[Expression]) -> Expression:
     return scaled(number, rest[0] if len(rest) == 1 else Product(tuple(rest)))
 
 
+def _as_blocks(matrix: Constant, space: Space, model: Model | None) -> Expression:
+    """A full matrix of numbers, or what it is if it has numbers in the blocks of joints or bodies only."""
+    if model is None or matrix.size != (space.size, space.size) or space.name not in ("joint", "link"):
+        return matrix
+    sizes = [joint.kind.nv if space.name == "joint" else 6 for joint in model.joints]
+    array, starts = matrix.array, np.cumsum([0, *sizes])
+    blocks = [array[start : start + size, start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    if sum(map(np.count_nonzero, blocks)) < np.count_nonzero(array):
+        return matrix
+    if np.count_nonzero(np.diag(array)) == np.count_nonzero(array):
+        return Diagonal(Constant(tuple(map(float, np.diag(array))), (space.size,), space.name))
+    return Blocks(tuple(tuple(tuple(map(float, row)) for row in block) for block in blocks), space)
+
+
 def _in_their_spaces(factors: Sequence[Expression]) -> Iterator[Expression]:
-    """Vectors of numbers in the space that the factor beside them says."""
+    """Vectors of numbers in the space that the factor beside them says; matrices too, if they are block diagonal."""
     for at, factor in enumerate(factors):
         match factor:
             case Constant(size=(_,), space="") if at > 0 and (before := factors[at - 1].shape) is not None:
                 yield replace(factor, space=before.columns.name)
+            case Constant(size=(_, _)):
+                beside = (_columns(factors, at - 1), _rows(factors, at + 1))
+                space = next((x for x in beside if x is not None and x.name), Space("", 0))
+                model = common_model(factors)
+                either = model is not None and model.nv == 6 * model.nbodies  # numbers fit joints and links then
+                yield factor if either else _as_blocks(factor, space, model)
             case Transpose(of=Constant(size=(_,), space="") as row) if at + 1 < len(factors):
                 after = factors[at + 1].shape
                 yield factor if after is None else Transpose(replace(row, space=after.rows.name))
             case _:
                 yield factor
+
+
+def _columns(factors: Sequence[Expression], at: int) -> Space | None:
+    shape = factors[at].shape if at >= 0 else None
+    return None if shape is None else shape.columns
+
+
+def _rows(factors: Sequence[Expression], at: int) -> Space | None:
+    shape = factors[at].shape if at < len(factors) else None
+    return None if shape is None else shape.rows
 
 
 def _scale_of(factor: Sum) -> tuple[float, Expression]:
@@ -204,5 +276,7 @@ def _fitted(term: Expression, leader: Expression) -> Expression:
     if inner.shape is not None and inner.shape.rows.fits(shape.rows) and inner.shape.columns.fits(shape.columns):
         if isinstance(inner, Constant) and inner.size == (shape.rows.size,) and not inner.space:
             return scaled(number, replace(inner, space=shape.rows.name))
+        if isinstance(inner, Constant):
+            return scaled(number, _as_blocks(inner, shape.rows, leader.model))
         return term
     raise ShapeError(f"cannot add {leader} and {term}: {leader} is {shape}, {term} is {term.shape or 'square'}")

@@ -14,7 +14,9 @@ from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space
+from recursa.operators.steps import total_of
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, each_link, fuse, tip_to_base
@@ -45,7 +47,7 @@ RATES: dict[str, tuple[Step, ...]] = {
 
 _VELOCITY_INPUTS = ("v", "rate", "joint:along")  # what these steps call that velocity
 _OF_VELOCITY = (*RATES, "slope")  # what they make of it: one buffer for each velocity
-_INWARD = (ELIMINATE, COMPOSITE, INERTIA_RATE, COMPOSITE_RATE)
+_INWARD = (ELIMINATE.fn, COMPOSITE.fn, INERTIA_RATE.fn, COMPOSITE_RATE.fn, eliminate_with, eliminate_in_basis)
 
 
 class Assembly:
@@ -65,6 +67,7 @@ class Assembly:
         self._buffers: list[Buffer] = []
         self._made = 0
         self._inward = {"P", "G", "R"}  # buffers that a sweep from tip to base fills
+        self._prepared = dict(PREPARED)
 
     def plan(self, name: str, result: str) -> Plan:
         """All of it in the fewest sweeps; what the result does not need is left out."""
@@ -78,8 +81,22 @@ class Assembly:
     def prepare(self, *names: str) -> None:
         """See to it that buffers of the state are computed; other names are let through."""
         for name in names:
-            for step in PREPARED.get(name, ()):
-                self._append(tip_to_base(step) if step in _INWARD else base_to_tip(step))
+            for step in self._prepared.get(name, ()):
+                self._append(tip_to_base(step) if step.fn in _INWARD else base_to_tip(step))
+
+    def filter(self, mark: str, inertia: str, rotors: str, meaning: str, *, in_basis: bool) -> None:
+        """The articulated-body recursion of another matrix: P, G and Upsilon are then called so with a mark behind."""
+        P, G, upsilon = f"P{mark}", f"G{mark}", f"Upsilon{mark}"
+        fn = eliminate_in_basis if in_basis else eliminate_with
+        own = Step(fn, ("joint", P, inertia, rotors, "X"), (P, G, f"{P}@parent"), meaning)
+        outward = replace(COMPLIANCE, reads=("X", G, f"{upsilon}@parent"), writes=(upsilon,))
+        self._prepared |= dict.fromkeys((P, G), (RELATIVE, own)) | {upsilon: (RELATIVE, own, outward)}
+        self._buffers += [
+            Buffer(P, ArticulatedInertia.zero()),
+            Buffer(G, ()),
+            Buffer(upsilon, ArticulatedInertia.zero()),
+        ]
+        self._inward |= {P, G}
 
     def rate(self, name: str, velocity: str) -> str:
         """See to it that a buffer of :data:`RATES` is computed for a velocity, an input; what it is called then."""
@@ -91,7 +108,7 @@ class Assembly:
         renamed = {x: x + mark for x in _OF_VELOCITY} | dict.fromkeys(_VELOCITY_INPUTS, velocity)
         for step in RATES[name]:
             step = replace(step, reads=named(step.reads), writes=named(step.writes))
-            self._append(tip_to_base(step) if step.fn in [x.fn for x in _INWARD] else base_to_tip(step))
+            self._append(tip_to_base(step) if step.fn in _INWARD else base_to_tip(step))
         for made in {split(x)[0] for step in RATES[name] for x in step.writes} & {*_OF_VELOCITY}:
             base = {"V": Motion.zero(), "slope": (), "Rdot": RigidInertia.zero()}.get(made, ArticulatedInertia.zero())
             if renamed[made] not in {buffer.name for buffer in (*ARTICULATED_BUFFERS, *self._buffers)}:
@@ -102,8 +119,12 @@ class Assembly:
 
     def local(self, fn: Function, reads: tuple[str, ...], space: Space, meaning: str) -> str:
         """At the body itself, or from its parent."""
+        return self.at_body(fn, reads, () if space.name == "joint" else Motion.zero(), meaning)
+
+    def at_body(self, fn: Function, reads: tuple[str, ...], base: Any, meaning: str) -> str:
+        """The same for values of any kind, ``base`` being one of them."""
         self.prepare(*reads)
-        name = self._buffer(() if space.name == "joint" else Motion.zero())
+        name = self._buffer(base)
         self._append(base_to_tip(Step(fn, reads, (name,), meaning)))
         if self._is_inward(reads):
             self._inward.add(name)
@@ -134,7 +155,8 @@ class Assembly:
 
     def at_link(self, fn: Function, reads: tuple[str, ...], link: int, space: Space, meaning: str) -> str:
         """At one link, with a result that the whole robot has."""
-        name = self._buffer(0.0 if space == ONE else Motion.zero())
+        self.prepare(*(split(name)[0] for name in reads))
+        name = self._buffer(0.0 if space == ONE else total_of((0.0,) * space.size))
         self._append(each_link(Step(fn, reads, (f"{name}@robot",), meaning), only=(link,)))
         return name
 

@@ -15,13 +15,13 @@ from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.operators.armature import without_rotors
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.frames import frame_free, mass_alone
 from recursa.operators.lower import lower
 from recursa.operators.parsing import parse
 from recursa.operators.shapes import ONE
-from recursa.operators.simplify import Rewriting, simplify
+from recursa.operators.simplify import simplify
+from recursa.operators.singular import has_inverses, require_inverses
 from recursa.operators.values import Lowered, input_name, operand_of
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array, as_array
@@ -33,13 +33,13 @@ class CompiledExpression:
 
     ``v`` may be None where the expression does not need it. A matrix takes the vector it is applied to; free vectors
     follow in the order of ``inputs``. Leading axes are batch axes, broadcast against each other. ``f.matrix(q, v)`` is
-    the matrix itself.
+    the matrix itself. Where an inverse in it does not exist at a state, :class:`SingularMatrixError` names the matrix.
     """
 
     def __init__(self, expression: Expression, model: Model, form: str | None = None) -> None:
         self.expression = expression
-        self.simplified, self.rewritings = simplified(expression)
-        self.model = model = self.simplified.model or model
+        self.simplified, self.rewritings = simplify(expression, trace=True)
+        self.model = model
         self._operand = operand_of(expression)
         self._lowered: Lowered = lower(self.simplified, model, self._operand)
         own = () if self._operand is None else (self._operand,)
@@ -51,6 +51,7 @@ class CompiledExpression:
         self._shape = () if space == ONE else (space.size,)
         self._needs_v = "v" in self.plan.inputs
         self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
+        self._may_be_singular = has_inverses(self.simplified)
         self._entry: Callable[..., Any] | None = None
 
     @property
@@ -104,6 +105,8 @@ class CompiledExpression:
             threads=threads,
             labels=labels,
         )
+        if self._may_be_singular:
+            require_inverses(self.simplified, self.model, result, arguments)
         if self._entry is None and result.ndim == len(self._shape):
             self._entry = self._store.entry(self.plan, (None, self._shape), tuple(arguments), self._shape)
         return result
@@ -133,6 +136,10 @@ class CompiledExpression:
             raise ShapeError(
                 f"{self.expression} takes q, v and {wanted}: {len(vectors)} vectors were given beside q, v"
             )
+        for vector, value in zip(self._vectors.values(), vectors, strict=True):
+            if vector.space.name == "tip" and np.shape(value)[-1:] != (vector.space.size,):
+                wanted = f"(..., {vector.space.size}): six numbers for every link"
+                raise ShapeError(f"{vector.name} has shape {np.shape(value)}, expected {wanted}")
         arguments: dict[str, Any] = {"q": q}
         if self._needs_v:
             if v is None:
@@ -175,16 +182,6 @@ class CompiledExpression:
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
         return f"<{self.expression} of robot '{self.model.name}': f({arguments})>"
-
-
-def simplified(expression: Expression) -> tuple[Expression, list[Rewriting]]:
-    """What is lowered, and how it came about."""
-    bare = without_rotors(expression)
-    if bare is not None:
-        simple, steps = simplified(bare)
-        why = "with it the mass matrix is H φ M φ* H* + A"
-        return simple, [Rewriting("armature is left out", why, expression, bare), *steps]
-    return simplify(expression, trace=True)
 
 
 def compile(expression: Expression | str, robot: Any = None, *, form: str | None = None) -> CompiledExpression:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from recursa.operators.arithmetic import coefficient, transpose
 from recursa.operators.expression import (
     Constant,
+    Diagonal,
     Expression,
     Inverse,
     Leaf,
@@ -22,6 +23,7 @@ from recursa.operators.expression import (
     Transpose,
     known_shape,
 )
+from recursa.operators.inversion import has_inverse, is_of_robot, link_of_compliance
 from recursa.operators.shapes import ONE
 from recursa.operators.structure import structure
 from recursa.operators.symbols import RATES, RICCATI, SWEPT_RATES, Kind, Structure
@@ -89,7 +91,7 @@ def cost(expression: Expression) -> Cost:
 
 
 def has_solve(expression: Expression) -> bool:
-    """Whether its inverse is one step at a body: of the symmetric blocks M, R, P, Upsilon, D and A."""
+    """Whether its inverse is one step at a body, without reading off columns: of M, R, P, Upsilon, D and A."""
     is_leaf = isinstance(expression, Leaf) and expression.kind not in SWEPT_RATES  # a rate may well be singular
     return is_leaf and structure(expression) & _BLOCKS == _BLOCKS
 
@@ -119,8 +121,13 @@ class _Schedule:
                 return ready
             case Sum(terms=terms):
                 return max(self.apply(term, ready) for term in terms)
-            case Scaled(of=inner) | Inverse(of=inner):
+            case Scaled(of=inner):
                 return self.apply(inner, ready)
+            case Inverse(of=inner):
+                known = max(ready, self.apply(inner, 0 if has_inverse(inner) else ready))
+                return known + 1 if expression.shape is not None and is_of_robot(expression.shape) else known
+            case Diagonal(of=inner):
+                return max(ready, self.apply(inner, 0))
             case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
                 return self._leaf(kind, ready, transposed=isinstance(expression, Transpose))
         return self._used(ready)
@@ -150,6 +157,7 @@ class _Schedule:
         return ready
 
 
+_NO_OPERAND = -1  # of vectors; unit vectors have the numbers below
 _WITHOUT_SWEEP = frozenset(RATES.values()) - SWEPT_RATES  # until their rows of Table 4 replace them
 
 
@@ -182,21 +190,44 @@ class _Count:
                 self.multiplications += 0 if abs(factor) == 1.0 else 1
                 self.apply(inner, operand)
             case Inverse(of=inner):
-                self.dense += 0 if has_solve(inner) else 1
-                self.multiplications += _SOLVE if has_solve(inner) and known_shape(inner).rows.name == "link" else 0
-                self.apply(inner, operand)
-            case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
-                self._leaf(kind)
+                self._inverse(inner, operand)
+            case Diagonal(of=inner):
+                self.multiplications += 1
+                self.apply(inner, _NO_OPERAND)
+            case Leaf() as leaf:
+                self._leaf(leaf)
+            case Transpose(of=Leaf() as leaf):
+                self._leaf(leaf)
             case Constant(size=(_, _)) | Transpose(of=Constant(size=(_, _))):
                 self.dense += 1
         return result
 
-    def _leaf(self, kind: Kind) -> None:
+    def _inverse(self, inner: Expression, operand: int) -> None:
+        """At the body or the link itself, or from what the matrix makes of unit vectors."""
+        if not has_inverse(inner):
+            self.dense += 1
+            self.apply(inner, operand)
+            return
+        shape = known_shape(inner)
+        if has_solve(inner) or link_of_compliance(inner) is not None:
+            self.multiplications += _SOLVE if shape.rows.name != "joint" else 0
+            self.apply(inner, operand)
+            return
+        size = shape.rows.size if is_of_robot(shape) else 6 if shape.rows.name == "link" else 1
+        self.multiplications += _SOLVE if shape.rows.name != "joint" else 1
+        self.apply(inner, _NO_OPERAND - 1)
+        before = self.multiplications
+        if size > 1:  # of the second one what is computed once for all is no longer part
+            self.apply(inner, _NO_OPERAND - 2)
+            self.multiplications += (self.multiplications - before) * (size - 2)
+
+    def _leaf(self, leaf: Leaf) -> None:
+        kind = leaf.kind
         self.dense += 1 if kind in _WITHOUT_SWEEP else 0
         self.multiplications += MULTIPLICATIONS.get(kind, 0)
         for name, number in _PREPARED.get(kind, ()):
-            if name not in self.seen:
-                self.seen[name] = 0
+            if (name, leaf.filter) not in self.seen:
+                self.seen[name, leaf.filter] = 0
                 self.multiplications += number
 
 
@@ -230,6 +261,6 @@ def _letters(expression: Expression) -> int:
     match expression:
         case Product(factors=parts) | Sum(terms=parts):
             return 1 + sum(map(_letters, parts))
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner):
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner):
             return 1 + _letters(inner)
     return 1

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recursa.errors import NoSweepError, StateError, unknown_name
-from recursa.operators.arithmetic import product, scaled, total, transpose
+from recursa.operators.arithmetic import diagonal, product, scaled, total, transpose
 from recursa.operators.expression import (
+    Diagonal,
     Expression,
     Freedom,
     Inverse,
@@ -106,6 +107,8 @@ class _Rule:
                 return transpose(self.of(inner))
             case Inverse(of=inner):
                 return scaled(-1.0, product((expression, self.of(inner), expression)))
+            case Diagonal(of=inner):
+                return diagonal(self.of(inner))
             case Scaled(factor=factor, of=inner):
                 return scaled(factor, self.of(inner))
             case Sum(terms=terms):
@@ -126,6 +129,12 @@ class _Rule:
 
     def _leaf(self, leaf: Leaf) -> Expression:
         kind, model = leaf.kind, leaf.robot
+        if leaf.filter is not None:
+            raise NoSweepError(
+                f"{leaf} has no row in Table 4, which is about the mass matrix. Differentiate the expression before "
+                "simplify() puts factors into it",
+                leaf,
+            )
         if kind in STEADY or (kind is Kind.SPEED and not self.moving):
             return Zero(leaf.shape)
         if kind is Kind.S and not self.moving:  # H* v is constant in body axes

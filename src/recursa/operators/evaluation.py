@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
@@ -16,8 +16,11 @@ from recursa.dynamics.lacking import Lacking
 from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
 from recursa.model.model import WORLD, Model
 from recursa.operators.expression import (
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
+    Filter,
     Freedom,
     Identity,
     Inverse,
@@ -47,6 +50,7 @@ class Evaluation:
         self.robot, self.batch, self.vectors = model, batch, vectors
         self.known: dict[Expression, Array] = {}
         self.displaced: dict[Freedom | None, Evaluation] = {}
+        self.filters: dict[Filter, Evaluation] = {}
 
     def matrix(self, expression: Expression) -> Array:
         """The array of an expression; a vector has one column."""
@@ -56,8 +60,10 @@ class Evaluation:
 
     def _matrix(self, expression: Expression) -> Array:
         match expression:
-            case Leaf(kind=Kind.B, link=str(link)):
-                return self.pick_off(link)
+            case Leaf(filter=Filter() as other):
+                return self.of_filter(other).matrix(replace(expression, filter=None))
+            case Leaf(kind=Kind.B, links=links):
+                return np.concatenate([self.pick_off(link) for link in links], axis=-1)
             case Leaf(kind=kind) if kind in _UNDERIVED:
                 return self.rate(expression)
             case Leaf(kind=Kind.S):
@@ -73,6 +79,10 @@ class Evaluation:
             case Constant():
                 array = expression.array
                 return array[:, None] if array.ndim == 1 else array
+            case Blocks(blocks=blocks):
+                return block_diag(blocks)
+            case Diagonal(of=inner):
+                return self.matrix(inner) * np.eye(known_shape(inner).rows.size)
             case Identity():
                 return np.eye(known_shape(expression).rows.size)
             case Zero():
@@ -88,6 +98,15 @@ class Evaluation:
             case Sum(terms=terms):
                 return reduce(lambda x, y: x + y, map(self.matrix, terms))
         raise TypeError(f"{type(expression).__name__} is not a node")
+
+    def of_filter(self, other: Filter) -> Evaluation:
+        """The same state with other inertias and armature: the letters of another matrix."""
+        if other not in self.filters:
+            self.filters[other] = found = Evaluation(self.robot, self.batch, self.vectors)
+            shape = (self.batch.size, 1, 1)
+            found.M = self.matrix(other.inertia) + np.zeros(shape)  # in place of what is computed when asked for
+            found.A = self.matrix(other.rotors) + np.zeros(shape)
+        return self.filters[other]
 
     def free_vector(self, vector: Vector) -> Array:
         """The numbers given for a name."""
@@ -203,7 +222,7 @@ class Evaluation:
         result = self.M.copy()
         for k, joint in reversed(list(enumerate(self.model.joints))):
             P, H = result[:, self.bodies[k], self.bodies[k]], self.H[:, self.freedoms[k], self.bodies[k]]
-            D = H @ P @ _t(H) + np.diag(joint.armature)
+            D = H @ P @ _t(H) + self.A[:, self.freedoms[k], self.freedoms[k]]
             try:
                 left_over = P - P @ _t(H) @ np.linalg.inv(D) @ H @ P
             except np.linalg.LinAlgError:
@@ -371,6 +390,16 @@ _DEFINITIONS: dict[Kind, Callable[[Evaluation], Array]] = {
 
 def _t(matrix: Array) -> Array:
     return np.swapaxes(matrix, -1, -2)
+
+
+def block_diag(blocks: Sequence[ArrayLike]) -> Array:
+    """Square blocks on the diagonal."""
+    sizes = [len(np.asarray(block)) for block in blocks]
+    result, start = np.zeros((sum(sizes), sum(sizes))), 0
+    for block, size in zip(blocks, sizes, strict=True):
+        result[start : start + size, start : start + size] = block
+        start += size
+    return result
 
 
 def _skew(vector: Array) -> Array:

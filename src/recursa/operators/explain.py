@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
 from recursa.model.model import Model
 from recursa.operators import levels
-from recursa.operators.compiled import CompiledExpression, compile, simplified
+from recursa.operators.compiled import CompiledExpression, compile
 from recursa.operators.expression import Expression, known_shape
 from recursa.operators.levels import Level
 from recursa.operators.parsing import HasModel, parse
 from recursa.operators.rendering import has_greek, in_ascii, markdown, plain_text, rich_text, wrapped
-from recursa.operators.simplify import Rewriting
+from recursa.operators.simplify import Rewriting, simplify
 from recursa.operators.statements import read_later, statements
 from recursa.spatial.counting import Counts
 from recursa.sweeps.plan import Plan
@@ -46,7 +46,7 @@ class Explanation:
             self.rewritings: list[Rewriting] = self.compiled.rewritings
         except NoSweepError as error:
             self.obstacle = error
-            self.simplified, self.rewritings = simplified(expression)
+            self.simplified, self.rewritings = simplify(expression, trace=True)
         model = expression.model if robot is None else robot.model
         if model is None:
             raise self.obstacle or NoSweepError(f"cannot explain {expression}: it has no operator of a robot in it")

@@ -1,9 +1,9 @@
 """Operator expressions: frozen trees that compare by structure and know their shapes.
 
-Seven kinds of node: :class:`Leaf` (an operator or vector of a robot), :class:`Vector` (a free one), :class:`Constant`
-(numbers), :class:`Identity`, :class:`Zero`; :class:`Transpose` (of such a leaf only), :class:`Inverse`,
-:class:`Product` (flat), :class:`Sum` (flat) and :class:`Scaled`. The functions of ``arithmetic.py`` make them, in one
-normal form.
+Leaves: :class:`Leaf` (an operator or vector of a robot), :class:`Vector` (a free one), :class:`Constant` (numbers),
+:class:`Blocks` (numbers on the diagonal), :class:`Identity`, :class:`Zero`. Nodes: :class:`Transpose` (of such a leaf
+only), :class:`Diagonal` (of a vector), :class:`Inverse`, :class:`Product` (flat), :class:`Sum` (flat) and
+:class:`Scaled`. The functions of ``arithmetic.py`` make them, in one normal form.
 
 >>> import recursa as rc
 >>> o = rc.robots.planar(3).operators
@@ -184,27 +184,42 @@ class Expression:
 # ---- leaves --------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Filter:
+    """A matrix ``H phi inertia phi* H* + rotors`` that has innovations factors, as the mass matrix has.
+
+    ``inertia`` is block diagonal over the links, in place of M; ``rotors``, in place of A, is diagonal over the joints
+    or has positive blocks there.
+    """
+
+    inertia: Expression
+    rotors: Expression
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Expression):
     """An operator or vector of a robot.
 
-    ``link`` is the link of a pick-off B; ``along`` is the freedom whose unit velocity is meant instead of v, in what
-    knows a velocity of the robot: S, S_V, Omega, and derivatives.
+    ``links`` are those of a pick-off B; ``along`` is the freedom whose unit velocity is meant instead of v, in what
+    knows a velocity of the robot: S, S_V, Omega, and derivatives. ``filter`` is the matrix of which P, D, G, K,
+    tau_bar, psi, E_psi and Upsilon are, where it is not the mass matrix.
     """
 
     kind: Kind
     robot: Model
-    link: str | None = None
+    links: tuple[str, ...] = ()
     along: Freedom | None = None
+    filter: Filter | None = None
 
     def _key(self) -> Hashable:
-        return self.kind, self.robot.digest, self.link, self.along
+        return self.kind, self.robot.digest, self.links, self.along, self.filter
 
     @cached_property
     def shape(self) -> Shape:
-        """By the table of symbols."""
+        """By the table of symbols; a pick-off of several links has six columns for each."""
         symbol = self.kind.value
-        return Shape(space_of(self.robot, symbol.rows), space_of(self.robot, symbol.columns))
+        rows, columns = space_of(self.robot, symbol.rows), space_of(self.robot, symbol.columns)
+        return Shape(rows, columns if columns.name != "tip" else columns._replace(size=6 * len(self.links)))
 
     @property
     def model(self) -> Model:
@@ -242,6 +257,25 @@ class Constant(Expression):
     def shape(self) -> Shape:
         """In its space; without one, in any of the right size."""
         return Shape(Space(self.space, self.size[0]), Space("", self.size[1]) if len(self.size) == 2 else ONE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blocks(Expression):
+    """Numbers on the diagonal: a square block (rows of numbers) for every joint, or a 6 x 6 one for every body."""
+
+    blocks: tuple[tuple[tuple[float, ...], ...], ...]
+    space: Space
+
+    @property
+    def shape(self) -> Shape:
+        """Square."""
+        return Shape(self.space, self.space)
+
+    def columns(self) -> tuple[Constant, ...]:
+        """As vectors: the first columns of all blocks under each other, the second ones, ...; short blocks have 0."""
+        widest = max(map(len, self.blocks), default=0)
+        entries = [[row[j] if j < len(block) else 0.0 for block in self.blocks for row in block] for j in range(widest)]
+        return tuple(Constant(tuple(column), (len(column),), self.space.name) for column in entries)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -286,6 +320,24 @@ class Transpose(Expression):
     @property
     def model(self) -> Model | None:
         """Its leaf's."""
+        return self.of.model
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagonal(Expression):
+    """The diagonal matrix of a vector."""
+
+    of: Expression
+
+    @property
+    def shape(self) -> Shape:
+        """Square, of the vector's space."""
+        space = known_shape(self.of).rows
+        return Shape(space, space)
+
+    @property
+    def model(self) -> Model | None:
+        """Its vector's."""
         return self.of.model
 
 
@@ -375,7 +427,7 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Product(factors=parts) | Sum(terms=parts):
             return parts
-        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner):
+        case Scaled(of=inner) | Inverse(of=inner) | Transpose(of=inner) | Diagonal(of=inner):
             return (inner,)
     return ()
 
@@ -390,7 +442,14 @@ def free_vectors(expression: Expression) -> tuple[Vector, ...]:
     """
     if isinstance(expression, Vector):
         return (expression,)
-    return tuple(dict.fromkeys(vector for part in parts_of(expression) for vector in free_vectors(part)))
+    return tuple(dict.fromkeys(vector for part in all_parts_of(expression) for vector in free_vectors(part)))
+
+
+def all_parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """As :func:`parts_of`, and of a letter that belongs to another matrix than the mass matrix what that is made of."""
+    if isinstance(expression, Leaf) and expression.filter is not None:
+        return expression.filter.inertia, expression.filter.rotors
+    return parts_of(expression)
 
 
 def common_model(parts: Iterable[Expression]) -> Model | None:

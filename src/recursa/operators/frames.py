@@ -10,8 +10,11 @@ from __future__ import annotations
 from recursa.errors import ShapeError
 from recursa.operators.arithmetic import transpose
 from recursa.operators.expression import (
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
+    Filter,
     Identity,
     Inverse,
     Leaf,
@@ -20,6 +23,7 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     Vector,
+    Zero,
     known_shape,
 )
 from recursa.operators.symbols import RATES, Kind
@@ -88,8 +92,12 @@ def mass_alone(expression: Expression) -> bool:
     (True, False)
     """
     match expression:
-        case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
+        case Leaf(kind=kind, filter=None) | Transpose(of=Leaf(kind=kind, filter=None)):
             return kind in _BY_MASS_ALONE
+        case Leaf(filter=Filter()) | Transpose(of=Leaf(filter=Filter())) | Blocks():
+            return False
+        case Diagonal(of=inner):
+            return mass_alone(inner)
         case Inverse(of=inner) | Scaled(of=inner):
             return mass_alone(inner)
         case Sum(terms=terms):
@@ -113,6 +121,18 @@ def _without_mass(factors: tuple[Expression, ...]) -> list[Expression]:
 
 def _sides(expression: Expression) -> Sides:
     match expression:
+        case Leaf(kind=kind, filter=Filter(inertia=inertia, rotors=rotors)):
+            if not isinstance(rotors, Zero):
+                _same(_sides(rotors)[0], "joint")
+            if _sides(inertia) != _INERTIA:
+                raise ShapeError(f"{inertia} takes motions for forces")
+            return _SIDES[kind]
+        case Diagonal(of=inner):
+            if _sides(inner)[0] != "joint":
+                raise ShapeError(f"{expression} is in axes of its own")
+            return "joint", "joint"
+        case Blocks(space=space) if space.name == "joint":
+            return "joint", "joint"
         case Leaf(kind=kind) if kind in _SIDES:  # Omega is not: it is rotation about the link origin
             return _SIDES[kind]
         case Transpose(of=inner):
@@ -137,9 +157,9 @@ def _sides(expression: Expression) -> Sides:
         case Identity():
             return None, None
         case Vector() | Constant():
-            space = known_shape(expression).rows.name
-            if space in ("joint", "tip"):
-                return space, None
+            name = known_shape(expression).rows.name
+            if name in ("joint", "tip"):
+                return name, None
     raise ShapeError(f"{expression} is in link axes")
 
 

@@ -24,6 +24,7 @@ class Rule:
     name: str
     equation: str
     sides: Callable[..., Sides]
+    both_ways: bool = False  # the dearer side by itself may be the cheaper one within an inverse
 
 
 ENTERED: list[Rule] = []
@@ -35,11 +36,13 @@ LINK_RULES: list[Rule] = []
 _Function = TypeVar("_Function", bound=Callable[..., Sides])
 
 
-def identity(equation: str, table: list[Rule] = ENTERED) -> Callable[[_Function], _Function]:
+def identity(
+    equation: str, table: list[Rule] = ENTERED, *, both_ways: bool = False
+) -> Callable[[_Function], _Function]:
     """Decorator: enter a function in a table of identities, under its own name."""
 
     def enter(sides: _Function) -> _Function:
-        table.append(Rule(sides.__name__.replace("_", " "), equation, sides))
+        table.append(Rule(sides.__name__.replace("_", " "), equation, sides, both_ways))
         return sides
 
     return enter

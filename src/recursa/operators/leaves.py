@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from recursa.errors import NoSweepError, StateError, unknown_name
+from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
 from recursa.model.model import Model
-from recursa.operators.expression import Expression, Freedom, Identity, Leaf, Vector
-from recursa.operators.shapes import space_of
-from recursa.operators.symbols import DIRECTED, RATES, Kind
+from recursa.operators.arithmetic import diagonal
+from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
+from recursa.operators.shapes import Space, space_of
+from recursa.operators.symbols import ARTICULATED, DIRECTED, RATES, Kind
 
 
 class Operators:
@@ -21,10 +22,10 @@ class Operators:
     link x link    phi, E_phi, psi, E_psi (propagation); M, R, P, Upsilon, tau_bar (block diagonal)
     joint x joint  D (hinge inertia), A (armature)
     link x joint   G, K (gains)
-    link x tip     B(link)
+    link x tip     B(link), B(link, link, ...)
     link           vectors a, b, V, gravity
     joint          vectors C (bias forces, gravity included), v (joint speeds)
-    any            I, which fits its neighbour
+    any            I, which fits its neighbour; diag(vector), blocks(matrices)
     derivatives    S, S_V, Omega, N (cross operators, link x link); P_dot, phi_dot, ...
     =============  ==========================================================================
 
@@ -37,13 +38,13 @@ class Operators:
     H: Leaf
     phi: Leaf
     E_phi: Leaf
-    M: Leaf
+    M: Expression
     R: Leaf
     P: Leaf
     D: Leaf
     G: Leaf
     K: Leaf
-    A: Leaf
+    A: Expression
     tau_bar: Leaf
     psi: Leaf
     E_psi: Leaf
@@ -75,18 +76,22 @@ class Operators:
     gravity_dot: Leaf
     C_dot: Leaf
 
-    def __init__(self, model: Model, along: Freedom | None = None) -> None:
+    def __init__(self, model: Model, along: Freedom | None = None, filter: Filter | None = None) -> None:
         tied = next((joint.name for joint in model.joints if joint.tie is not None), None)
         if tied is not None:
             raise NoSweepError(
                 f"robot '{model.name}' has tied joints ('{tied}' follows another): the operators are those of trees "
                 'with independent joints. Load it with mimic="free"'
             )
-        self.model, self.direction = model, along
+        self.model, self.direction, self.filter = model, along, filter
         self.I = Identity()
         for kind in Kind:
             if kind is not Kind.B:
-                setattr(self, kind.value.code, Leaf(kind, model, along=along if kind in DIRECTED else None))
+                own = filter if kind in ARTICULATED else None
+                leaf = Leaf(kind, model, along=along if kind in DIRECTED else None, filter=own)
+                setattr(self, kind.value.code, leaf)
+        if filter is not None:
+            self.M, self.A = filter.inertia, filter.rotors
 
     def along(self, joint: str | Freedom) -> Operators:
         """The same operators with S, S_V, Omega and derivatives along unit velocity of one joint instead of v.
@@ -98,16 +103,74 @@ class Operators:
         """
         return Operators(self.model, freedom_of(self.model, joint))
 
-    def B(self, link: str) -> Leaf:
-        """The pick-off of a link: takes a wrench at its origin, in its axes, to its body. 6 columns.
+    def B(self, *links: str) -> Leaf:
+        """The pick-off of a link: takes a wrench at its origin, in its axes, to its body. 6 columns for each link.
 
         >>> import recursa as rc
         >>> o = rc.robots.planar(3).operators
         >>> o.B("tip").T @ o.phi.T @ o.H.T                       # the Jacobian (20)
         <tip 6 x joint 3: B(tip)* φ* H*>
+        >>> o.B("link1", "tip")                                  # wrenches on both, the first link's first
+        <link 18 x tip 12: B(link1, tip)>
         """
-        self.model.link_index(link)
-        return Leaf(Kind.B, self.model, link)
+        for link in links:
+            self.model.link_index(link)
+        if not links or len(set(links)) < len(links):
+            raise StateError(f"a pick-off is of one or more different links, not of {links}")
+        return Leaf(Kind.B, self.model, links)
+
+    def diag(self, vector: Any, space: Literal["joint", "link"] | None = None) -> Expression:
+        """The diagonal matrix of a vector: nv numbers (or 6 for every body), or any vector of operators.
+
+        ``space`` says which is meant where both have the same size. Added to the mass matrix it is just more armature:
+        ``inv(mass + h diag(damping))`` is O(n).
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print((o.mass + 0.01 * o.diag([1.0, 2.0, 0.5])).inverse() @ o.vector("T"))
+        (H φ M φ* H* + 0.01 diag([3 numbers]))⁻¹ T
+        """
+        size = () if isinstance(vector, Expression) else np.shape(vector)
+        return diagonal(vector, self._space("diag", size[:1], space))
+
+    def blocks(self, blocks: Any, space: Literal["joint", "link"] | None = None) -> Expression:
+        """A block-diagonal matrix of numbers: a square matrix for every joint (of its freedoms), or 6 x 6 for every
+        body. ``space`` says which is meant where both would fit.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(2).operators
+        >>> added = o.blocks([np.eye(6), 2 * np.eye(6)])              # the water that the links carry along
+        >>> print((o.H @ o.phi @ (o.M + added) @ o.phi.T @ o.H.T).inverse())
+        (H φ (M + [2 blocks]) φ* H*)⁻¹
+        """
+        freedoms = [(joint.kind.nv, joint.kind.nv) for joint in self.model.joints]
+        sizes = {"joint": freedoms, "link": [(6, 6)] * self.model.nbodies}
+        matrices = [np.asarray(block, float) for block in blocks]
+        fits = [
+            name for name, wanted in sizes.items() if [x.shape for x in matrices] == wanted and space in (None, name)
+        ]
+        if not fits:
+            raise ShapeError(
+                f"blocks of robot '{self.model.name}' are one for every joint, {freedoms}, or {self.model.nbodies} of "
+                f"(6, 6), one for every body; not {[x.shape for x in matrices]}"
+            )
+        if not all(np.isfinite(x).all() for x in matrices):
+            raise StateError("blocks must be finite numbers")
+        numbers = tuple(tuple(tuple(map(float, row)) for row in block) for block in matrices)
+        return Blocks(numbers, space_of(self.model, fits[0]))
+
+    def _space(self, what: str, size: tuple[int, ...], space: str | None) -> Space | None:
+        """That of numbers given without one: joints first; None for what knows its own."""
+        if not size:
+            return None
+        for name in ("joint", "link") if space is None else (space,):
+            found = space_of(self.model, name)
+            if size == (found.size,):
+                return found
+        raise ShapeError(
+            f"{what} of robot '{self.model.name}' takes {self.model.nv} numbers, one for every freedom, or "
+            f"{6 * self.model.nbodies}, six for every body; not {size[0]}"
+        )
 
     def vector(self, name: str, space: Literal["joint", "link", "tip"] = "joint") -> Vector:
         """A free vector: numbers that come later.
@@ -122,6 +185,8 @@ class Operators:
     @property
     def has_armature(self) -> bool:
         """Whether A is not zero."""
+        if self.filter is not None:
+            return not isinstance(self.filter.rotors, Zero)
         return any(rotor != 0.0 for joint in self.model.joints for rotor in joint.armature)
 
     @property
@@ -141,8 +206,8 @@ class Operators:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[str, Freedom | None]:
-        return self.model.digest, self.direction
+    def _key(self) -> tuple[str, Freedom | None, Filter | None]:
+        return self.model.digest, self.direction, self.filter
 
     def __repr__(self) -> str:
         letters = ", ".join(kind.value.text for kind in Kind if kind not in RATES.values())

@@ -14,8 +14,11 @@ from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint
 from recursa.operators.compiled import CompiledExpression
 from recursa.operators.expression import (
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
+    Filter,
     Inverse,
     Leaf,
     Product,
@@ -23,8 +26,11 @@ from recursa.operators.expression import (
     Sum,
     Transpose,
     Vector,
+    Zero,
     known_shape,
 )
+from recursa.operators.inversion import is_of_robot
+from recursa.operators.leaves import Operators
 from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.simplify import Rewriting
 from recursa.operators.statements import meaning, read_later, statements
@@ -69,7 +75,16 @@ def expression_level(given: Expression, simple: Expression, rewritings: Sequence
         parts.append(Part("which makes it", ((simple.text(),),)))
     else:
         parts.append(Part("no identity makes it cheaper"))
+    if any(_leaves_armature_out(part) for part in occurrences(simple)):
+        parts.append(Part("armature is left out: with it the mass matrix is H φ M φ* H* + A"))
     return Level(1, "expression", "the formula, and the identities that make it cheap", tuple(parts))
+
+
+def _leaves_armature_out(part: Expression) -> bool:
+    """Whether a letter is of the bodies' mass matrix alone, and the robot has rotors too."""
+    leaf = _leaf(part)
+    own = None if leaf is None else Operators(leaf.robot)
+    return leaf is not None and own is not None and leaf.filter == Filter(own.M, Zero(own.A.shape)) and own.has_armature
 
 
 def in_words(shape: Shape) -> str:
@@ -102,7 +117,7 @@ def decomposition_level(simple: Expression) -> Level:
                 rows.setdefault(bare.text(), (bare.text(), symbol.words, symbol.meaning, str(known_shape(bare))))
             case Vector():
                 rows.setdefault(bare.text(), (bare.text(), "free vector", "given with a call", str(bare.shape)))
-            case Constant():
+            case Constant() | Blocks():
                 rows.setdefault(bare.text(), (bare.text(), "numbers", "part of the expression", str(bare.shape)))
     return Level(2, "decomposition", "the operators that occur", (Part("", tuple(rows.values())),))
 
@@ -125,7 +140,10 @@ def occurrences(expression: Expression) -> Iterator[Expression]:
             yield expression
             if not isinstance(inner, Leaf | Transpose):
                 yield from occurrences(inner)
-        case Leaf() | Transpose() | Vector() | Constant():
+        case Diagonal(of=inner):
+            yield expression
+            yield from occurrences(inner)
+        case Leaf() | Transpose() | Vector() | Constant() | Blocks():
             yield expression
 
 
@@ -183,6 +201,10 @@ def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
         case Transpose(of=Leaf(kind=Kind.B)):
             return "pick-off", "a statement at one link"
     known = structure(part)
+    if isinstance(part, Inverse) and is_of_robot(known_shape(part)):
+        return "small inverse", "solved once for the robot, by the columns of the matrix or by its block at the link"
+    if Structure.DIAGONAL in known:
+        return "diagonal", "a statement at each body"
     if Structure.BLOCK_DIAGONAL in known:
         return "block diagonal", "a statement at each body"
     if Structure.GATHERING in known:

@@ -18,9 +18,13 @@ from recursa.operators import steps
 from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
 from recursa.operators.assembly import Assembly
 from recursa.operators.blocks import SAME_BODY, SAME_BODY_INVERSE, SAME_BODY_TRANSPOSED, STATE, Local
+from recursa.operators.cost import cost
 from recursa.operators.expression import (
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
+    Filter,
     Freedom,
     Identity,
     Inverse,
@@ -34,9 +38,18 @@ from recursa.operators.expression import (
     free_vectors,
     known_shape,
 )
+from recursa.operators.inverse_steps import (
+    IN_BASIS,
+    PutPartOn,
+    block_times,
+    diagonal_times,
+    diagonal_times_total,
+    stacked,
+)
+from recursa.operators.inversion import Inversion, link_of_compliance
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import newton_euler
-from recursa.operators.shapes import ONE, Space
+from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered, Value, input_name, operand_of
@@ -66,10 +79,10 @@ def lower(expression: Expression, model: Model | None = None, operand: Vector | 
         expression, vectors = product((expression, operand)), (*vectors, operand)
     if model is None:
         raise NoSweepError(f"cannot lower {expression}: it has no operator of a robot in it")
-    return _Lowering(expression, model, vectors).lowered()
+    return Lowering(expression, model, vectors).lowered()
 
 
-class _Lowering:
+class Lowering:
     """One expression, part by part; equal parts are found again."""
 
     def __init__(self, expression: Expression, model: Model, vectors: tuple[Vector, ...]) -> None:
@@ -78,13 +91,19 @@ class _Lowering:
         self.known: dict[tuple[Expression, str | None], Value] = {}
         self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
+        self.inverses = Inversion(self)
 
     def lowered(self) -> Lowered:
+        """The whole expression, in the fewest sweeps."""
         result = self.apply(self.expression, None)
         if result.name.startswith(NAMED_INPUTS) or _is(_first(self.expression), Kind.B):  # made by links, not by bodies
             result = self._combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
         return Lowered(plan, self.vectors, self.constants, result.space, result.name)
+
+    def operators_of(self, filter: Filter | None) -> Operators:
+        """The operators of the mass matrix, or of another of its form."""
+        return self.operators if filter is None else Operators(self.model, filter=filter)
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -109,6 +128,8 @@ class _Lowering:
                 return self._given(expression, input_name(expression), expression.space)
             case Constant(size=(_,)):
                 return self._constant(expression)
+            case Inverse(of=inner) if operand is None and known_shape(inner) == Shape(ONE, ONE):
+                return self.inverses.number(expression, inner)
             case Zero() | Identity() if operand is None:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
@@ -116,7 +137,7 @@ class _Lowering:
             case Leaf(kind=kind) if kind in STATE:
                 return self._local(expression, (steps.same, (STATE[kind],)), None)
         if operand is None:
-            raise self._refusal(expression)
+            raise self.refusal(expression)
         return self._operator(expression, operand)
 
     def _operator(self, expression: Expression, operand: Value) -> Value:
@@ -128,10 +149,20 @@ class _Lowering:
             case Inverse(of=Leaf(kind=kind)) if kind in SAME_BODY_INVERSE:
                 self._require_inverse(kind)
                 return self._local(expression, SAME_BODY_INVERSE[kind], operand)
-            case Leaf(kind=Kind.B, link=str(link)):
-                return self._put_on(expression, link, operand)
-            case Transpose(of=Leaf(kind=Kind.B, link=str(link))):
-                return self._taken_from(expression, link, operand)
+            case Inverse(of=inner):
+                return self.inverses.apply(expression, inner, operand)
+            case Diagonal(of=vector):
+                return self._diagonal(expression, vector, operand)
+            case Blocks():
+                columns = [self.apply(column, None).read for column in expression.columns()]
+                return self.new(expression, block_times, (operand.read, *columns), operand.space, operand)
+            case Leaf(kind=Kind.B, links=links):
+                return self._put_on(expression, links, operand)
+            case Transpose(of=Leaf(kind=Kind.B, links=links)):
+                return self._taken_from(expression, links, operand)
+            case Leaf(kind=Kind.D, filter=Filter() as other):
+                o = self.operators_of(other)
+                return self.apply(total((o.H @ o.P @ o.H.T, o.A)), operand)
             case Leaf(kind=kind) if kind in SAME_BODY:
                 return self._local(expression, SAME_BODY[kind], operand)
             case Transpose(of=Leaf(kind=kind)) if kind in SAME_BODY_TRANSPOSED:
@@ -142,9 +173,10 @@ class _Lowering:
                 return self._inward(expression, kind, operand)
             case Transpose(of=Leaf(kind=kind)):
                 return self._outward(expression, kind, operand)
-        raise self._refusal(expression)
+        raise self.refusal(expression)
 
-    def _refusal(self, part: Expression) -> NoSweepError:
+    def refusal(self, part: Expression) -> NoSweepError:
+        """What to raise for a part that no sweep applies."""
         match part:
             case Constant(size=size) | Transpose(of=Constant(size=size)):
                 why = f"factor {part} is a full {' x '.join(map(str, size))} matrix"
@@ -156,9 +188,10 @@ class _Lowering:
 
     def _advice(self, inner: Expression) -> str:
         o = self.operators
-        if o.has_armature and inner.shape == o.A.shape and inner + o.A == o.mass:
-            return " (the robot has armature: its mass matrix is H phi M phi* H* + A, or mass for short)"
-        return " (lower what simplify() makes of it)" if simplify(inverse(inner)) != inverse(inner) else ""
+        if cost(simplify(inverse(inner))).dense == 0:
+            return " (lower what simplify() makes of it)"
+        in_joint_space = inner.shape == o.A.shape
+        return " (H phi X phi* H* + Y has some, X block diagonal and Y diagonal)" if in_joint_space else ""
 
     def _require_inverse(self, kind: Kind) -> None:
         """Of what does not depend on the state; the rest is not finite where it is singular."""
@@ -176,11 +209,13 @@ class _Lowering:
         while pending:
             last = pending.pop()
             if _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PSI) and operand is not None:
-                pending.pop()
-                operand = self._articulated_shift(operand)
+                operand = self._articulated_shift(pending.pop(), operand)
             elif _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PHI) and operand is not None:
                 pending[-1], last = last, pending[-1]  # phi E_phi = E_phi phi, and phi's own step finds that
                 operand = self.apply(last, operand)
+            elif (at := self._compliance_at_link(pending, last)) is not None and operand is not None:
+                del pending[-2:]
+                operand = self.inverses.yielded(*at, operand)
             elif isinstance(last, Sum) and pending and (both := self._with_shifted(pending[-1], last, operand)):
                 pending.pop()
                 operand = both
@@ -188,6 +223,14 @@ class _Lowering:
                 operand = self.apply(last, operand)
         assert operand is not None
         return operand
+
+    def _compliance_at_link(self, pending: list[Expression], last: Expression) -> tuple[Expression, Leaf, str] | None:
+        """``B(link)* Upsilon B(link)`` with its block and link, if the last three factors are that."""
+        if len(pending) < 2 or not _is(last, Kind.B) or not _is(pending[-1], Kind.UPSILON):
+            return None
+        whole = product((*pending[-2:], last))
+        found = link_of_compliance(whole)
+        return None if found is None else (whole, *found)
 
     def _with_shifted(self, left: Expression, terms: Sum, operand: Value | None) -> Value | None:
         """``phi (x + E_phi y)`` or ``psi (x + E_phi y)`` in one recursion, if it is one of these."""
@@ -203,8 +246,8 @@ class _Lowering:
             x, y = self.apply(total(others), operand), self.apply(total(shifted), operand)
             articulated = _is(left, Kind.PSI)
             fn = steps.gather_articulated_with_shifted if articulated else steps.gather_with_shifted
-            reads = ("X", "G") if articulated else ("X",)
-            meaning = self._meaning(key[0], operand)
+            reads = ("X", self._gain(left)) if articulated else ("X",)
+            meaning = self.meaning(key[0], operand)
             names = self.steps.gather(fn, (*reads, x.name, y.name), meaning.text())
             self.known[key] = Value(names[0], x.space, meaning)
         return self.known[key]
@@ -218,7 +261,10 @@ class _Lowering:
 
     def _spelled_out(self, factor: Expression) -> tuple[Expression, ...]:
         """K is ``E_phi G`` and E_psi is ``E_phi tau_bar``."""
-        o = self.operators
+        leaf = factor.of if isinstance(factor, Transpose) else factor
+        if not isinstance(leaf, Leaf) or leaf.kind not in (Kind.K, Kind.E_PSI):
+            return (factor,)
+        o = self.operators_of(leaf.filter)
         for kind, parts in ((Kind.K, (o.E_phi, o.G)), (Kind.E_PSI, (o.E_phi, o.tau_bar))):
             if _is(factor, kind):
                 return parts
@@ -236,8 +282,8 @@ class _Lowering:
         space, reads = values[0].space, tuple(value.read for value in values)
         if values[0].of_robot:  # what the robot has once: done at one link, whichever
             fn = steps.CombinationOfNumbers if space == ONE else steps.CombinationOfTotals
-            return self._at_link(expression, fn(numbers), reads, 0, space, operand)
-        return self._new(expression, steps.Combination(numbers), reads, space, operand)
+            return self.at_link(expression, fn(numbers), reads, 0, space, operand)
+        return self.new(expression, steps.Combination(numbers), reads, space, operand)
 
     def _times(self, expression: Expression, number: Value) -> Value:
         """A vector times a number that was computed."""
@@ -245,13 +291,13 @@ class _Lowering:
         reads = (vector.read, number.read)
         if vector.of_robot:
             fn = steps.number_times_number if vector.space == ONE else steps.total_times_number
-            return self._at_link(expression, fn, reads, 0, vector.space, number)
-        return self._new(expression, steps.times_number, reads, vector.space, number)
+            return self.at_link(expression, fn, reads, 0, vector.space, number)
+        return self.new(expression, steps.times_number, reads, vector.space, number)
 
     def _row_times(self, row: Expression, column: Expression, operand: Value) -> Value:
         """``x* y``: one number."""
         vector = self.apply(column, None)
-        meaning, reads = self._meaning(row, operand), (vector.read, operand.read)
+        meaning, reads = self.meaning(row, operand), (vector.read, operand.read)
         if vector.of_robot:
             name = self.steps.at_link(steps.dot, reads, 0, ONE, meaning.text())
         else:
@@ -278,19 +324,19 @@ class _Lowering:
     def _given(self, vector: Expression, name: str, space: Space) -> Value:
         if space.name == "tip":
             return Value(name, space, vector)
-        return self._new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
+        return self.new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
 
     def _number(self, expression: Zero | Identity) -> Value:
         """Zero, or the identity of numbers: one."""
         rows, columns = known_shape(expression)
         if columns != ONE or not rows.name:
-            raise self._refusal(expression)
+            raise self.refusal(expression)
         if rows == ONE:
             one = isinstance(expression, Identity)
-            return self._at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
+            return self.at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
         if rows.name == "tip":
-            return self._at_link(expression, steps.still, ("offset",), 0, rows, None)
-        return self._new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
+            return self.at_link(expression, steps.still, ("offset",), 0, rows, None)
+        return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
     def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:
         sides = rule(self.operators)
@@ -301,15 +347,22 @@ class _Lowering:
 
     def _local(self, expression: Expression, local: Local, operand: Value | None) -> Value:
         fn, reads = local
-        reads = tuple(self._velocity_buffer(expression, name) for name in reads)
+        reads = tuple(self._own_buffer(expression, name) for name in reads)
+        basis = self.inverses.basis(expression) if fn in IN_BASIS else None
+        if basis is not None:
+            fn, reads = IN_BASIS[fn], (basis, *reads)
         reads = reads if operand is None else (*reads, operand.read)
-        return self._new(expression, fn, reads, known_shape(expression).rows, operand)
+        return self.new(expression, fn, reads, known_shape(expression).rows, operand)
 
-    def _velocity_buffer(self, expression: Expression, name: str) -> str:
-        """What a name in braces stands for: the velocity along which a letter is meant, or a buffer made with it."""
+    def _own_buffer(self, expression: Expression, name: str) -> str:
+        """The buffer of a letter's own matrix; a name in braces stands for the velocity along which a letter is meant,
+        or for a buffer made with it.
+        """
+        leaf = expression.of if isinstance(expression, Transpose | Inverse) else expression
+        if name in ("P", "G", "Upsilon") and isinstance(leaf, Leaf):
+            return name + self.inverses.mark(leaf)
         if not name.startswith("{"):
             return name
-        leaf = expression.of if isinstance(expression, Transpose) else expression
         assert isinstance(leaf, Leaf)
         velocity = "v" if leaf.along is None else self._unit(leaf.along)
         return velocity if name == "{v}" else self.steps.rate(name[1:-1], velocity)
@@ -323,7 +376,7 @@ class _Lowering:
         return name
 
     def _inward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
-        meaning = self._meaning(expression, operand)
+        meaning = self.meaning(expression, operand)
         if kind is Kind.E_PHI and operand.gathered is not None:
             return Value(operand.gathered, operand.space, meaning)
         if kind is Kind.PHI:
@@ -332,50 +385,82 @@ class _Lowering:
         if kind is Kind.E_PHI:
             names = self.steps.gather(steps.shift, ("X", operand.name), meaning.text())
         elif kind is Kind.PSI:
-            names = self.steps.gather(steps.gather_articulated, ("X", "G", operand.name), meaning.text())
+            names = self.steps.gather(
+                steps.gather_articulated, ("X", self._gain(expression), operand.name), meaning.text()
+            )
         else:
-            raise self._refusal(expression)
+            raise self.refusal(expression)
         return Value(names[0], operand.space, meaning)
 
-    def _articulated_shift(self, operand: Value) -> Value:
+    def _gain(self, psi: Expression) -> str:
+        """The buffer with the eliminations that psi is made of."""
+        return self._own_buffer(psi, "G")
+
+    def _articulated_shift(self, psi: Expression, operand: Value) -> Value:
         """``psi E_phi`` in one recursion."""
-        o = self.operators
-        key = (o.psi @ o.E_phi, operand.name)
+        key = (psi @ self.operators.E_phi, operand.name)
         if key not in self.known:
-            meaning = self._meaning(key[0], operand)
-            names = self.steps.gather(steps.gather_articulated_shifted, ("X", "G", operand.name), meaning.text())
+            meaning = self.meaning(key[0], operand)
+            reads = ("X", self._gain(psi), operand.name)
+            names = self.steps.gather(steps.gather_articulated_shifted, reads, meaning.text())
             self.known[key] = Value(names[0], operand.space, meaning)
         return self.known[key]
 
     def _outward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
-        meaning = self._meaning(expression, operand)
+        meaning = self.meaning(expression, operand)
         if kind is Kind.E_PHI and operand.carried is not None:
             return Value(operand.carried, operand.space, meaning)
         if kind is Kind.E_PHI:
             reads = ("X", f"{operand.name}@parent")
-            return self._new(expression, steps.shift_transposed, reads, operand.space, operand)
+            return self.new(expression, steps.shift_transposed, reads, operand.space, operand)
         if kind is Kind.PHI:
             result, carried = self.steps.spread(steps.spread, ("X", operand.name), meaning.text())
         elif kind is Kind.PSI:
-            result, carried = self.steps.spread(steps.spread_articulated, ("X", "G", operand.name), meaning.text())
+            filtered = ("X", self._gain(expression), operand.name)
+            result, carried = self.steps.spread(steps.spread_articulated, filtered, meaning.text())
         else:
-            raise self._refusal(expression)
+            raise self.refusal(expression)
         return Value(result, operand.space, meaning, carried=carried)
 
-    def _put_on(self, expression: Expression, link: str, operand: Value) -> Value:
-        """``B f``: what acts at a link, on its body."""
-        number, meaning = self.model.link_index(link), self._meaning(expression, operand)
-        name = self.steps.on_body(steps.put_on, ("offset", operand.read), number, meaning.text())
-        return Value(name, known_shape(expression).rows, meaning)
+    def _put_on(self, expression: Expression, links: tuple[str, ...], operand: Value) -> Value:
+        """``B f``: what acts at links, on their bodies."""
+        space, meaning = known_shape(expression).rows, self.meaning(expression, operand)
+        if len(links) == 1:
+            number = self.model.link_index(links[0])
+            name = self.steps.on_body(steps.put_on, ("offset", operand.read), number, meaning.text())
+            return Value(name, space, meaning)
+        parts = [
+            self.steps.on_body(PutPartOn(at), ("offset", operand.read), self.model.link_index(link), meaning.text())
+            for at, link in enumerate(links)
+        ]
+        return self.new(expression, steps.Combination((1.0,) * len(parts)), tuple(parts), space, operand)
 
-    def _taken_from(self, expression: Expression, link: str, operand: Value) -> Value:
-        """``B* x``: what a link has of its body's."""
-        number, rows = self.model.link_index(link), known_shape(expression).rows
-        return self._at_link(expression, steps.taken_from, ("offset", f"{operand.name}@body"), number, rows, operand)
+    def _taken_from(self, expression: Expression, links: tuple[str, ...], operand: Value) -> Value:
+        """``B* x``: what links have of their bodies'."""
+        reads, rows = ("offset", f"{operand.name}@body"), known_shape(expression).rows
+        six = Space("tip", 6)
+        parts = [
+            self.at_link(
+                transpose(self.operators.B(link)), steps.taken_from, reads, self.model.link_index(link), six, operand
+            )
+            for link in links
+        ]
+        return (
+            parts[0]
+            if len(parts) == 1
+            else self.at_link(expression, stacked, tuple(x.read for x in parts), 0, rows, operand)
+        )
+
+    def _diagonal(self, expression: Expression, vector: Expression, operand: Value) -> Value:
+        """``diag(d) x``."""
+        reads = (self.apply(vector, None).read, operand.read)
+        if operand.of_robot:
+            return self.at_link(expression, diagonal_times_total, reads, 0, operand.space, operand)
+        return self.new(expression, diagonal_times, reads, operand.space, operand)
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
-    def _at_link(
+    def at_link(
         self,
         expression: Expression,
         fn: Callable[..., Any],
@@ -385,10 +470,10 @@ class _Lowering:
         operand: Value | None,
     ) -> Value:
         """A step at one link whose result the whole robot has."""
-        meaning = self._meaning(expression, operand)
+        meaning = self.meaning(expression, operand)
         return Value(self.steps.at_link(fn, reads, link, space, meaning.text()), space, meaning)
 
-    def _new(
+    def new(
         self,
         expression: Expression,
         fn: Callable[..., Any],
@@ -397,10 +482,11 @@ class _Lowering:
         operand: Value | None = None,
     ) -> Value:
         """A step with one result."""
-        meaning = self._meaning(expression, operand)
+        meaning = self.meaning(expression, operand)
         return Value(self.steps.local(fn, reads, space, meaning.text()), space, meaning)
 
-    def _meaning(self, expression: Expression, operand: Value | None) -> Expression:
+    def meaning(self, expression: Expression, operand: Value | None) -> Expression:
+        """What a value is of the whole expression."""
         return expression if operand is None else product((expression, operand.meaning))
 
 

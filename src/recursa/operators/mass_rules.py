@@ -86,7 +86,7 @@ def compliance_recursion(o: Operators) -> Sides:
     return o.E_psi.T @ o.Upsilon @ o.E_psi + o.H.T @ o.D.inverse() @ o.H, o.Upsilon
 
 
-@identity(f"{JR} (31), (34)", LINK_RULES)
+@identity(f"{JR} (31), (34)", LINK_RULES, both_ways=True)
 def compliance_of_a_link(o: Operators, link: str) -> Sides:
     """``B* psi* H* inv(D) H psi B = B* Upsilon B``: the inverse of the operational inertia of a link; trees too."""
     pick = o.B(link)

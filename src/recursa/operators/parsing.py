@@ -5,12 +5,12 @@
     sum      [-] product { (+ | -) product }
     product  factor { [@] factor }                   factors stand side by side
     factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ }     transpose and inverse stand behind
-    atom     number | name | name(link) | name{joint} | inv(sum) | (sum) | [sum]
+    atom     number | name | name(link, ...) | name{joint} | name{matrix} | inv(sum) | diag(sum) | (sum) | [sum]
              | d/dt(sum) | D/Dt(sum) | d/d{joint}(sum)
 
 ``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
-``1 - H psi K``. Behind a number ``*`` multiplies.
+``1 - H psi K``. Behind a number ``*`` multiplies. ``psi{mass + I}`` is psi of another matrix than the mass matrix.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from typing import Literal, NamedTuple, Protocol
 
 from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
-from recursa.operators.arithmetic import inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import sensitivity, time_derivative
-from recursa.operators.expression import Expression, Freedom, Identity, Leaf
+from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf
+from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of
-from recursa.operators.symbols import DIRECTED, Kind
+from recursa.operators.symbols import ARTICULATED, DIRECTED, Kind
 
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
   | (?P<derivative>d/dt(?!\w)|D/Dt(?!\w)|d/d(?=\{))
-  | (?P<joint>\{[^{}]*\})
+  | (?P<joint>\{(?:[^{}]|\{[^{}]*\})*\})
   | (?P<inverse>\^\s*-\s*1|\^\{-1\}|⁻¹)
   | (?P<star>\^[T*]|\^\{[T*]\}|[*'ᵀ])
   | (?P<name>(?:(?![\dᵀ])[\w\u0300-\u036f])(?:(?!ᵀ)[\w\u0300-\u036f])*)
@@ -131,7 +132,7 @@ class _Parser:
 
     def __init__(self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip"]]) -> None:
         self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text), 0, 0
-        self.names = _names(o)
+        self.names, self.vectors = _names(o), vectors
         self.names["T"] = o.vector("T")
         for name, space in vectors.items():
             if space not in ("joint", "link", "tip"):
@@ -236,11 +237,15 @@ class _Parser:
             if not self.took("("):
                 raise self.error("expected '(' after inv")
             return self.inverse(token.start, self.bracketed(")"))
+        if name == "diag":
+            if not self.took("("):
+                raise self.error("expected '(' after diag")
+            return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.bracketed(")"), x)
         if name in ("B", "J"):
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
         if name not in self.names:
-            known = (*self.names, "inv", "B", "J")
+            known = (*self.names, "inv", "diag", "B", "J")
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
 
@@ -255,12 +260,25 @@ class _Parser:
         return time_derivative(inner, "local" if token.text == "d/dt" else "inertial")
 
     def along(self, token: Token, found: Value) -> Value:
-        """``S{joint}``: a letter that knows a velocity, along a joint's instead of v."""
+        """``S{joint}``: a letter that knows a velocity, along a joint's instead of v; ``psi{matrix}``: of a matrix."""
         if self.now.kind != "joint":
             return found
+        if isinstance(found, Leaf) and found.kind in ARTICULATED:
+            return replace(found, filter=self.filter())
         if not isinstance(found, Leaf) or found.kind not in DIRECTED:
             raise self.error(f"expected no joint behind {token.text}, which knows no velocity")
         return replace(found, along=self.freedom())
+
+    def filter(self) -> Filter | None:
+        """``{mass + I}``: a matrix with factors like the mass matrix's."""
+        token = self.now
+        self.at += 1
+        matrix = _Parser(token.text[1:-1], self.o, self.vectors).whole()
+        found = filter_of(matrix, self.o)
+        if found is None:
+            message = f"{matrix} is not of the form H phi X phi* H* + Y, X block diagonal and Y diagonal"
+            raise NotationError(message, self.text, token.start + 1)
+        return None if is_the_mass_matrix(found, self.o) else found
 
     def freedom(self) -> Freedom:
         """``{joint}`` or ``{joint,1}``."""
@@ -279,14 +297,19 @@ class _Parser:
             raise NotationError(str(error), self.text, token.start + 1) from None
 
     def pick_off(self, token: Token) -> Expression:
-        """``B(link)``."""
+        """``B(link)`` or ``B(link, link)``; a name may have a comma in it."""
         if self.now.kind != "link":
             raise self.error(f"expected '(' and the name of a link after {token.text}")
         self.at += 1
+        inside = self.tokens[self.at - 1]
+        whole = inside.text.strip()
+        is_link = whole in {link.name for link in self.o.model.links}
         try:
-            return self.o.B(self.tokens[self.at - 1].text.strip())
+            return self.o.B(*([whole] if is_link else map(str.strip, whole.split(","))))
         except UnknownNameError as error:
-            raise self.shown(error, self.tokens[self.at - 1].start) from None
+            raise self.shown(error, inside.start) from None
+        except StateError as error:
+            raise NotationError(str(error), self.text, inside.start) from None
 
     # ---- errors with their place -----------------------------------------------------------------------------------
 

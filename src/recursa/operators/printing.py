@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from recursa.operators.arithmetic import coefficient, transpose
+from recursa.operators.arithmetic import coefficient, scaled, total, transpose
 from recursa.operators.expression import (
+    Blocks,
     Constant,
+    Diagonal,
     Expression,
     Identity,
     Inverse,
@@ -20,6 +22,7 @@ from recursa.operators.expression import (
     Vector,
     Zero,
 )
+from recursa.operators.shapes import ONE
 
 
 @dataclass(frozen=True)
@@ -33,18 +36,36 @@ class Style:
 
 
 def _typed(leaf: Leaf) -> str:
-    return leaf.kind.value.code + _of_what(leaf)
+    return leaf.kind.value.code + _of_what(leaf, ASCII)
 
 
 def _printed(leaf: Leaf) -> str:
-    return leaf.kind.value.text + _of_what(leaf)
+    return leaf.kind.value.text + _of_what(leaf, UNICODE)
 
 
-def _of_what(leaf: Leaf) -> str:
-    """The link of a pick-off, the freedom along which a derivative is."""
+def _of_what(leaf: Leaf, style: Style) -> str:
+    """The links of a pick-off, the freedom along which a derivative is, the matrix that a letter is of."""
+    if leaf.filter is not None:
+        return f"{{{_matrix(leaf, style)}}}"
     if leaf.along is not None:
         return f"{{{_freedom(leaf)}}}"
-    return f"({leaf.link})" if leaf.link is not None else ""
+    return f"({', '.join(leaf.links)})" if leaf.links else ""
+
+
+def _matrix(leaf: Leaf, style: Style) -> str:
+    """The matrix of a letter's filter, with the mass matrix by its name."""
+    from recursa.operators.leaves import Operators  # which stands on the nodes, as printing does
+
+    assert leaf.filter is not None
+    own, of = Operators(leaf.robot), Operators(leaf.robot, filter=leaf.filter)
+    rest = total((of.A, scaled(-1.0, own.A))) if own.has_armature else of.A
+    if of.M != own.M or (own.has_armature and len(_terms(rest)) >= len(_terms(of.A))):
+        return _written(of.mass, style)
+    return "mass" if isinstance(rest, Zero) else _sum((Vector("mass", ONE), *_terms(rest)), style)
+
+
+def _terms(expression: Expression) -> tuple[Expression, ...]:
+    return expression.terms if isinstance(expression, Sum) else () if isinstance(expression, Zero) else (expression,)
 
 
 def _freedom(leaf: Leaf) -> str:
@@ -57,10 +78,12 @@ def _freedom(leaf: Leaf) -> str:
 
 def _set(leaf: Leaf) -> str:
     latex = leaf.kind.value.latex
-    if leaf.link is None and leaf.along is None:
+    if leaf.filter is not None:
+        return rf"{{{latex}}}_{{{_matrix(leaf, LATEX)}}}"
+    if not leaf.links and leaf.along is None:
         return latex
-    name = leaf.link if leaf.along is None else _freedom(leaf)
-    name = str(name).replace("\\", r"\backslash ").replace("_", r"\_")
+    name = ", ".join(leaf.links) if leaf.along is None else _freedom(leaf)
+    name = name.replace("\\", r"\backslash ").replace("_", r"\_")
     return rf"{{{latex}}}_{{\mathrm{{{name}}}}}" if "_" in latex else rf"{latex}_{{\mathrm{{{name}}}}}"
 
 
@@ -120,6 +143,12 @@ def _written(expression: Expression, style: Style) -> str:
             return name
         case Constant(size=size):
             return f"[{' x '.join(map(str, size))} numbers]"
+        case Blocks(blocks=blocks):
+            return f"[{len(blocks)} blocks]"
+        case Diagonal(of=inner):
+            return (
+                rf"\mathrm{{diag}}({_written(inner, style)})" if style is LATEX else f"diag({_written(inner, style)})"
+            )
         case Identity():
             return "I"
         case Zero():

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from recursa.operators import articulated_rules, mass_rules, rigid_rules
 from recursa.operators.arithmetic import scaled, transpose
-from recursa.operators.expression import Expression, Freedom, Leaf
+from recursa.operators.expression import Expression, Filter, Freedom, Leaf
 from recursa.operators.identity import ENTERED, JR, LINK_RULES, RK, Rule, Sides, factor, inverse_factor
 from recursa.operators.leaves import Operators
 from recursa.operators.rate_rules import RATE_RULES, TABLE
@@ -46,22 +46,32 @@ RULES: list[Rule] = [
 ]
 """All identities but those about a link, in the papers' order: where two lead to the same cost, the first is taken."""
 
+_OF_FACTORS = [rule for rule in RULES if rule.sides.__module__ != rigid_rules.__name__]
+
 
 def equations(
-    o: Operators, links: tuple[str, ...] = (), directions: tuple[Freedom | None, ...] = ()
+    o: Operators,
+    links: tuple[str, ...] = (),
+    directions: tuple[Freedom | None, ...] = (),
+    filters: tuple[Filter, ...] = (),
 ) -> Iterator[tuple[Rule, Expression, Expression]]:
     """Every identity that holds for a robot with its two sides, and its transpose.
 
-    Those of derivatives are about a direction: v (None) or one freedom.
+    Those of derivatives are about a direction: v (None) or one freedom. Those of the factors of the mass matrix also
+    hold for other matrices of its form.
     """
     for rule in RULES:
         yield from _with_transpose(rule, rule.sides(o))
+    for filter in filters:
+        for rule in _OF_FACTORS:
+            yield from _with_transpose(rule, rule.sides(Operators(o.model, filter=filter)))
     for along in directions:
         for rule in RATE_RULES:
             yield from _with_transpose(rule, rule.sides(Operators(o.model, along)))
     for link in links:
-        for rule in LINK_RULES:
-            yield from _with_transpose(rule, rule.sides(o, link))
+        for one in (o, *(Operators(o.model, filter=filter) for filter in filters)):
+            for rule in LINK_RULES:
+                yield from _with_transpose(rule, rule.sides(one, link))
 
 
 def row_of(rate: Leaf) -> tuple[Rule, Expression] | None:
@@ -80,7 +90,8 @@ def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression
     left, right = sides
     yield rule, left, right
     if transpose(left) != left or transpose(right) != right:
-        yield Rule(f"{rule.name}, transposed", rule.equation, rule.sides), transpose(left), transpose(right)
+        turned = Rule(f"{rule.name}, transposed", rule.equation, rule.sides, rule.both_ways)
+        yield turned, transpose(left), transpose(right)
 
 
 def accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:

@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, overload
 
-from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.cost import Cost, cost
 from recursa.operators.expression import (
+    Diagonal,
     Expression,
+    Filter,
     Freedom,
     Identity,
     Inverse,
@@ -27,9 +29,12 @@ from recursa.operators.expression import (
     Scaled,
     Sum,
     Transpose,
+    all_parts_of,
     known_shape,
     parts_of,
 )
+from recursa.operators.filters import filter_of, filters_in, inner_inverse, low_rank_update
+from recursa.operators.inversion import has_inverse
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import RK, Rule, accelerations, equations, row_of
 from recursa.operators.symbols import DIRECTED, RATES
@@ -60,8 +65,8 @@ def simplify(expression: Expression, *, trace: Literal[True]) -> tuple[Expressio
 def simplify(expression: Expression, *, trace: bool = False) -> Expression | tuple[Expression, list[Rewriting]]:
     """The cheapest equal expression that the identities lead to; with ``trace`` also the steps that were taken.
 
-    Its value is exactly that of :func:`dense` before. An inverse of ``H phi M phi* H*`` is left alone where the robot
-    has armature: the mass matrix, which has factors, is ``H phi M phi* H* + A``.
+    Its value is exactly that of :func:`dense` before. Where the robot has armature the mass matrix is
+    ``H phi M phi* H* + A``; an inverse without the A has factors of its own.
 
     >>> import recursa as rc
     >>> o = rc.robots.planar(3).operators
@@ -78,10 +83,11 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     model = expression.model
     if model is None:  # numbers: nothing is known of them
         return (expression, []) if trace else expression
-    start = _by_table(_Node(expression, ()))
+    o = Operators(model)
+    start = _opened(_by_table(_Node(expression, ())), o)
     expression = start.expression
     directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
-    table = _table(Operators(model), tuple(sorted(_links(expression))), directions)
+    table = _table(o, tuple(sorted(_links(expression))), directions, tuple(dict.fromkeys(filters_in(expression, o))))
     prices = _Prices()
     best_cost, best = prices(expression), start
     queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
@@ -149,6 +155,25 @@ def _row(leaf: Leaf) -> tuple[Leaf, tuple[Rule, Expression]] | None:
     return None if row is None else (leaf, row)
 
 
+def _opened(node: _Node, o: Operators) -> _Node:
+    """Every inverse of a sum that has no factors as it stands, but can be written with one that has."""
+    expression, steps = node
+    while (step := next(filter(None, (_opening(part, o) for part in _inverses(expression))), None)) is not None:
+        expression, steps = _replaced(expression, step.before, step.after), (*steps, step)
+    return _Node(expression, steps)
+
+
+def _opening(part: Expression, o: Operators) -> Rewriting | None:
+    assert isinstance(part, Inverse)
+    if has_inverse(part.of) or filter_of(part.of, o) is not None:
+        return None
+    for name, opened in (("inverse within an inverse", inner_inverse), ("low-rank update", low_rank_update)):
+        after = opened(part.of)
+        if after is not None:
+            return Rewriting(name, _ARITHMETIC, part, after)
+    return None
+
+
 def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
     """As far down as single steps go, each time the one that saves most."""
     price = prices(node.expression)
@@ -175,7 +200,7 @@ def _without_inverses(node: _Node, table: _Table) -> _Node:
         step = next((step for step in table.exact.get(part, ()) if cost(step.after).dense == 0), None)
         if step is not None:
             after, way = step.after, [step]
-        elif part != expression:
+        elif cost(part).letters < cost(node.expression).letters:  # so that this comes to an end
             after, way = simplify(part, trace=True)
         else:
             continue
@@ -339,6 +364,8 @@ def _with_part(expression: Expression, number: int, part: Expression) -> Express
             return total(changed)
         case Scaled(factor=factor):
             return scaled(factor, part)
+        case Diagonal():
+            return diagonal(part)
     return inverse(part)
 
 
@@ -346,13 +373,13 @@ def _leaves(expression: Expression) -> Iterator[Leaf]:
     """The operators that occur, transposed or not."""
     if isinstance(expression, Leaf):
         yield expression
-    for part in parts_of(expression):
+    for part in all_parts_of(expression):
         yield from _leaves(part)
 
 
 def _links(expression: Expression) -> set[str]:
     """The links whose pick-offs occur."""
-    return {leaf.link for leaf in _leaves(expression) if leaf.link is not None}
+    return {leaf.links[0] for leaf in _leaves(expression) if len(leaf.links) == 1}
 
 
 def _directions(expression: Expression) -> set[Freedom | None]:
@@ -364,17 +391,25 @@ def _directions(expression: Expression) -> set[Freedom | None]:
 
 
 class _Table:
-    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same)."""
+    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same, and where
+    the use decides).
+    """
 
-    def __init__(self, o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...]) -> None:
+    def __init__(
+        self,
+        o: Operators,
+        links: tuple[str, ...],
+        directions: tuple[Freedom | None, ...],
+        filters: tuple[Filter, ...],
+    ) -> None:
         self.operators = o
         self.inverse_of_mass = inverse(o.mass)
         self.exact: dict[Expression, list[Rewriting]] = {}
         self.products: dict[Expression, list[tuple[tuple[Expression, ...], Rewriting]]] = {}
         self.sums: list[tuple[Sum, Rewriting]] = []
-        for rule, left, right in equations(o, links, directions):
+        for rule, left, right in equations(o, links, directions, filters):
             for before, after in ((left, right), (right, left)):
-                if cost(before) >= cost(after):
+                if rule.both_ways or cost(before) >= cost(after):
                     self._enter(Rewriting(rule.name, rule.equation, before, after))
 
     def _enter(self, step: Rewriting) -> None:
@@ -387,5 +422,7 @@ class _Table:
 
 
 @lru_cache(maxsize=32)
-def _table(o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...]) -> _Table:
-    return _Table(o, links, directions)
+def _table(
+    o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...], filters: tuple[Filter, ...]
+) -> _Table:
+    return _Table(o, links, directions, filters)

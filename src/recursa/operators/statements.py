@@ -14,7 +14,7 @@ from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
-from recursa.operators import steps
+from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.operators.values import Lowered
 from recursa.sweeps.plan import NAMED_INPUTS, Step, split
@@ -53,8 +53,35 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.spread_articulated: ("{y}(k) = {x}(k) + τ̄*(k) φ*(p,k) {y}(p)", "{z}(k) = φ*(p,k) {y}(p)"),
     steps.put_on: ("{y}(k) = φ(k,link) {f} at the link's body k, zero at others",),
     steps.taken_from: ("{y} = φ*(k,link) {x}(k) of the link's body k",),
+    inverse_steps.UnitOfJoint: ("{y}(k) = 1 for one freedom of joint k, 0 for the others",),
+    inverse_steps.UnitOfBody: ("{y}(k) = 1 for one of the six numbers of body k, 0 for the others",),
+    inverse_steps.UnitOfTip: ("{y} = 1 for one of the numbers at pick-offs, 0 for the others",),
+    inverse_steps.ones: ("{y}(k) = 1 for every freedom of joint k",),
+    inverse_steps.PutPartOn: ("{y}(k) = φ(k,link) of the link's six numbers of {f}, at its body k, zero at others",),
+    inverse_steps.stacked: ("{y} = {parts}, under each other",),
+    inverse_steps.SolveBlock: ("{y}(k) solves X(k) {y}(k) = {x}(k), the columns of X(k) being {columns}",),
+    inverse_steps.SolveTotal: ("{y} solves X {y} = {x}, the columns of X being {columns}",),
+    inverse_steps.compliance_solve_at_link: ("{y} = [φ*(k,link) {of}(k) φ(k,link)]⁻¹ {x}, of the link's body k",),
+    inverse_steps.compliance_times_at_link: ("{y} = φ*(k,link) {of}(k) φ(k,link) {f}, of the link's body k",),
+    inverse_steps.divide: ("{y} = {x} / {by}",),
+    inverse_steps.diagonal_times: ("{y}(k) = {diagonal}(k) {x}(k), entry by entry",),
+    inverse_steps.diagonal_times_total: ("{y} = {diagonal} {x}, entry by entry",),
+    inverse_steps.block_times: ("{y}(k) = X(k) {x}(k), the columns of X(k) being {columns}",),
+    inverse_steps.block_of: ("{y}(k) = the block whose columns are {columns}",),
+    inverse_steps.joint_basis: ("{y}(k) = freedoms of joint k in which the block with columns {columns} is diagonal",),
+    inverse_steps.gain_times_in_basis: ("{y}(k) = {done}(k) {x}(k)",),
+    inverse_steps.gain_transposed_in_basis: ("{y}(k) = {done}*(k) {x}(k)",),
+    inverse_steps.hinge_inertia_solve_in_basis: ("{y}(k) = D⁻¹(k) {x}(k), with the D that belongs to {done}",),
+    inverse_steps.eliminate_in_basis: (
+        "{y}(k) = {inertia}(k) + Σ φ(k,c) {y}+(c) φ*(k,c)   (34)-(36)",
+        "{z}(k) = {y}(k) H*(k) D⁻¹(k), D(k) = H(k) {y}(k) H*(k) + {basis}(k), {y}+(k) = (I - {z}(k) H(k)) {y}(k)",
+    ),
+    inverse_steps.eliminate_with: (
+        "{y}(k) = {inertia}(k) + Σ φ(k,c) {y}+(c) φ*(k,c)   (34)-(36)",
+        "{z}(k) = {y}(k) H*(k) D⁻¹(k), D(k) = H(k) {y}(k) H*(k) + {rotors}(k), {y}+(k) = (I - {z}(k) H(k)) {y}(k)",
+    ),
 }
-"""By the step's function: y and z are what it writes, other names its arguments."""
+"""By the step's function (or its class): y and z are what it writes, other names its arguments."""
 _RICCATI = (
     "the articulated-body recursion",
     "P(k) = M(k) + Σ φ(k,c) P+(c) φ*(k,c)   (34)-(36)",
@@ -119,16 +146,26 @@ def statements(step: Step, wanted: Iterable[str]) -> tuple[str, ...]:
     values = _values(step)
     if step.fn in _OF_VELOCITY:
         return tuple(text.format(**values) for text in _OF_VELOCITY[step.fn][1:])
-    if step.fn not in _OF_OPERATORS:
+    texts = _of_operator(step)
+    if texts is None:
         return (step.equation or str(step),)
-    own, *more = _OF_OPERATORS[step.fn]
+    own, *more = texts
     further = [text for text, name in zip(more, names[1:], strict=False) if name in wanted]
     return tuple(text.format(**values) for text in (own, *further))
 
 
+def _of_operator(step: Step) -> tuple[str, ...] | None:
+    found = _OF_OPERATORS.get(step.fn)
+    return _OF_OPERATORS.get(type(step.fn)) if found is None else found
+
+
 def _values(step: Step) -> dict[str, str]:
     """What the names in the text of a step stand for."""
-    arguments = dict(zip(inspect.signature(step.fn).parameters, map(_plain, step.reads), strict=False))
+    parameters, reads = inspect.signature(step.fn).parameters, [_plain(name) for name in step.reads]
+    arguments = dict(zip(parameters, reads, strict=False))
+    last = next(reversed(parameters))
+    if parameters[last].kind is inspect.Parameter.VAR_POSITIONAL:
+        arguments[last] = ", ".join(reads[len(parameters) - 1 :])
     return {**arguments, **dict(zip("yz", map(_plain, step.writes), strict=False))}
 
 
@@ -141,7 +178,7 @@ def meaning(step: Step) -> tuple[str, str]:
     >>> meaning(lower(o.phi @ o.M).plan.sweeps[-1].steps[-1])
     ('x4', '= φ M x')
     """
-    if step.fn in _OF_OPERATORS or isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
+    if _of_operator(step) is not None or isinstance(step.fn, Combination | CombinationOfTotals | CombinationOfNumbers):
         return _plain(step.writes[0]), f"= {step.equation}"
     words = _OF_STATE[step.fn][0] if step.fn in _OF_STATE else step.equation
     if step.fn in _OF_VELOCITY:

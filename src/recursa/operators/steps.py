@@ -6,13 +6,16 @@ so each function takes them as what it needs. Joint vectors are tuples with an e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from recursa.dynamics.articulated import Elimination
-from recursa.dynamics.compliance import resisting, yielding
+from recursa.dynamics.compliance import yielding
+from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.operational import compliance_entries
 from recursa.model.model import Joint
+from recursa.operators.small import solve_positive
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.transform import Transform
@@ -20,6 +23,23 @@ from recursa.spatial.vectors6 import Force, Motion
 
 Six = Motion | Force
 Freedoms = tuple[Scalar, ...]
+
+
+class Stacked(tuple[Scalar, ...]):
+    """The numbers at several pick-offs, six for each; unlike plain tuples they are added up entry by entry."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _make(cls, entries: Iterable[Scalar]) -> Stacked:
+        return cls(entries)
+
+    def __add__(self, other: Any) -> Any:
+        return Stacked(a + b for a, b in zip(self, other, strict=True))
+
+
+Total = Sequence[Scalar] | Six
+"""What the robot has once: given or computed."""
 Eliminations = tuple[Elimination, ...]
 
 
@@ -64,8 +84,7 @@ def hinge_inertia_times(joint: Joint, inertia: ArticulatedInertia, x: Freedoms) 
 
 def inertia_solve(inertia: RigidInertia | ArticulatedInertia, x: Six) -> Six:
     """``inv(M) x``, ``inv(R) x`` or ``inv(P) x``."""
-    whole = ArticulatedInertia.from_rigid(inertia) if isinstance(inertia, RigidInertia) else inertia
-    return whole.solve(as_force(x))
+    return Motion.of(solve_positive(rows_of(six_by_six(whole(inertia))), x.components()))
 
 
 def armature_solve(joint: Joint, x: Freedoms) -> Freedoms:
@@ -80,7 +99,18 @@ def compliance_times(of: ArticulatedInertia, x: Six) -> Six:
 
 def compliance_solve(of: ArticulatedInertia, x: Six) -> Six:
     """``inv(Upsilon) x``."""
-    return resisting(of, as_motion(x))
+    return Motion.of(solve_positive(rows_of(compliance_entries(of)), x.components()))
+
+
+def whole(inertia: RigidInertia | ArticulatedInertia) -> ArticulatedInertia:
+    """The inertia of a rigid body as one of the other kind, which is let through."""
+    return ArticulatedInertia.from_rigid(inertia) if isinstance(inertia, RigidInertia) else inertia
+
+
+def rows_of(entries: Iterable[Scalar]) -> list[list[Scalar]]:
+    """The entries of a 6 x 6 matrix, row by row, as rows."""
+    flat = list(entries)
+    return [flat[start : start + 6] for start in range(0, 36, 6)]
 
 
 def gain_times(done: Eliminations, x: Freedoms) -> Six:
@@ -265,14 +295,14 @@ def _weighted(numbers: tuple[float, ...], entries: Sequence[Scalar]) -> Scalar:
 
 @dataclass(frozen=True)
 class CombinationOfTotals:
-    """A step function: the same of six numbers that the robot has once."""
+    """A step function: the same of numbers at pick-offs, which the robot has once."""
 
     numbers: tuple[float, ...]
     __name__: ClassVar[str] = "combine_totals"
 
-    def __call__(self, *vectors: Sequence[Scalar] | Six) -> Motion:
+    def __call__(self, *vectors: Total) -> Total:
         """The sum."""
-        return Motion.of(_combined(self.numbers, [_entries(x) for x in vectors]))
+        return total_of(_combined(self.numbers, [entries_of(x) for x in vectors]))
 
 
 @dataclass(frozen=True)
@@ -290,7 +320,7 @@ class CombinationOfNumbers:
 def dot(x: Sequence[Scalar] | Six, y: Sequence[Scalar] | Six) -> Scalar:
     """``x* y``: a body's share of it."""
     total = 0.0
-    for a, b in zip(_entries(x), _entries(y), strict=True):
+    for a, b in zip(entries_of(x), entries_of(y), strict=True):
         total = total + a * b
     return total
 
@@ -300,9 +330,9 @@ def times_number(x: Any, number: Scalar) -> Any:
     return x * number if isinstance(x, Motion | Force) else tuple(entry * number for entry in x)
 
 
-def total_times_number(x: Sequence[Scalar] | Six, number: Scalar) -> Motion:
-    """The same of six numbers that the robot has once."""
-    return Motion.of(_entries(x)) * number
+def total_times_number(x: Total, number: Scalar) -> Total:
+    """The same of numbers at pick-offs, which the robot has once."""
+    return total_of([entry * number for entry in entries_of(x)])
 
 
 def number_times_number(x: Scalar, number: Scalar) -> Scalar:
@@ -332,7 +362,7 @@ def one(_: Any) -> float:
 
 def put_on(offset: Transform, f: Sequence[Scalar] | Six) -> Force:
     """``B(link) f``: the force on the link's body."""
-    return offset.force(Force.of(_entries(f)))
+    return offset.force(Force.of(entries_of(f)))
 
 
 def taken_from(offset: Transform, x: Six) -> Motion:
@@ -340,5 +370,11 @@ def taken_from(offset: Transform, x: Six) -> Motion:
     return offset.inverse_motion(as_motion(x))
 
 
-def _entries(f: Sequence[Scalar] | Six) -> Sequence[Scalar]:
+def entries_of(f: Total) -> Sequence[Scalar]:
+    """The numbers of a vector."""
     return f.components() if isinstance(f, Motion | Force) else f
+
+
+def total_of(entries: Sequence[Scalar]) -> Total:
+    """Numbers at pick-offs, in a form that can be added up: six of one link, or more of several."""
+    return Motion.of(entries) if len(entries) == 6 else Stacked(entries)

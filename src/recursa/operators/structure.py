@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from functools import reduce
 
+import numpy as np
+
 from recursa.operators.arithmetic import transpose
-from recursa.operators.expression import Expression, Identity, Inverse, Leaf, Product, Scaled, Sum, Transpose, Zero
+from recursa.operators.expression import (
+    Blocks,
+    Constant,
+    Diagonal,
+    Expression,
+    Filter,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Scaled,
+    Sum,
+    Transpose,
+    Zero,
+)
+from recursa.operators.leaves import Operators
 from recursa.operators.symbols import Structure
 
 _S = Structure
 _TRIANGLES = _S.GATHERING | _S.SPREADING
 _POSITIVE = _S.SEMIDEFINITE | _S.DEFINITE
-_IDENTITY = _S.BLOCK_DIAGONAL | _S.UNIT | _S.SYMMETRIC | _POSITIVE
+_DIAGONAL = _S.BLOCK_DIAGONAL | _S.SYMMETRIC | _S.DIAGONAL
+_ROUNDING = 1e-12  # relative, of an eigenvalue that counts as positive
+_IDENTITY = _DIAGONAL | _S.UNIT | _POSITIVE
 
 
 def structure(expression: Expression) -> Structure:
@@ -25,12 +44,21 @@ def structure(expression: Expression) -> Structure:
     <Structure.GATHERING|UNIT: 18>
     """
     match expression:
-        case Leaf(kind=kind):
+        case Leaf(kind=kind, filter=None):
             return kind.value.structure
+        case Leaf(kind=kind, filter=Filter(inertia=inertia, rotors=rotors)):
+            both = structure(inertia) & structure(rotors)
+            return kind.value.structure if _S.SEMIDEFINITE in both else kind.value.structure & ~_POSITIVE
+        case Diagonal(of=Constant(values=values)):
+            return _DIAGONAL | (_S.SEMIDEFINITE if min(values) >= 0.0 else _S.GENERAL)
+        case Diagonal():
+            return _DIAGONAL
+        case Blocks(blocks=blocks):
+            return _of_blocks(blocks)
         case Identity():
             return _IDENTITY
         case Zero():
-            return _S.BLOCK_DIAGONAL | _S.STRICT | _S.SYMMETRIC | _S.SEMIDEFINITE
+            return _DIAGONAL | _S.STRICT | _S.SEMIDEFINITE
         case Transpose(of=inner):
             return _turned(structure(inner))
         case Scaled(factor=factor, of=inner):
@@ -45,6 +73,14 @@ def structure(expression: Expression) -> Structure:
     return _S.GENERAL
 
 
+def is_diagonal(expression: Expression, o: Operators) -> bool:
+    """Whether a joint-space matrix is diagonal: as such, or as blocks of joints that have one freedom each."""
+    known = structure(expression)
+    if Structure.DIAGONAL in known:
+        return True
+    return Structure.BLOCK_DIAGONAL in known and all(joint.kind.nv == 1 for joint in o.model.joints)
+
+
 def _turned(known: Structure) -> Structure:
     turned = known & ~_TRIANGLES
     if _S.GATHERING in known:
@@ -55,7 +91,7 @@ def _turned(known: Structure) -> Structure:
 
 
 def _of_inverse(known: Structure) -> Structure:
-    kept = known & (_S.BLOCK_DIAGONAL | _TRIANGLES | _S.UNIT | _S.SYMMETRIC)
+    kept = known & (_S.BLOCK_DIAGONAL | _S.DIAGONAL | _TRIANGLES | _S.UNIT | _S.SYMMETRIC)
     return kept | (_POSITIVE if _S.SEMIDEFINITE in known else _S.GENERAL)  # what has an inverse is not singular
 
 
@@ -74,8 +110,22 @@ def _of_product(factors: tuple[Expression, ...]) -> Structure:
     return known
 
 
+def _of_blocks(blocks: tuple[tuple[tuple[float, ...], ...], ...]) -> Structure:
+    known, matrices = _S.BLOCK_DIAGONAL, [np.array(block) for block in blocks]
+    if all((x == x.T).all() for x in matrices):
+        known |= _S.SYMMETRIC
+        lowest = [np.linalg.eigvalsh(x).min() / max(np.abs(x).max(), 1e-300) for x in matrices if x.size]
+        known |= _S.SEMIDEFINITE if min(lowest, default=1.0) > -_ROUNDING else _S.GENERAL
+        known |= _S.DEFINITE if min(lowest, default=1.0) > _ROUNDING else _S.GENERAL
+    if all(not (x - np.diag(np.diag(x))).any() for x in matrices):
+        known |= _S.DIAGONAL
+    return known
+
+
 def _placement(parts: list[Structure]) -> Structure:
-    """Block diagonal or triangular, if all parts are so in the same sense."""
+    """Diagonal, block diagonal or triangular, if all parts are so in the same sense."""
+    if all(_S.DIAGONAL in part for part in parts):
+        return _DIAGONAL
     if all(_S.BLOCK_DIAGONAL in part for part in parts):
         return _S.BLOCK_DIAGONAL
     for triangle in (_S.GATHERING, _S.SPREADING):

@@ -23,6 +23,7 @@ class Structure(Flag):
     SKEW = auto()
     SEMIDEFINITE = auto()
     DEFINITE = auto()
+    DIAGONAL = auto()  # every number acts on itself only
 
 
 _S = Structure
@@ -96,7 +97,7 @@ class Kind(Enum):
     PSI = Symbol(
         "psi", "ψ", r"\psi", "articulated propagation", "ψ = inv(I - E_ψ)", "link", "link", _S.GATHERING | _S.UNIT
     )  # fmt: skip
-    A = Symbol("A", "A", "A", "armature", "reflected rotor inertia", "joint", "joint", _INERTIA)
+    A = Symbol("A", "A", "A", "armature", "reflected rotor inertia", "joint", "joint", _INERTIA | _S.DIAGONAL)
     UPSILON = Symbol(
         "Upsilon", "Υ", r"\Upsilon", "operational compliance", "diagonal blocks of φ* H* inv(mass) H φ",
         "link", "link", _INERTIA, also=("Ups",),
@@ -170,6 +171,8 @@ DIRECTED = frozenset({*RATES.values(), Kind.S, Kind.S_V, Kind.OMEGA})
 SWEPT_RATES = frozenset({Kind.P_DOT, Kind.R_DOT, Kind.UPSILON_DOT})
 """The derivatives that have a recursion of their own; the others are replaced by their rows of Table 4."""
 
-_ARTICULATED = frozenset({Kind.P, Kind.D, Kind.G, Kind.K, Kind.TAU_BAR, Kind.E_PSI, Kind.PSI, Kind.UPSILON})
-RICCATI = _ARTICULATED | {RATES[kind] for kind in _ARTICULATED}
+ARTICULATED = frozenset({Kind.P, Kind.D, Kind.G, Kind.K, Kind.TAU_BAR, Kind.E_PSI, Kind.PSI, Kind.UPSILON})
+"""Those of the factors of the mass matrix, or of another of its form."""
+
+RICCATI = ARTICULATED | {RATES[kind] for kind in ARTICULATED}
 """Those that wait for the articulated-body recursion (34)-(36)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recursa.operators.expression import Expression, Vector, free_vectors, known_shape
 from recursa.operators.shapes import ONE, Space
+from recursa.operators.steps import entries_of
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, Values
@@ -31,7 +32,7 @@ class Lowered:
         if self.space == ONE:
             yield values.robot[self.buffer]
         elif self.space.name == "tip":
-            yield from values.robot[self.buffer].components()
+            yield from entries_of(values.robot[self.buffer])
         else:
             for part in values.lists.get(self.buffer, []):
                 yield from (part.components() if isinstance(part, Motion | Force) else part)
@@ -64,7 +65,7 @@ class Value:
 
     @property
     def of_robot(self) -> bool:
-        """Whether the robot has it once: six numbers at a pick-off, or one number."""
+        """Whether the robot has it once: the numbers at pick-offs, or one number."""
         return self.space.name in ("tip", "one")
 
     @property

@@ -148,7 +148,8 @@ def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     """One argument as rows: its trailing axes are checked and flattened to one."""
     if is_joint_vector(name):
         return as_array(model, label, value, coordinates=name in COORDINATES)
-    tail, meaning = argument_axes(model, name)
+    count = np.shape(value)[-1] if np.ndim(value) else 6
+    tail, meaning = argument_axes(model, name, count)
     array = as_numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)
@@ -161,8 +162,8 @@ def is_joint_vector(name: str) -> bool:
     return name in COORDINATES or name in RATES or name.startswith("joint:")
 
 
-def argument_axes(model: Model, name: str) -> tuple[tuple[int, ...], str]:
-    """The trailing axes of an argument, and what is in them."""
+def argument_axes(model: Model, name: str, count: int = 6) -> tuple[tuple[int, ...], str]:
+    """The trailing axes of an argument, and what is in them; ``count`` tells how many links a pick-off has."""
     kind, _, own = name.partition(":")
     if is_joint_vector(name):
         return (model.nq if name in COORDINATES else model.nv,), "one number per coordinate or freedom"
@@ -171,7 +172,7 @@ def argument_axes(model: Model, name: str) -> tuple[tuple[int, ...], str]:
         "base_acceleration": ((6,), "(angular, linear) in world axes"),
         "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
         "body:": ((6 * model.nbodies,), "six numbers per moving body, base first"),
-        "tip:": ((6,), "six numbers"),
+        "tip:": ((6 * max(1, count // 6),), "six numbers for every link"),
     }
     return axes[f"{kind}:" if own else name]
 

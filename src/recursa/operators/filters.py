@@ -1,0 +1,140 @@
+"""Matrices that have innovations factors as the mass matrix has them: ``H phi X phi* H* + Y``.
+
+X is symmetric and block diagonal over the links, in place of M; Y is diagonal over the joints, in place of A, or has a
+positive block where a joint has several freedoms. The
+articulated-body recursion and all identities of its letters hold for any such pair (Jain & Rodriguez, (8): the Riccati
+equation asks nothing else of them). ``mass + h B`` with damping B is one, so implicit damping is O(n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
+from recursa.operators.expression import (
+    Expression,
+    Filter,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Sum,
+    Zero,
+    all_parts_of,
+    known_shape,
+)
+from recursa.operators.leaves import Operators
+from recursa.operators.structure import is_diagonal, structure
+from recursa.operators.symbols import Kind, Structure
+
+_SYMMETRIC_BLOCKS = Structure.BLOCK_DIAGONAL | Structure.SYMMETRIC
+_POSITIVE_BLOCKS = _SYMMETRIC_BLOCKS | Structure.SEMIDEFINITE
+
+
+def filter_of(matrix: Expression, o: Operators) -> Filter | None:
+    """The pair X, Y of a joint-space matrix ``H phi X phi* H* + Y``; None if it is no such matrix.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> found = filter_of(o.mass + 2.0 * o.I, o)
+    >>> print(found.inertia, found.rotors)
+    M 2 I
+    >>> filter_of(o.mass @ o.mass, o) is None
+    True
+    """
+    if matrix.shape is None or matrix.shape != o.A.shape:
+        return None
+    inertias: list[Expression] = []
+    rotors: list[Expression] = []
+    for term in matrix.terms if isinstance(matrix, Sum) else (matrix,):
+        if not o.has_armature and coefficient(term)[1] == o.A:
+            continue
+        inner = _between_propagations(term, o)
+        if inner is not None and structure(inner) & _SYMMETRIC_BLOCKS == _SYMMETRIC_BLOCKS:
+            inertias.append(inner)
+        else:
+            rotors.append(term)
+    if not inertias or not _can_be_rotors(total(rotors) if rotors else Zero(o.A.shape), o):
+        return None
+    return Filter(total(inertias), total(rotors) if rotors else Zero(o.A.shape))
+
+
+def _between_propagations(term: Expression, o: Operators) -> Expression | None:
+    """X of ``number H phi X phi* H*``, the number with it."""
+    number, inner = coefficient(term)
+    if not isinstance(inner, Product) or len(inner.factors) < 4:
+        return None
+    first, last = inner.factors[:2], inner.factors[-2:]
+    if first != (o.H, o.phi) or last != (transpose(o.phi), transpose(o.H)):
+        return None
+    middle = inner.factors[2:-2]
+    return scaled(number, product(middle) if middle else Identity(o.phi.shape.rows))
+
+
+def _can_be_rotors(matrix: Expression, o: Operators) -> bool:
+    """Whether a joint-space matrix is diagonal, or has positive blocks where joints have several freedoms."""
+    return is_diagonal(matrix, o) or structure(matrix) & _POSITIVE_BLOCKS == _POSITIVE_BLOCKS
+
+
+def is_the_mass_matrix(found: Filter, o: Operators) -> bool:
+    """Whether it is the mass matrix itself, whose letters carry no filter."""
+    return found == Filter(o.M, o.A if o.has_armature else Zero(o.A.shape))
+
+
+def filters_in(expression: Expression, o: Operators) -> Iterator[Filter]:
+    """Those that an expression has the inverse of, or letters of, other than the mass matrix; the inner ones first."""
+    for part in all_parts_of(expression):
+        yield from filters_in(part, o)
+    if isinstance(expression, Leaf) and expression.filter is not None:
+        yield expression.filter
+    if isinstance(expression, Inverse):
+        found = filter_of(expression.of, o)
+        if found is not None and not is_the_mass_matrix(found, o):
+            yield found
+
+
+def inner_inverse(matrix: Expression) -> Expression | None:
+    """``inv(X + c inv(Z)) = Z inv(Z + c inv(X)) inv(X)`` for diagonal X: the left side's matrix is given; else None.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> print(inner_inverse(o.I + o.mass.inverse()))
+    H φ M φ* H* (H φ M φ* H* + I)⁻¹
+    """
+    if not isinstance(matrix, Sum):
+        return None
+    for term in matrix.terms:
+        number, inner = coefficient(term)
+        rest = total(other for other in matrix.terms if other is not term)
+        if isinstance(inner, Inverse) and Structure.DIAGONAL in structure(rest) and not isinstance(rest, Zero):
+            of = inner.of
+            return product((of, inverse(total((of, scaled(number, inverse(rest))))), inverse(rest)))
+    return None
+
+
+def low_rank_update(matrix: Expression) -> Expression | None:
+    """``inv(Z + c U W)`` where U and W meet at pick-offs, as ``inv(Z) - inv(Z) U inv(I/c + W inv(Z) U) W inv(Z)``.
+
+    None where the matrix has no such term.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> J = o.B("tip").T @ o.phi.T @ o.H.T
+    >>> print(low_rank_update(o.D + J.T @ J))
+    D⁻¹ - D⁻¹ H φ B(tip) (B(tip)* φ* H* D⁻¹ H φ B(tip) + I)⁻¹ B(tip)* φ* H* D⁻¹
+    """
+    terms = matrix.terms if isinstance(matrix, Sum) else ()
+    for term in terms:
+        number, inner = coefficient(term)
+        factors = inner.factors if isinstance(inner, Product) else ()
+        cut = next((k for k, factor in enumerate(factors, 1) if _is_pick_off(factor)), len(factors))
+        if cut < len(factors):
+            U, W = product(factors[:cut]), product(factors[cut:])
+            there = inverse(total(other for other in terms if other is not term))
+            small = total((product((W, there, U)), scaled(1.0 / number, Identity(known_shape(W).rows))))
+            return total((there, scaled(-1.0, product((there, U, inverse(small), W, there)))))
+    return None
+
+
+def _is_pick_off(factor: Expression) -> bool:
+    return isinstance(factor, Leaf) and factor.kind is Kind.B

@@ -1,0 +1,279 @@
+"""What inverses do at one body, at one link, or once for the robot: unit vectors, the columns they make, small solves.
+
+A matrix that sweeps can apply, but whose factors are not known, is read off column by column where it is small: the
+blocks of what is block diagonal, and whatever takes wrenches at a few links to motions there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from recursa.dynamics.articulated import Elimination, eliminated
+from recursa.dynamics.compliance import yielding
+from recursa.dynamics.operational import compliance_entries
+from recursa.model.model import Joint
+from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
+from recursa.operators.steps import (
+    Eliminations,
+    Freedoms,
+    Six,
+    Total,
+    dot,
+    entries_of,
+    gain_times,
+    gain_transposed,
+    hinge_inertia_solve,
+    rows_of,
+    total_of,
+    whole,
+)
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.mat3 import Mat3
+from recursa.spatial.scalars import Scalar, reciprocal, where
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+
+# ---- unit vectors ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitOfJoint:
+    """A step function: one for one freedom of every joint that has it."""
+
+    freedom: int
+    __name__: ClassVar[str] = "unit_of_joint"
+
+    def __call__(self, joint: Joint) -> Freedoms:
+        """The freedoms of a joint."""
+        return tuple(float(k == self.freedom) for k in range(len(joint.armature)))
+
+
+@dataclass(frozen=True)
+class UnitOfBody:
+    """A step function: one for one of the six numbers of every body."""
+
+    entry: int
+    __name__: ClassVar[str] = "unit_of_body"
+
+    def __call__(self, _: Any) -> Motion:
+        """The six numbers of a body."""
+        return Motion.of([float(k == self.entry) for k in range(6)])
+
+
+@dataclass(frozen=True)
+class UnitOfTip:
+    """A step function: one for one of the numbers at pick-offs."""
+
+    entry: int
+    size: int
+    __name__: ClassVar[str] = "unit_of_tip"
+
+    def __call__(self, _: Any) -> Total:
+        """All numbers."""
+        return total_of([float(k == self.entry) for k in range(self.size)])
+
+
+def ones(joint: Joint) -> Freedoms:
+    """One for every freedom: what a diagonal matrix makes of it is its diagonal."""
+    return (1.0,) * len(joint.armature)
+
+
+# ---- several links ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PutPartOn:
+    """A step function: the six numbers of one of several links, as a force on its body."""
+
+    place: int
+    __name__: ClassVar[str] = "put_part_on"
+
+    def __call__(self, offset: Transform, f: Total) -> Force:
+        """The force."""
+        return offset.force(Force.of(entries_of(f)[6 * self.place : 6 * self.place + 6]))
+
+
+def stacked(*parts: Six) -> Total:
+    """The six numbers of several links in one vector."""
+    return total_of([x for part in parts for x in part.components()])
+
+
+# ---- solving with columns --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SolveBlock:
+    """A step function: ``inv(X) x`` at a body, from what X makes of unit vectors there."""
+
+    positive: bool
+    __name__: ClassVar[str] = "solve_block"
+
+    def __call__(self, x: Any, *columns: Any) -> Any:
+        """The solution, of the kind that x is."""
+        right = entries_of(x)
+        solution = _solver(self.positive)(_rows(map(entries_of, columns), len(right)), right)
+        return Motion.of(solution) if isinstance(x, Motion | Force) else tuple(solution)
+
+
+@dataclass(frozen=True)
+class SolveTotal:
+    """A step function: ``inv(X) x`` of what the robot has once."""
+
+    positive: bool
+    __name__: ClassVar[str] = "solve_total"
+
+    def __call__(self, x: Total, *columns: Total) -> Total:
+        """The solution."""
+        right = entries_of(x)
+        return total_of(_solver(self.positive)(_rows(map(entries_of, columns), len(right)), right))
+
+
+def _solver(positive: bool) -> Callable[[Rows, Sequence[Scalar]], list[Scalar]]:
+    return solve_positive if positive else solve_general
+
+
+def _rows(columns: Iterable[Sequence[Scalar]], size: int) -> list[tuple[Scalar, ...]]:
+    """The matrix of the first columns, as rows; a joint with fewer freedoms has fewer of them."""
+    return list(zip(*list(columns)[:size], strict=True))
+
+
+def compliance_times_at_link(offset: Transform, of: ArticulatedInertia, f: Total) -> Motion:
+    """``B* Upsilon B f``: how a link yields to a wrench on it."""
+    return offset.inverse_motion(yielding(of, offset.force(Force.of(entries_of(f)))))
+
+
+def compliance_solve_at_link(offset: Transform, of: ArticulatedInertia, x: Total) -> Motion:
+    """``inv(B* Upsilon B) x``: the operational inertia of a link times its acceleration."""
+    return Motion.of(solve_positive(rows_of(compliance_entries(offset.inverse.articulated(of))), entries_of(x)))
+
+
+def divide(x: Scalar, by: Scalar) -> Scalar:
+    """``inv(y) x`` of numbers."""
+    return x * reciprocal(by)
+
+
+# ---- diagonals and blocks of numbers ---------------------------------------------------------------------------------
+
+
+def diagonal_times(diagonal: Any, x: Any) -> Any:
+    """``diag(d) x`` at a body."""
+    products = [a * b for a, b in zip(entries_of(diagonal), entries_of(x), strict=True)]
+    return Motion.of(products) if isinstance(x, Motion | Force) else tuple(products)
+
+
+def diagonal_times_total(diagonal: Total, x: Total) -> Total:
+    """The same of what the robot has once."""
+    return total_of([a * b for a, b in zip(entries_of(diagonal), entries_of(x), strict=True)])
+
+
+def block_times(x: Any, *columns: Any) -> Any:
+    """A block of numbers, given by its columns, times the vector at its body."""
+    right = entries_of(x)
+    rows = _rows(map(entries_of, columns), len(right))
+    products = [sum((a * b for a, b in zip(row, right, strict=True)), start=0.0) for row in rows]
+    return Motion.of(products) if isinstance(x, Motion | Force) else tuple(products)
+
+
+# ---- articulated bodies of another matrix than the mass matrix -------------------------------------------------------
+
+
+def block_of(*columns: Six) -> ArticulatedInertia:
+    """A symmetric 6 x 6 block from what it makes of the six unit vectors."""
+    c = [column.components() for column in columns]
+    coupling = Mat3(*(Vec3(c[3][i], c[4][i], c[5][i]) for i in range(3)))
+    return ArticulatedInertia(_symmetric(c, 0), coupling, _symmetric(c, 3))
+
+
+def _symmetric(c: Sequence[Sequence[Scalar]], at: int) -> SymMat3:
+    x, y, z = at, at + 1, at + 2
+    return SymMat3(c[x][x], c[y][y], c[z][z], c[y][x], c[z][x], c[z][y])
+
+
+def eliminate_with(
+    joint: Joint,
+    children: ArticulatedInertia,
+    inertia: RigidInertia | ArticulatedInertia,
+    rotors: Freedoms,
+    step: Transform,
+) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
+    """As :func:`recursa.dynamics.articulated.eliminate`, with another inertia and other rotors."""
+    own = children + whole(inertia)
+    done, rest = eliminated(joint.columns(), rotors, own)
+    return own, done, step.articulated(rest)
+
+
+class JointBasis(NamedTuple):
+    """Freedoms of a joint in which a matrix that couples them is diagonal: ``turn X turn* = diag(rotors)``.
+
+    ``turn`` is unit lower triangular. P, psi and tau_bar are the same in any freedoms of a joint; D and G are not.
+    """
+
+    turn: tuple[tuple[Scalar, ...], ...]
+    rotors: Freedoms
+
+
+def joint_basis(*columns: Freedoms) -> JointBasis:
+    """The L D L* factors of a positive block, from its columns; what has no pivot has no row either."""
+    left = [list(column) for column in columns[: len(columns[0])]]
+    size = len(left)
+    turn = [[float(i == j) for j in range(size)] for i in range(size)]
+    rotors = []
+    for k in range(size):
+        pivot = unless_rounding(left[k][k], columns[k][k])
+        has_pivot = pivot > 0.0
+        rotors.append(pivot)
+        gain = where(has_pivot, 1.0 / where(has_pivot, pivot, 1.0), 0.0)
+        for i in range(k + 1, size):
+            factor = left[i][k] * gain
+            left[i] = [a - factor * b for a, b in zip(left[i], left[k], strict=True)]
+            turn[i] = [a - factor * b for a, b in zip(turn[i], turn[k], strict=True)]
+    return JointBasis(tuple(map(tuple, turn)), tuple(rotors))
+
+
+def eliminate_in_basis(
+    joint: Joint,
+    children: ArticulatedInertia,
+    inertia: RigidInertia | ArticulatedInertia,
+    basis: JointBasis,
+    step: Transform,
+) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
+    """The same with a block that couples the freedoms of a joint, in freedoms that it does not couple."""
+    own = children + whole(inertia)
+    columns = joint.columns()
+    turned = [joint.motion(row) for row in basis.turn]
+    done, rest = eliminated(turned if len(columns) > 1 else columns, basis.rotors, own)
+    return own, done, step.articulated(rest)
+
+
+def gain_times_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Six:
+    """``G x``, of freedoms as they are."""
+    return gain_times(done, _turned(basis, x))
+
+
+def gain_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Six) -> Freedoms:
+    """``G* x``, likewise."""
+    return _turned_back(basis, gain_transposed(done, x))
+
+
+def hinge_inertia_solve_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(D) x``, likewise."""
+    return _turned_back(basis, hinge_inertia_solve(done, _turned(basis, x)))
+
+
+def _turned(basis: JointBasis, x: Freedoms) -> Freedoms:
+    return tuple(dot(row, x) for row in basis.turn)
+
+
+def _turned_back(basis: JointBasis, x: Freedoms) -> Freedoms:
+    return tuple(dot(column, x) for column in zip(*basis.turn, strict=True))
+
+
+IN_BASIS: dict[Callable[..., Any], Callable[..., Any]] = {
+    gain_times: gain_times_in_basis,
+    gain_transposed: gain_transposed_in_basis,
+    hinge_inertia_solve: hinge_inertia_solve_in_basis,
+}
+"""What takes or gives freedoms of joints, for matrices that couple them: these read the basis first."""

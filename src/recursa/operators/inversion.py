@@ -1,0 +1,171 @@
+"""Inverses in sweeps: of blocks at each body, and of small matrices that the whole robot has once.
+
+The inverse of the mass matrix, and of others of its form, is a matter of identities: ``simplify`` puts its factors in
+its place. What remains has an inverse in O(n) if it is block diagonal, or if it takes the wrenches at a few links to
+motions there: sweeps apply it to unit vectors, and a small system is solved. The operational inertia
+``inv(J inv(mass) J*)`` is one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from recursa.operators import inverse_steps
+from recursa.operators.blocks import SAME_BODY_INVERSE
+from recursa.operators.expression import (
+    Expression,
+    Filter,
+    Identity,
+    Inverse,
+    Leaf,
+    Product,
+    Transpose,
+    Vector,
+    Zero,
+    known_shape,
+)
+from recursa.operators.inverse_steps import compliance_solve_at_link, compliance_times_at_link
+from recursa.operators.shapes import ONE, Shape, Space
+from recursa.operators.structure import is_diagonal, structure
+from recursa.operators.symbols import Kind, Structure
+from recursa.operators.values import Value
+from recursa.spatial.inertia import ArticulatedInertia
+
+if TYPE_CHECKING:
+    from recursa.operators.lower import Lowering
+
+
+def has_inverse(inner: Expression) -> bool:
+    """Whether sweeps apply the inverse of a matrix that they apply: of blocks, of what is at pick-offs, of a number.
+
+    >>> import recursa as rc
+    >>> o = rc.robots.planar(3).operators
+    >>> has_inverse(o.H @ o.M @ o.H.T), has_inverse(o.B("tip").T @ o.R @ o.B("tip")), has_inverse(o.mass)
+    (True, True, False)
+    """
+    shape = inner.shape
+    if shape is None or isinstance(inner, Zero):
+        return False
+    if isinstance(inner, Leaf) and inner.kind not in SAME_BODY_INVERSE:
+        return False  # rates, projections, cross operators: singular, or for one state only
+    return is_of_robot(shape) or Structure.BLOCK_DIAGONAL in structure(inner)
+
+
+def is_of_robot(shape: Shape) -> bool:
+    """Whether a square matrix is between what the robot has once: the numbers at pick-offs, or a single number."""
+    return shape.rows.name in ("tip", "one") and shape.columns.name in ("tip", "one")
+
+
+def link_of_compliance(inner: Expression) -> tuple[Leaf, str] | None:
+    """Upsilon and the link where a matrix is ``B(link)* Upsilon B(link)``, which is inverted at the link; else None."""
+    match inner:
+        case Product(
+            factors=(Transpose(of=Leaf(kind=Kind.B, links=(link,)) as pick), Leaf(kind=Kind.UPSILON) as of, last)
+        ):
+            return (of, link) if last == pick else None
+    return None
+
+
+class Inversion:
+    """The inverses of one expression under way."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.marks: dict[Filter, str] = {}
+        self._bases: dict[Filter, str] = {}
+
+    def apply(self, expression: Expression, inner: Expression, operand: Value) -> Value:
+        """``inv(inner) operand``."""
+        space = known_shape(inner).rows
+        if not has_inverse(inner):
+            raise self.lowering.refusal(expression)
+        positive = Structure.SEMIDEFINITE in structure(inner)
+        at_link = link_of_compliance(inner)
+        if at_link is not None and positive:
+            return self._solved_at_link(expression, *at_link, operand)
+        columns = tuple(self.lowering.apply(inner, unit).read for unit in self._units(space))
+        reads = (operand.read, *columns)
+        if operand.of_robot:
+            return self.lowering.at_link(expression, inverse_steps.SolveTotal(positive), reads, 0, space, operand)
+        return self.lowering.new(expression, inverse_steps.SolveBlock(positive), reads, space, operand)
+
+    def number(self, expression: Expression, inner: Expression) -> Value:
+        """``inv(inner)`` of a single number."""
+        one = self.lowering.apply(Identity(ONE), None)
+        by = self.lowering.apply(inner, None)
+        return self.lowering.at_link(expression, inverse_steps.divide, (one.read, by.read), 0, ONE, None)
+
+    def _solved_at_link(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
+        fn, reads = compliance_solve_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
+        return self.lowering.at_link(
+            expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
+        )
+
+    def yielded(self, expression: Expression, of: Leaf, link: str, operand: Value) -> Value:
+        """``B* Upsilon B operand``, at the link."""
+        fn, reads = compliance_times_at_link, ("offset", f"Upsilon{self.mark(of)}@body", operand.read)
+        return self.lowering.at_link(
+            expression, fn, reads, self.lowering.model.link_index(link), operand.space, operand
+        )
+
+    # ---- unit vectors ----------------------------------------------------------------------------------------------
+
+    def _units(self, space: Space) -> list[Value]:
+        """The unit vectors of a space; of joints and bodies one for each entry of a block, at all of them at once."""
+        if space.name == "tip":
+            return [self._unit(inverse_steps.UnitOfTip(k, space.size), k, space) for k in range(space.size)]
+        if space.name == "link":
+            return [self._unit(inverse_steps.UnitOfBody(k), k, space) for k in range(6)]
+        widest = max(joint.kind.nv for joint in self.lowering.model.joints)
+        return [self._unit(inverse_steps.UnitOfJoint(k), k, space) for k in range(widest)]
+
+    def _unit(self, fn: Callable[..., Any], number: int, space: Space) -> Value:
+        named = Vector(f"e{number + 1}", space)
+        if space.name == "tip":
+            return self.lowering.at_link(named, fn, ("offset",), 0, space, None)
+        return self.lowering.new(named, fn, ("joint",), space)
+
+    # ---- other matrices than the mass matrix -----------------------------------------------------------------------
+
+    def mark(self, leaf: Leaf) -> str:
+        """What stands behind the names of buffers that belong to a leaf's matrix: nothing for the mass matrix."""
+        if leaf.filter is None:
+            return ""
+        if leaf.filter not in self.marks:
+            self.marks[leaf.filter] = f"_{len(self.marks) + 1}"
+            self._prepare(leaf.filter, self.marks[leaf.filter])
+        return self.marks[leaf.filter]
+
+    def _prepare(self, filter: Filter, mark: str) -> None:
+        lowering, space = self.lowering, known_shape(filter.rotors).rows
+        if isinstance(filter.rotors, Zero):
+            rotors = lowering.apply(Zero(Shape(space, ONE)), None).read
+        elif is_diagonal(filter.rotors, lowering.operators):
+            ones = lowering.new(Vector("ones", space), inverse_steps.ones, ("joint",), space)
+            rotors = lowering.apply(filter.rotors, ones).read
+        else:
+            columns = tuple(lowering.apply(filter.rotors, unit).read for unit in self._units(space))
+            rotors = lowering.steps.at_body(inverse_steps.joint_basis, columns, (), f"freedoms of {filter.rotors}")
+            self._bases[filter] = rotors
+        meaning = f"P, D and G of {lowering.operators_of(filter).mass}"
+        lowering.steps.filter(mark, self._inertia(filter.inertia), rotors, meaning, in_basis=filter in self._bases)
+
+    def basis(self, expression: Expression) -> str | None:
+        """The buffer with freedoms of the joints in which the matrix of a letter does not couple them, if it does."""
+        leaf = expression.of if isinstance(expression, Transpose | Inverse) else expression
+        return self._bases.get(leaf.filter) if isinstance(leaf, Leaf) and leaf.filter is not None else None
+
+    def _inertia(self, inertia: Expression) -> str:
+        """The buffer, or input, that holds the blocks of an inertia."""
+        match inertia:
+            case Leaf(kind=Kind.M):
+                return "inertia"
+            case Leaf(kind=Kind.P | Kind.R as kind) as leaf:
+                name = kind.value.code + self.mark(leaf)
+                self.lowering.steps.prepare(name)
+                return name
+        space = known_shape(inertia).rows
+        columns = [self.lowering.apply(inertia, unit).read for unit in self._units(space)]
+        base = ArticulatedInertia.zero()
+        return self.lowering.steps.at_body(inverse_steps.block_of, tuple(columns), base, f"blocks of {inertia}")

@@ -1,0 +1,103 @@
+"""Which inverse of an expression does not exist at a state: what to say where a result is not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from recursa.errors import RecursaError, SingularMatrixError
+from recursa.model.model import Model
+from recursa.operators.dense import dense
+from recursa.operators.expression import Expression, Inverse, Leaf, known_shape, parts_of
+from recursa.sweeps.batching import Array, prepare
+
+_RELATIVE_ZERO, _NEARLY_ZERO = 1e-12, 1e-7  # of singular values: first what is surely singular is looked for
+
+
+def has_inverses(expression: Expression) -> bool:
+    """Whether it has inverses that may fail to exist at a state; D, M and A are looked after elsewhere."""
+    return next(_inverses(expression), None) is not None
+
+
+def require_inverses(expression: Expression, model: Model, result: Array, arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`SingularMatrixError` that names the matrix, where finite arguments gave what is not finite."""
+    if np.isfinite(result).all():
+        return
+    batch = prepare(model, dict(arguments), {})
+    sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
+    lost = np.flatnonzero(sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1))
+    for row in lost[:1].tolist():
+        state = {name: rows[row] for name, rows in batch.rows.items()}
+        at = "" if not batch.shape else f", state {', '.join(map(str, np.unravel_index(row, batch.shape)))}"
+        for limit in (_RELATIVE_ZERO, _NEARLY_ZERO):
+            for part in _inverses(expression):
+                complaint = _complaint(part.of, model, state, limit)
+                if complaint:
+                    raise SingularMatrixError(f"{part.of} has no inverse at this state{at}: {complaint}")
+
+
+def _inverses(expression: Expression) -> Iterator[Inverse]:
+    """The inner ones first."""
+    for part in parts_of(expression):
+        yield from _inverses(part)
+    if isinstance(expression, Inverse) and not _is_hinge_or_constant(expression.of):
+        yield expression
+
+
+def _is_hinge_or_constant(of: Expression) -> bool:
+    return isinstance(of, Leaf) and of.kind.value.code in ("D", "M", "A")
+
+
+def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], limit: float) -> str:
+    """What is wrong with a matrix at a state, and what to do; empty if nothing is."""
+    shape, space = known_shape(matrix), known_shape(matrix).rows
+    given = {key.partition(":")[2]: value for key, value in state.items() if ":" in key}
+    try:
+        numbers = np.atleast_2d(dense(matrix, state["q"], state.get("v"), **given))
+    except RecursaError as error:  # an inverse within it, which says so itself
+        return str(error)
+    if space.name in ("joint", "link"):
+        return _of_blocks(numbers, model, space.name, limit)
+    rank = _rank(numbers, limit)
+    if rank == space.size:
+        return ""
+    links = sorted({link for leaf in _pick_offs(matrix) for link in leaf.links})
+    cannot = f" {' and '.join(map(repr, links))} cannot accelerate in every direction" if links else ""
+    advice = "robot.operational_inertia and robot.delassus_inverse give the pseudo-inverse with its rank"
+    return (
+        f"its rank is {rank} of {shape.rows.size}.\n "
+        f"{cannot or ' its rows depend on each other'} there, for lack of joints or in a singular configuration.\n"
+        f"  Ask for fewer links, add a multiple of I; {advice}."
+    )
+
+
+def _of_blocks(numbers: Array, model: Model, space: str, limit: float) -> str:
+    start = 0
+    for joint in model.joints:
+        size = 6 if space == "link" else joint.kind.nv
+        block = numbers[start : start + size, start : start + size]
+        start += size
+        rank = _rank(block, limit)
+        if rank < size:
+            name = f"link '{joint.child}'" if space == "link" else f"joint '{joint.name}'"
+            return f"the block of {name} has rank {rank} of {size}"
+    return ""
+
+
+def _rank(matrix: Array, limit: float) -> int:
+    """With rows and columns in units of their own."""
+    if not np.isfinite(matrix).all():
+        return 0
+    rows, columns = (np.sqrt(np.square(matrix).sum(axis=axis)) for axis in (1, 0))
+    scale = np.sqrt(np.outer(np.where(rows > 0.0, rows, 1.0), np.where(columns > 0.0, columns, 1.0)))
+    values = np.linalg.svd(matrix / scale, compute_uv=False)
+    return int((values > limit * values.max(initial=0.0)).sum())
+
+
+def _pick_offs(expression: Expression) -> Iterator[Leaf]:
+    if isinstance(expression, Leaf) and expression.links:
+        yield expression
+    for part in parts_of(expression):
+        yield from _pick_offs(part)
