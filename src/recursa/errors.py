@@ -194,14 +194,14 @@ _PART = 3  # letters: shorter ones are a part of too many names
 
 
 def _near(name: str, names: Sequence[str], limit: int) -> list[str]:
-    """Names that are spelled alike, and those of which ``name`` is a part; capitals do not matter."""
-    asked = name.lower()
-    spelled: dict[str, list[str]] = {}
-    for known in names:
-        spelled.setdefault(known.lower(), []).append(known)
-    alike = difflib.get_close_matches(asked, spelled, n=limit, cutoff=0.6)
-    parts = [low for low in spelled if len(asked) >= _PART and asked in low and low not in alike]
-    return [known for low in (*alike, *parts) for known in spelled[low]][: 2 * limit]
+    """Names that are spelled alike, and those of which ``name`` is a part; if there are none, whatever the capitals."""
+    alike = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)
+    parts = [known for known in names if len(name) >= _PART and name in known and known not in alike]
+    near = [*alike, *parts][: 2 * limit]
+    if near or (name == name.lower() and all(known == known.lower() for known in names)):
+        return near
+    spelled = {known.lower(): known for known in names}
+    return [spelled[low] for low in _near(name.lower(), list(spelled), limit)]
 
 
 def marked(text: str, position: int) -> str:

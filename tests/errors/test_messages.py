@@ -317,10 +317,11 @@ def test_model_error_keeps_source_line_and_reason_apart() -> None:
 
 
 def test_long_lists_of_names_are_shortened() -> None:
-    robot = rc.robots.chain(40)
+    robot = rc.robots.chain(60)
     with pytest.raises(rc.UnknownNameError) as caught:
         robot.pose(robot.neutral(), "zzz")
-    assert "... (33 more)" in str(caught.value)
+    message = str(caught.value)
+    assert "... (21 more) ..." in message and robot.link_names[-1] in message
 
 
 def test_missing_file_names_neighbours_and_bundled_robots_apart(

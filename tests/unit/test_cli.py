@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -340,6 +341,23 @@ def test_counts_without_options_name_the_robots_and_the_tables(run: Run) -> None
     assert result.exit_code == 0
     assert "free_flyer3" in result.output
     assert "recursa counts --table saha-2" in result.output
+
+
+def test_robot_without_masses_is_shown_and_its_dynamics_refused(refused: Refused, run: Run, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.urdf"
+    bare.write_text(re.sub("<inertial>.*?</inertial>", "", DOUBTFUL, flags=re.DOTALL))
+    words = "none of its moving links has mass or inertia"
+    shown = run("info", str(bare))
+    assert shown.exit_code == 0 and words in shown.output
+    assert run("doctor", str(bare)).exit_code == 1
+    assert json.loads(run("doctor", str(bare), "--json").output)[0]["code"] == "no-masses"
+    for verb in (
+        ("inverse", str(bare), "--to", "slew=0.5"),
+        ("simulate", str(bare), "--duration", "0.1"),
+        ("export", str(bare), "mass_matrix", "-o", str(tmp_path / "m.c")),
+    ):
+        assert words in refused(*verb)
+    assert run("export", str(bare), "pose", "-o", str(tmp_path / "p.c"), "--link", "arm").exit_code == 0
 
 
 def test_counts_refuse_what_they_do_not_know(refused: Refused, run: Run, tmp_path: Path) -> None:

@@ -229,8 +229,9 @@ def report_line(found: rc.Report) -> None:
         console().print("doctor      [green]nothing to complain about[/]")
         return
     console().print(f"doctor      [yellow]{_counts(found)}[/]: see recursa doctor, or robot.doctor()")
-    for finding in found if len(found) == 1 else ():
-        console().print(f"            {escape(finding.subject)}: {escape(finding.reason)}")
+    for finding in found:
+        if finding.code == "no-masses":  # which tells what can be asked of the robot at all
+            console().print(f"            {escape(finding.reason)}")
 
 
 def explanation(told: rc.Explanation) -> None:

@@ -96,6 +96,19 @@ Ask = Callable[[Plan, Gather, int], Array]
 """Runs a plan for some states and returns what is gathered, so many numbers for each: an array (states, numbers)."""
 
 
+def all_turn_something(model: Model, ask: Ask) -> bool:
+    """Whether every joint certainly has something to move, at all states: one number per freedom tells most robots."""
+    if not all(joint.independent for joint in model.joints):
+        return False
+    margins = ask(HINGES, _margins, model.nv)
+    return bool(margins.min(initial=math.inf) > 0.0)
+
+
+def _margins(values: Values) -> Iterator[Scalar]:
+    for pivots, scales in zip(values["pivots"], values["scale"], strict=True):
+        yield from (pivot - RELATIVE_ZERO * scale for pivot, scale in zip(pivots, scales, strict=True))
+
+
 def pivots_of(model: Model, ask: Ask) -> tuple[Array, Array]:
     """The pivots of D (states, nv), and which of them are zero."""
     freedoms = sum(joint.kind.nv for joint in model.joints)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import mass_properties
-from recursa.dynamics.hinges import pivots_of, singular_freedom
+from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_freedom
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench
@@ -164,6 +164,8 @@ class Facade:
         def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
             return evaluate(self._store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
 
+        if all_turn_something(self.model, ask):
+            return
         pivots, singular = pivots_of(self.model, ask)
         for row, at in np.argwhere(singular)[:1].tolist():
             raise singular_hinge(self.model, singular_freedom(self.model, at, pivots[row, at]), " in parameters=")
