@@ -36,7 +36,7 @@ Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_m
 
 
 def single_state_fast(method: _Method) -> _Method:
-    """Decorator: calls with arrays of one state go straight into native code once it is there, whatever the options.
+    """Decorator: calls for one state go straight into native code once it is there, whatever the options.
 
     A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method, which says by
     ``_evaluate(entry=...)`` what is asked; :func:`question` says the same of the spelling. The entry declines whatever
