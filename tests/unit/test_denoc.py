@@ -43,9 +43,9 @@ def tuples(robot: rc.Robot):
     }
 
 
-@pytest.mark.parametrize("name", answers(mixed_tree()))
+@pytest.mark.parametrize("name", answers(small_mixed_tree()))
 def test_batches_threads_and_arrays_of_the_caller(name):
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     ask = answers(robot)[name]
     state = states(robot, 6)
     expected = ask(*state)
@@ -58,9 +58,9 @@ def test_batches_threads_and_arrays_of_the_caller(name):
         ask(*state, out=np.empty(2))
 
 
-@pytest.mark.parametrize("name", tuples(mixed_tree()))
+@pytest.mark.parametrize("name", tuples(small_mixed_tree()))
 def test_batches_of_several_arrays(name):
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     ask = tuples(robot)[name]
     state = states(robot, 6)
     expected = ask(*state)
@@ -71,7 +71,7 @@ def test_batches_of_several_arrays(name):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", [*answers(mixed_tree()), *tuples(mixed_tree())])
+@pytest.mark.parametrize("name", [*answers(small_mixed_tree()), *tuples(small_mixed_tree())])
 def test_kernels_match_interpreted_plans(name):
     robot = small_mixed_tree()
     state = states(robot, 5)
