@@ -11,7 +11,7 @@ from questions import interpreted
 from recursa.dynamics.denoc import matrices
 from recursa.loading import trusted
 from recursa.robots import random_description
-from zoo import mixed_tree, small_mixed_tree
+from zoo import small_mixed_tree
 
 
 def answers(robot: rc.Robot):
@@ -89,7 +89,7 @@ def test_kernels_match_interpreted_plans(name):
 
 def test_products_with_a_vector_match_the_matrices():
     """What large robots get their matrices from, column by column."""
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     q, v, x = states(robot, 3)
     for plan, matrix, more in (
         (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
