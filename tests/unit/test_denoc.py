@@ -12,7 +12,7 @@ from recursa.dynamics.denoc import matrices
 from recursa.loading import trusted
 from recursa.model.moving import MayMove
 from recursa.robots import random_description
-from zoo import mixed_tree, small_mixed_tree
+from zoo import small_mixed_tree
 
 
 def answers(robot: rc.Robot):
@@ -44,9 +44,9 @@ def tuples(robot: rc.Robot):
     }
 
 
-@pytest.mark.parametrize("name", answers(mixed_tree()))
+@pytest.mark.parametrize("name", answers(small_mixed_tree()))
 def test_batches_threads_and_arrays_of_the_caller(name):
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     ask = answers(robot)[name]
     state = states(robot, 6)
     expected = ask(*state)
@@ -59,9 +59,9 @@ def test_batches_threads_and_arrays_of_the_caller(name):
         ask(*state, out=np.empty(2))
 
 
-@pytest.mark.parametrize("name", tuples(mixed_tree()))
+@pytest.mark.parametrize("name", tuples(small_mixed_tree()))
 def test_batches_of_several_arrays(name):
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     ask = tuples(robot)[name]
     state = states(robot, 6)
     expected = ask(*state)
@@ -72,7 +72,7 @@ def test_batches_of_several_arrays(name):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", [*answers(mixed_tree()), *tuples(mixed_tree())])
+@pytest.mark.parametrize("name", [*answers(small_mixed_tree()), *tuples(small_mixed_tree())])
 def test_kernels_match_interpreted_plans(name):
     robot = small_mixed_tree()
     state = states(robot, 5)
@@ -90,7 +90,7 @@ def test_kernels_match_interpreted_plans(name):
 
 def test_products_with_a_vector_match_the_matrices():
     """What large robots get their matrices from, column by column."""
-    robot = mixed_tree()
+    robot = small_mixed_tree()
     q, v, x = states(robot, 3)
     for plan, matrix, more in (
         (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),

@@ -128,7 +128,7 @@ def test_gravity_only_drops_a_free_base():
 
 
 def test_batches_arrays_of_the_caller_and_threads():
-    robot = robot_of("mixed_tree")
+    robot = small_mixed_tree()
     q, v, tau = states(robot, 6)
     d = robot.diagonal
     nu = d.total_rates(q, v)

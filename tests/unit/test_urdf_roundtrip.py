@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, tied_gripper
-from zoo import ZOO
+from zoo import ZOO, large_interpreted
 
 STATES = 3
 
@@ -60,7 +60,7 @@ def reread(robot: rc.Robot) -> rc.Robot:
     return rc.load(robot.to_urdf(), gravity=robot.gravity, mimic=robot.model.mimic, strict=False)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", large_interpreted(ROBOTS))
 def test_robot_matches_itself_written_and_read(name: str) -> None:
     robot = ROBOTS[name]()
     again = reread(robot)
