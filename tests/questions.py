@@ -295,6 +295,7 @@ def _robot() -> Iterator[Question]:
 
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield ask("linearize", "direction")
+    yield from (ask(name, losses=True) for name in ("linearize", "state_space"))
     yield ask("inverse_dynamics_second_derivatives", "contract")
     yield ask("inverse_dynamics_second_derivatives", "direction")
     yield ask("inverse_dynamics_second_derivatives", "contract", "direction")
@@ -353,6 +354,7 @@ def _modules() -> Iterator[Question]:
     yield from (
         Question("cartesian", x, (), {"link": last, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
     )
+    yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": True})
 
 
 QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_diagonal(), *_modules())}
@@ -371,6 +373,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "rc.dense": "matrices, the oracle itself",
+    "robot.reorder": "moves numbers, computes none",
     "rc.explain": "unit/test_explain.py",
     "denoc.reverse_gaussian_elimination": "of a matrix",
 }
