@@ -16,16 +16,15 @@ import pytest
 
 import recursa as rc
 from numeric import central, close
+from recursa.integrators import INTEGRATORS, names
 from recursa.simulation.driver import Simulation
 from recursa.simulation.equations import Equations, chart_rates, coordinate_rates
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
-from recursa.simulation.options import ADAPTIVE, FIXED, options_of
+from recursa.simulation.options import options_of
 from recursa.simulation.progress import ProgressBar
 from zoo import mixed_tree, one_of_each, small_mixed_tree
-
-INTEGRATORS = (*ADAPTIVE, *FIXED)
 
 
 def pendulum(damping: float = 0.0, friction: float = 0.0) -> rc.Robot:
@@ -62,7 +61,7 @@ def test_chart_rates_match_the_motion_they_describe() -> None:
 # ---- samples and interpolation -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 def test_last_sample_is_at_the_end_and_asked_times_are_met(integrator: str) -> None:
     robot = rc.robots.planar(2)
     q, v = robot.random_state(1)
@@ -377,10 +376,10 @@ def test_bad_stops_and_directions_are_refused() -> None:
 # ---- keeping and restoring ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 def test_run_restored_halfway_equals_the_uninterrupted_one_to_the_bit(integrator: str) -> None:
     robot = pendulum(damping=0.1, friction=0.4)
-    step = 0.02 if integrator in FIXED else None
+    step = None if INTEGRATORS[integrator].adaptive else 0.02
     options = options_of(robot.model, 1.2, integrator, 1e-6, 1e-7, step, None, 1, False, True, False)
 
     def fresh() -> Simulation:
