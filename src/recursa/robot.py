@@ -24,9 +24,10 @@ from recursa.model.variations import with_frame, with_free_base, with_payload
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
+    from recursa.integrators.table import SimulationIntegrator
     from recursa.operators.leaves import Operators
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
-    from recursa.simulation.options import Coordinates, Integrator
+    from recursa.simulation.options import Coordinates
     from recursa.simulation.run import Run
 
 
@@ -177,7 +178,7 @@ class Robot(ExportMethods, ChangeOfBaseMethods):
         *,
         duration: float,
         torque: Callable[..., Any] | Controller | DesiredMotion | ArrayLike | None = None,
-        integrator: Integrator = "dop853",
+        integrator: SimulationIntegrator = "dop853",
         rtol: float = 1e-10,
         atol: float = 1e-12,
         step: float | None = None,

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
-from recursa.dynamics.stepping import Scheme, scheme_named
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
+from recursa.integrators import Scheme, named, weighted
+from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import Run
@@ -22,7 +23,6 @@ from recursa.model.moving import MayMove
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
-Integrator = Literal["rk4", "semi-implicit", "euler"]
 OnDivergence = Literal["raise", "nan"]
 _MOST = 2**62
 
@@ -34,7 +34,7 @@ def rollout(
     torque: ArrayLike | None,
     step: float,
     steps: int,
-    integrator: Integrator = "rk4",
+    integrator: RolloutIntegrator = "rk4",
     save_every: int = 1,
     *,
     losses: bool = True,
@@ -78,7 +78,8 @@ def rollout(
     """
     if not isinstance(robot, Robot):
         raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
-    scheme = scheme_named(integrator)
+    scheme = named(integrator, "rollout").scheme
+    assert scheme is not None
     if on_divergence not in ("raise", "nan"):
         raise unknown_name("way to deal with divergence", on_divergence, ("raise", "nan"))
     length, count, every = _times(step, steps, save_every)
@@ -316,7 +317,7 @@ def stepped(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) 
 
 
 class _Rows:
-    """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.dynamics.stepping.Mechanics`."""
+    """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
     def __init__(self, robot: Robot, run: Run, losses: bool, threads: int) -> None:
         self.robot = robot
@@ -332,7 +333,13 @@ class _Rows:
         first = run.torque_row * np.arange(run.rows)[:, None] + run.torque_step * step
         self.tau = run.tau.reshape(-1)[first + np.arange(run.v.shape[1])]
 
-    def acceleration(self, q: Array, v: Array) -> Array:
+    def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
+        return v, self._acceleration(q, v)
+
+    def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
+        return v, v
+
+    def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
         if robot._tied:
             tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
@@ -365,10 +372,7 @@ class _Rows:
         )
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
-        total = np.zeros_like(self.run.v) if start is None else start
-        for factor, x in terms:
-            total = total + (factor * self.run.step) * x
-        return total
+        return weighted(self.run.step, start, *terms)
 
 
 # ---- motions that leave the finite numbers ---------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import pytest
 
 import recursa as rc
 from numeric import close, tied_gripper
+from recursa.integrators import names
 from recursa.simulation.diagonal import DiagonalEquations
-from recursa.simulation.options import ADAPTIVE, FIXED
 from zoo import small_mixed_tree
 
-INTEGRATORS = (*ADAPTIVE, *FIXED)
+INTEGRATORS = names("simulate")
 
 
 def rubbing() -> rc.Robot:

@@ -10,8 +10,8 @@ import pytest
 import recursa as rc
 from numeric import close, states
 from recursa.dynamics import free_flying, separate_links
-from recursa.free.link_states import moved
-from recursa.free.links import _Links
+from recursa.free.links import _LinkMechanics, _Links
+from recursa.integrators.explicit import runge_kutta_4
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
 from recursa.robots import random_description
@@ -39,7 +39,7 @@ TREE = flyer([-1, 0, 0, 1, 1, 2], 4)
 def test_accelerations_match_those_of_the_robot():
     q, v, tau = states(TREE, 3)
     links = _Links(TREE, tau)
-    found = links.rate(0.0, links.start(q, v)).twists
+    found = links.accelerations(0.0, *links.start(q, v))
     _, expected = TREE.forward_dynamics(q, v, tau, losses=True, links=True)
     close(found, expected[:, links.bodies], 1e-11)
 
@@ -48,10 +48,10 @@ def test_measured_coordinates_match_the_start():
     q, v, _ = states(TREE, 3)
     links = _Links(TREE, None)
     state = links.start(q, v)
-    found_q, found_v = links.measured(state)
+    found_q, found_v = links.measured(*state)
     close(TREE.poses(found_q), TREE.poses(q), 1e-12)
     close(found_v, v, 1e-12)
-    close(links.gaps(state), np.zeros((3, TREE.nbodies, 6)), 1e-14)
+    close(links.gaps(state[0]), np.zeros((3, TREE.nbodies, 6)), 1e-14)
 
 
 def test_motion_matches_minimal_coordinates_to_the_order_of_the_integrator():
@@ -94,19 +94,18 @@ def test_velocity_projection_keeps_momentum_and_is_that_of_the_mass_matrix():
     robot = trusted(replace(limbs, joints=(base.joints[0], *limbs.joints[1:])))
     q, v, _ = states(robot, 2)
     links = _Links(robot, None)
-    state = links.start(q, v)
-    rng = np.random.default_rng(6)
-    torn = replace(state, twists=state.twists + 0.1 * rng.normal(size=state.twists.shape))
-    closed = links.projected(torn)
+    where, twists = links.start(q, v)
+    torn = twists + 0.1 * np.random.default_rng(6).normal(size=twists.shape)
+    _, closed = links.projected(where, torn)
     inertias = np.stack([_matrix(i) for i in robot.model.inertias])
     J = np.stack([robot.jacobian(q, joint.child) for joint in robot.model.joints], axis=1)
-    weighted = np.einsum("bkir,kij,bkj->br", J, inertias, torn.twists)
+    weighted = np.einsum("bkir,kij,bkj->br", J, inertias, torn)
     best = np.linalg.solve(robot.mass_matrix(q), weighted[..., None])[..., 0]
-    close(closed.twists, np.einsum("bkir,br->bki", J, best), 1e-11)
-    before, after = (np.einsum("bki,kij,bkj->b", t, inertias, t) for t in (torn.twists, closed.twists))
+    close(closed, np.einsum("bkir,br->bki", J, best), 1e-11)
+    before, after = (np.einsum("bki,kij,bkj->b", t, inertias, t) for t in (torn, closed))
     assert (after < before).all()
     poses = robot.poses(q)[:, links.bodies]
-    close(_momentum(poses, inertias, closed.twists), _momentum(poses, inertias, torn.twists), 1e-11)
+    close(_momentum(poses, inertias, closed), _momentum(poses, inertias, torn), 1e-11)
 
 
 def _matrix(inertia) -> np.ndarray:
@@ -124,11 +123,11 @@ def _momentum(poses, inertias, twists) -> np.ndarray:
 def test_position_projection_squares_the_gaps():
     q, v = TREE.random_state(2)
     links = _Links(TREE, None)
-    state = moved(links.start(q, v), 0.02 * np.random.default_rng(1).normal(size=(TREE.nbodies, 6)))
+    where = links.start(q, v)[0].moved(0.02 * np.random.default_rng(1).normal(size=(TREE.nbodies, 6)))
     sizes = []
     for _ in range(4):
-        sizes.append(np.abs(links.gaps(state)).max())
-        state = moved(state, links._solve(links.position_projection, "alpha", state, {}))
+        sizes.append(np.abs(links.gaps(where)).max())
+        where = where.moved(links._solve(links._position_projection, "alpha", where, {}))
     assert sizes[0] > 1e-2
     assert sizes[1] < 0.2 * sizes[0]
     assert sizes[2] < 20.0 * sizes[1] ** 2
@@ -140,16 +139,16 @@ def test_an_open_start_is_closed_or_grows():
     robot = rc.robots.free_flyer(2)
     q, v = robot.random_state(4)
     links = _Links(robot, None)
-    state = links.start(q, 0.1 * v)
+    where, twists = links.start(q, 0.1 * v)
     apart = np.zeros((3, 6))
     apart[1, 5] = 0.01
-    torn = replace(state, twists=state.twists + apart)
+    twists = twists + apart
     gaps = []
     for k in range(20):
-        torn = links.rk4(0.05 * k, 0.05, torn)
-        gaps.append(np.abs(links.gaps(torn)).max())
+        where, twists = runge_kutta_4(_LinkMechanics(links, 0.05 * k, 0.05), where, twists)
+        gaps.append(np.abs(links.gaps(where)).max())
     assert gaps[-1] == pytest.approx(0.01, rel=0.1)  # 1 s at 1 cm/s
-    assert np.abs(links.gaps(links.projected(torn))).max() < 1e-8
+    assert np.abs(links.gaps(links.projected(where, twists)[0])).max() < 1e-8
 
 
 @pytest.mark.compiled
@@ -160,19 +159,19 @@ def test_kernels_match_the_interpreter(parents, form, monkeypatch):
     branching = free_flying.branches(robot.model)
     q, v, tau = states(robot, 5)
     links = _Links(robot, tau)
-    state = links.start(q, v)
-    state = moved(state, 1e-3 * np.random.default_rng(1).normal(size=state.twists.shape))
-    found = links.rate(0.0, state).twists, links.projected(state), links.gaps(state)
+    where, twists = links.start(q, v)
+    where = where.moved(1e-3 * np.random.default_rng(1).normal(size=twists.shape))
+    found = links.accelerations(0.0, where, twists), links.projected(where, twists), links.gaps(where)
     made = {plan.name: kernel for plan, kernel in robot._store()._kernels.values()}
     for make in ("accelerations_plan", "velocity_projection_plan", "position_projection_plan"):
         kernel = made[getattr(separate_links, make)(branching=branching).name]
         assert kernel is not None and kernel.form == form
     Switch.on = False
-    close(found[0], links.rate(0.0, state).twists, 1e-11)
-    again = links.projected(state)
-    close(found[1].twists, again.twists, 1e-11)
-    close(found[1].origins, again.origins, 1e-12)
-    close(found[2], links.gaps(state), 1e-13)
+    close(found[0], links.accelerations(0.0, where, twists), 1e-11)
+    again = links.projected(where, twists)
+    close(found[1][1], again[1], 1e-11)
+    close(found[1][0].origins, again[0].origins, 1e-12)
+    close(found[2], links.gaps(where), 1e-13)
 
 
 def test_batches_match_single_runs():

@@ -16,12 +16,10 @@ import pytest
 
 import recursa as rc
 from comparing import equal_runs
+from recursa.integrators import INTEGRATORS, names
 from recursa.results import journal
 from recursa.results.checkpoint import Kept
-from recursa.simulation.options import ADAPTIVE
 from recursa.trajectories.tables import write_table
-
-INTEGRATORS = ("dop853", "rk45", "radau", "rk4", "implicit-midpoint", "semi-implicit")
 
 
 def rubbing() -> rc.Robot:
@@ -40,7 +38,7 @@ def rubbing() -> rc.Robot:
 def arguments(integrator: str, **more: Any) -> dict[str, Any]:
     t = np.linspace(0.0, 0.4, 9)
     tau = np.random.default_rng(2).normal(size=(9, 5)) * 0.3
-    adaptive = integrator in ADAPTIVE
+    adaptive = INTEGRATORS[integrator].adaptive
     return {
         "duration": 0.25, "integrator": integrator, "rtol": 1e-5, "atol": 1e-6, "step": None if adaptive else 0.015,
         "torque": rc.TorqueTable(t, tau), "stops": True, "dense": adaptive, "progress": False, **more,
@@ -58,7 +56,7 @@ def turn(t: float, q: np.ndarray, v: np.ndarray) -> float:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 def test_run_resumed_from_a_file_cut_anywhere_equals_the_whole_run(integrator: str, tmp_path: Path) -> None:
     robot, file = rubbing(), tmp_path / "run.part"
     given = arguments(integrator, events={"turn": turn})
@@ -270,7 +268,7 @@ def _kill_and_resume(tmp_path: Path, integrator: str, duration: float, kills: in
     rows = np.column_stack([t, 0.1 * np.sin(9 * t), 0.05 * np.cos(7 * t)])
     write_table(torque, ["t", "joint1", "joint2"], rows)
     out, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
-    step = [] if integrator in ADAPTIVE else ["--step", "0.002"]
+    step = [] if INTEGRATORS[integrator].adaptive else ["--step", "0.002"]
     begun = _command("planar2.urdf", "--duration", repr(duration), "--torque", str(torque), "--q0", "joint1=0.4",
                      "--integrator", integrator, *step, "-o", str(out), "--checkpoint-every", "0")  # fmt: skip
     begun[4] = str(tmp_path / "planar2.urdf")

@@ -28,6 +28,7 @@ LAYERS = (
     ("sweeps",),
     ("kernels", "_entry"),
     ("dynamics",),
+    ("integrators",),
     ("operators",),
     ("facade",),
     ("doctor",),

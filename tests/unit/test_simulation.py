@@ -16,18 +16,17 @@ import pytest
 
 import recursa as rc
 from numeric import central, close
+from recursa.integrators import INTEGRATORS, names
 from recursa.simulation.driver import Simulation
 from recursa.simulation.equations import Equations, chart_rates, coordinate_rates
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import torque_function
 from recursa.simulation.friction import box_forces
-from recursa.simulation.options import ADAPTIVE, FIXED, options_of
+from recursa.simulation.options import options_of
 from recursa.simulation.progress import ProgressBar
 from recursa.trajectories.limits import violations
 from robot_data import urdf_files
 from zoo import mixed_tree, one_of_each, small_mixed_tree
-
-INTEGRATORS = (*ADAPTIVE, *FIXED)
 
 
 def pendulum(damping: float = 0.0, friction: float = 0.0) -> rc.Robot:
@@ -64,7 +63,7 @@ def test_chart_rates_match_the_motion_they_describe() -> None:
 # ---- samples and interpolation -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 def test_last_sample_is_at_the_end_and_asked_times_are_met(integrator: str) -> None:
     robot = rc.robots.planar(2)
     q, v = robot.random_state(1)
@@ -297,7 +296,7 @@ def slides_and_turns() -> rc.Robot:
 
 @pytest.mark.parametrize("gain", [1e9, 1e14])
 @pytest.mark.parametrize("coordinates", ["joint", "diagonal"])
-@pytest.mark.parametrize("integrator", FIXED)
+@pytest.mark.parametrize("integrator", [x for x in names("simulate") if not INTEGRATORS[x].adaptive])
 def test_divergence_is_not_blamed_on_the_model(integrator: str, coordinates: str, gain: float) -> None:
     robot = slides_and_turns()
     assert not robot.doctor().findings
@@ -332,7 +331,7 @@ def test_stiff_control_of_a_real_arm_is_told_to_take_shorter_steps(samples: int 
     assert caught.value.run.t[-1] == caught.value.t == 0.002
 
 
-@pytest.mark.parametrize("integrator", ADAPTIVE)
+@pytest.mark.parametrize("integrator", [x for x in names("simulate") if INTEGRATORS[x].adaptive])
 def test_adaptive_steps_come_back_from_states_without_dynamics(integrator: str) -> None:
     """The first step that is tried throws the slides so far that no hinge inertia is left; a shorter one does not."""
     robot = slides_and_turns()
@@ -496,10 +495,10 @@ def test_limits_are_found_between_samples(integrator: str) -> None:
 # ---- keeping and restoring ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 def test_run_restored_halfway_equals_the_uninterrupted_one_to_the_bit(integrator: str) -> None:
     robot = pendulum(damping=0.1, friction=0.4)
-    step = 0.02 if integrator in FIXED else None
+    step = None if INTEGRATORS[integrator].adaptive else 0.02
     options = options_of(robot.model, 1.2, integrator, 1e-6, 1e-7, step, None, 1, False, True, False)
 
     def fresh() -> Simulation:

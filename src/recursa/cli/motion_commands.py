@@ -12,6 +12,7 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import METHOD, ROBOT
 from recursa.cli.root import JSON, open_robot, robot_options
+from recursa.integrators import names
 
 
 @click.command()
@@ -87,7 +88,7 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 @click.option("--state", metavar="S.json", help='Where it starts, {"q": ..., "v": ...}; - is standard input.')
 @click.option("--q0", multiple=True, metavar="NAME=VALUE", help="Where it starts; else neutral.")
 @click.option("--v0", multiple=True, metavar="NAME=VALUE", help="How fast, such as root.rx=1; else at rest.")
-@click.option("--integrator", help="dop853, rk45, radau; rk4, implicit-midpoint, semi-implicit.  [default: dop853]")
+@click.option("--integrator", help=f"{', '.join(names('simulate'))}.  [default: dop853]")
 @click.option("--rtol", type=float, help="Of adaptive integrators.  [default: 1e-10]")
 @click.option("--atol", type=float, help="Of adaptive integrators.  [default: 1e-12]")
 @click.option("--step", type=float, help="Fixed, s (default 0.001); of adaptive integrators the longest.")

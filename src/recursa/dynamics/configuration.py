@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
+
+Bracket = Callable[[Sequence[Scalar], Sequence[Scalar]], tuple[Scalar, ...] | None]
 
 
 def neutral(model: Model) -> Array:
@@ -44,15 +46,18 @@ def coordinate_rates(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> 
 
 
 def chart_rates(joint: Joint, x: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """dx/dt at speed v, for coordinates x about some q: ``q exp(x)``; what x itself needs to order |x|^3.
+    """dx/dt at speed v, for coordinates x about some q: ``q exp(x)``; nothing for a tied joint."""
+    return series_of_rates(joint.kind.bracket, x, v) if joint.independent else ()
+
+
+def series_of_rates(bracket: Bracket, x: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """dx/dt at speed v for ``q exp(x)``, to what x itself needs: order |x|^3.
 
     The inverse of the exponential's differential in moving axes is ``ad_x / (1 - exp(-ad_x)) = 1 + ad_x/2 +
     ad_x^2/12 - ad_x^4/720 ...``: Bernoulli numbers, the odd ones zero (Hairer, Lubich & Wanner, III.4 and IV.8).
     """
-    if not joint.independent:
-        return ()
-    once = joint.kind.bracket(x, v)
-    twice = None if once is None else joint.kind.bracket(x, once)
+    once = bracket(x, v)
+    twice = None if once is None else bracket(x, once)
     if once is None or twice is None:
         return tuple(v)
     return tuple(u + 0.5 * a + b * (1.0 / 12.0) for u, a, b in zip(v, once, twice, strict=True))

@@ -35,6 +35,17 @@ def joint_matrix(model: Model, per_joint: Sequence[Entries], *, symmetric: bool)
     return flat(rows)
 
 
+def loss_coefficients(model: Model) -> tuple[list[float], list[float]]:
+    """Damping and Coulomb friction of every freedom, nv each; a tied joint's act on its source's."""
+    damping, friction = [0.0] * model.nv, [0.0] * model.nv
+    for joint in model.joints:
+        for freedom, (d, f) in enumerate(zip(joint.damping, joint.friction, strict=True)):
+            at, factor = speed_index(joint, freedom)
+            damping[at] += d if factor is None else d * factor * factor
+            friction[at] += f if factor is None else f * abs(factor)
+    return damping, friction
+
+
 def flat(rows: Iterable[Iterable[Scalar]]) -> Iterator[Scalar]:
     """The entries of rows, one after the other."""
     for row in rows:

@@ -232,8 +232,7 @@ class DerivativeMethods(PartMethods):
     @property
     def _joint_damping(self) -> Array:
         """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
-        own = ([d * (1.0 if j.tie is None else j.tie.multiplier) for d in j.damping] for j in self.model.joints)
-        return np.array(gathering.joint_vector(self.model, list(own)), dtype=float)
+        return np.array(gathering.loss_coefficients(self.model)[0])
 
     @single_state_fast
     def _tangent(

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from recursa.dynamics.configuration import series_of_rates
+from recursa.model.joints import Free
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Motion
@@ -14,27 +16,24 @@ from recursa.sweeps.batching import Array
 
 
 @dataclass(frozen=True)
-class LinkStates:
-    """Origins (..., N, 3), quaternions (..., N, 4) and body velocities (..., N, 6) of all bodies."""
+class LinkPoses:
+    """Origins (..., N, 3) and quaternions (..., N, 4) of all bodies."""
 
     origins: Array
     turns: Array
-    twists: Array
 
     @cached_property
     def frames(self) -> Array:
         """Rotation matrices (..., N, 3, 3), link to world axes."""
         return matrices(self.turns)
 
-    def along(self, rate: LinkStates, time: float) -> LinkStates:
-        """The state after moving with a rate; quaternions leave their sphere by as much as that is wrong."""
-        return LinkStates(
-            self.origins + time * rate.origins, self.turns + time * rate.turns, self.twists + time * rate.twists
-        )
-
-    def normalized(self) -> LinkStates:
-        """The same with quaternions of unit length."""
-        return LinkStates(self.origins, self.turns / np.linalg.norm(self.turns, axis=-1, keepdims=True), self.twists)
+    def moved(self, displacements: Array) -> LinkPoses:
+        """Every link displaced by ``exp`` of a motion (..., N, 6) in its own axes; quaternions have unit length."""
+        motion = Motion.of(np.moveaxis(displacements, -1, 0))
+        shift = np.stack(Transform.exp(motion).translation, axis=-1)
+        turn = np.stack(Quaternion(*np.moveaxis(self.turns, -1, 0)) @ Quaternion.exp(motion.angular), axis=-1)
+        turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+        return LinkPoses(self.origins + rotated(self.frames, shift), turn)
 
 
 def flat(values: Array) -> Array:
@@ -54,21 +53,12 @@ def quaternions_of(matrices: Array) -> Array:
     return np.stack(Rotation(*np.moveaxis(entries, -1, 0)).quaternion(), axis=-1)
 
 
-def rate_of(quaternions: Array, vectors: Array) -> Array:
-    """Rates of change ``q (w, 0) / 2`` for angular velocities w in link axes."""
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    w = Quaternion(x, y, z, np.zeros(vectors.shape[:-1]))
-    return 0.5 * np.stack(Quaternion(*np.moveaxis(quaternions, -1, 0)) @ w, axis=-1)
-
-
 def rotated(frames: Array, vectors: Array) -> Array:
     """Vectors turned from link to world axes."""
     return (frames @ vectors[..., None])[..., 0]
 
 
-def moved(state: LinkStates, displacements: Array) -> LinkStates:
-    """Every link displaced by ``exp`` of a motion in its own axes."""
-    motion = Motion.of(np.moveaxis(displacements, -1, 0))
-    shift = np.stack(Transform.exp(motion).translation, axis=-1)
-    turn = Quaternion(*np.moveaxis(state.turns, -1, 0)) @ Quaternion.exp(motion.angular)
-    return LinkStates(state.origins + rotated(state.frames, shift), np.stack(turn, axis=-1), state.twists).normalized()
+def chart_rates(displacements: Array, twists: Array) -> Array:
+    """Rates (..., N, 6) of the displacements with which links move at such velocities."""
+    x, v = (tuple(np.moveaxis(values, -1, 0)) for values in (displacements, twists))
+    return np.stack(series_of_rates(Free().bracket, x, v), axis=-1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import separate_links
 from recursa.dynamics.free_flying import branches
 from recursa.dynamics.kinematics import motion_entries
-from recursa.errors import SimulationError, StateError, unknown_name
+from recursa.errors import SimulationError, StateError
 from recursa.free.arguments import free_flyer
-from recursa.free.link_states import LinkStates, flat, moved, quaternions_of, rate_of, rotated
+from recursa.free.link_states import LinkPoses, chart_rates, flat, quaternions_of
+from recursa.integrators import named, weighted
+from recursa.integrators.table import LinksIntegrator
 from recursa.robot import Robot
 from recursa.simulation.asking import told_when
 from recursa.sweeps.batching import Array, as_array, fitting
 from recursa.sweeps.plan import Plan
 
-Integrator = Literal["rk4", "semi-implicit"]
 Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
-_INTEGRATORS = ("rk4", "semi-implicit")
 _MOST_STEPS = 10_000_000
 _MOST_PASSES = 4
 _ONE_PASS = 1e-7  # displacements (m, rad) that leave gaps below rounding
@@ -65,7 +65,7 @@ def simulate_links(
     *,
     step: float = 0.01,
     torque: Torque = None,
-    integrator: Integrator = "rk4",
+    integrator: LinksIntegrator = "rk4",
     projection: bool = True,
     save_every: int = 1,
 ) -> LinkRun:
@@ -89,22 +89,22 @@ def simulate_links(
     True
     """
     free_flyer(robot, "simulate_links")
-    if integrator not in _INTEGRATORS:
-        raise unknown_name("integrator", integrator, _INTEGRATORS)
+    scheme = named(integrator, "links").scheme
+    assert scheme is not None
     times = _instants(duration, step)
     if not isinstance(save_every, int | np.integer) or save_every < 1:
         raise StateError(f"save_every must be a positive whole number, not {save_every!r}")
     links = _Links(robot, torque)
-    state = links.start(q0, v0)
-    advance = links.rk4 if integrator == "rk4" else links.semi_implicit
+    poses, twists = links.start(q0, v0)
     record = _Record(links)
-    record.add(times[0], state)
+    record.add(times[0], poses, twists)
     for number in range(1, len(times)):
         with np.errstate(all="ignore"):  # what is not finite is told below
-            state = advance(times[number - 1], times[number] - times[number - 1], state)
+            on = _LinkMechanics(links, times[number - 1], times[number] - times[number - 1])
+            poses, twists = scheme(on, poses, twists)
             if projection:
-                state = links.projected(state)
-        if not np.isfinite(state.twists).all():
+                poses, twists = links.projected(poses, twists)
+        if not np.isfinite(twists).all():
             raise SimulationError(
                 f"robot '{robot.name}': the motion is not finite from t = {times[number]:.6g} s on. Take a smaller "
                 f"step than {step:g} s, look at the torques, or let robot.doctor() look for joints with nothing to "
@@ -113,7 +113,7 @@ def simulate_links(
                 record.run(),
             )
         if number % save_every == 0 or number == len(times) - 1:
-            record.add(times[number], state)
+            record.add(times[number], poses, twists)
     return record.run()
 
 
@@ -135,11 +135,11 @@ class _Links:
         self.torque = torque
         branching = branches(robot.model)
         self.bodies = [robot.model.link_index(joint.child) for joint in robot.model.joints]
-        self.accelerations = separate_links.accelerations_plan(branching=branching)
-        self.velocity_projection = separate_links.velocity_projection_plan(branching=branching)
-        self.position_projection = separate_links.position_projection_plan(branching=branching)
+        self._accelerations = separate_links.accelerations_plan(branching=branching)
+        self._velocity_projection = separate_links.velocity_projection_plan(branching=branching)
+        self._position_projection = separate_links.position_projection_plan(branching=branching)
 
-    def start(self, q0: ArrayLike, v0: ArrayLike) -> LinkStates:
+    def start(self, q0: ArrayLike, v0: ArrayLike) -> tuple[LinkPoses, Array]:
         """The links where the joints put them."""
         model = self.model
         q = as_array(model, "q0", q0, coordinates=True).astype(float)
@@ -151,76 +151,80 @@ class _Links:
         q, v = np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))
         poses = self.robot.poses(q)[..., self.bodies, :, :]
         twists = self.robot.velocities(q, v)[..., self.bodies, :]
-        return LinkStates(poses[..., :3, 3].copy(), quaternions_of(poses[..., :3, :3]), twists.copy())
+        return LinkPoses(poses[..., :3, 3].copy(), quaternions_of(poses[..., :3, :3])), twists.copy()
 
-    # ---- steps -----------------------------------------------------------------------------------------------------
+    def accelerations(self, time: float, poses: LinkPoses, twists: Array) -> Array:
+        """Of every link, by messages."""
+        tau = self._torques(time, poses, twists)
+        return self._solve(self._accelerations, "AL", poses, {"body:twist": flat(twists), "tau": tau})
 
-    def rate(self, time: float, state: LinkStates) -> LinkStates:
-        """How the state changes: velocities, and accelerations by messages."""
-        twists = state.twists
-        tau = self._torques(time, state)
-        found = self._solve(self.accelerations, "AL", state, {"body:twist": flat(twists), "tau": tau})
-        return LinkStates(rotated(state.frames, twists[..., 3:]), rate_of(state.turns, twists[..., :3]), found)
-
-    def rk4(self, time: float, h: float, state: LinkStates) -> LinkStates:
-        """The classical Runge-Kutta step of order four."""
-        k1 = self.rate(time, state)
-        k2 = self.rate(time + h / 2, state.along(k1, h / 2))
-        k3 = self.rate(time + h / 2, state.along(k2, h / 2))
-        k4 = self.rate(time + h, state.along(k3, h))
-        total = state
-        for k, weight in ((k1, 1.0), (k2, 2.0), (k3, 2.0), (k4, 1.0)):
-            total = total.along(k, weight * h / 6.0)
-        return total.normalized()
-
-    def semi_implicit(self, time: float, h: float, state: LinkStates) -> LinkStates:
-        """Velocities first, then poses with the new ones: order one."""
-        twists = state.twists + h * self.rate(time, state).twists
-        return moved(LinkStates(state.origins, state.turns, twists), h * twists)
-
-    def projected(self, state: LinkStates) -> LinkStates:
+    def projected(self, poses: LinkPoses, twists: Array) -> tuple[LinkPoses, Array]:
         """The nearest state with closed joints: poses, then velocities."""
         for _ in range(_MOST_PASSES):  # each squares the gaps; one is enough but for large steps
-            displacement = self._solve(self.position_projection, "alpha", state, {})
-            state = moved(state, displacement)
+            displacement = self._solve(self._position_projection, "alpha", poses, {})
+            poses = poses.moved(displacement)
             if not np.abs(displacement).max() > _ONE_PASS:
                 break
-        change = self._solve(self.velocity_projection, "alpha", state, {"body:twist": flat(state.twists)})
-        return LinkStates(state.origins, state.turns, state.twists + change)
+        return poses, twists + self._solve(self._velocity_projection, "alpha", poses, {"body:twist": flat(twists)})
 
     # ---- between the links -----------------------------------------------------------------------------------------
 
-    def measured(self, state: LinkStates) -> tuple[Array, Array]:
+    def measured(self, poses: LinkPoses, twists: Array) -> tuple[Array, Array]:
         """Joint coordinates and speeds (..., nq), (..., nv)."""
         size = self.model.nq + self.model.nv
-        arguments = self._poses(state) | {"body:twist": flat(state.twists)}
+        arguments = self._poses(poses) | {"body:twist": flat(twists)}
         both = self.robot._evaluate(
             separate_links.MEASURED, arguments, separate_links.measured_entries, (size,), None, None
         )
         return both[..., : self.model.nq], both[..., self.model.nq :]
 
-    def gaps(self, state: LinkStates) -> Array:
+    def gaps(self, poses: LinkPoses) -> Array:
         """Errors (..., N, 6) at the joints: rotation, translation."""
-        return self._evaluate(separate_links.GAPS, "e", self._poses(state))
+        return self._evaluate(separate_links.GAPS, "e", self._poses(poses))
 
-    def _torques(self, time: float, state: LinkStates) -> Array:
+    def _torques(self, time: float, poses: LinkPoses, twists: Array) -> Array:
         if self.torque is None:
             return np.zeros(self.model.nv)
-        given = told_when(self.torque, "torque=", time, *self.measured(state)) if callable(self.torque) else self.torque
+        if callable(self.torque):
+            given = told_when(self.torque, "torque=", time, *self.measured(poses, twists))
+        else:
+            given = self.torque
         return as_array(self.model, "torque", given, coordinates=False)
 
-    def _poses(self, state: LinkStates) -> dict[str, Any]:
-        x, y, z = (state.frames[..., k] for k in range(3))
-        axes, place = np.concatenate([x, y], axis=-1), np.concatenate([z, state.origins], axis=-1)
+    def _poses(self, poses: LinkPoses) -> dict[str, Any]:
+        x, y, z = (poses.frames[..., k] for k in range(3))
+        axes, place = np.concatenate([x, y], axis=-1), np.concatenate([z, poses.origins], axis=-1)
         return {"body:axes": flat(axes), "body:place": flat(place)}
 
-    def _solve(self, plan: Plan, name: str, state: LinkStates, arguments: dict[str, Any]) -> Array:
-        return self._evaluate(plan, name, self._poses(state) | arguments)
+    def _solve(self, plan: Plan, name: str, poses: LinkPoses, arguments: dict[str, Any]) -> Array:
+        return self._evaluate(plan, name, self._poses(poses) | arguments)
 
     def _evaluate(self, plan: Plan, name: str, arguments: dict[str, Any]) -> Array:
         return self.robot._evaluate(
             plan, arguments, lambda values: motion_entries(values[name]), (self.model.nbodies, 6), None, None
         )
+
+
+class _LinkMechanics:
+    """Links that move by themselves for a time h; see :class:`recursa.integrators.Mechanics`."""
+
+    def __init__(self, links: _Links, time: float, h: float) -> None:
+        self.links, self.time, self.h = links, time, h
+
+    def slope(self, q: LinkPoses, v: Array, at: float) -> tuple[Array, Array]:
+        return v, self.links.accelerations(self.time + at * self.h, q, v)
+
+    def moved(self, q: LinkPoses, u: Array) -> LinkPoses:
+        return q.moved(u)
+
+    def local_rate(self, u: Array, speeds: Array) -> Array:
+        return chart_rates(u, speeds)
+
+    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
+        return weighted(self.h, start, *terms)
+
+    def settled(self, q: LinkPoses, v: Array) -> tuple[Array, Array]:
+        return v, v
 
 
 class _Record:
@@ -230,14 +234,14 @@ class _Record:
         self.links = links
         self.rows: list[tuple[float, Array, Array, Array, Array, float, float]] = []
 
-    def add(self, time: float, state: LinkStates) -> None:
-        q, v = self.links.measured(state)
+    def add(self, time: float, where: LinkPoses, twists: Array) -> None:
+        q, v = self.links.measured(where, twists)
         if self.rows:
             q = _continued(self.links.robot, self.rows[-1][1], q)
-        poses = np.zeros((*state.origins.shape[:-1], 4, 4))
-        poses[..., :3, :3], poses[..., :3, 3], poses[..., 3, 3] = state.frames, state.origins, 1.0
-        sizes = [np.linalg.norm(part, axis=-1).max() for part in np.split(self.links.gaps(state), 2, axis=-1)]
-        self.rows.append((float(time), q, v, poses, state.twists, float(sizes[1]), float(sizes[0])))
+        poses = np.zeros((*where.origins.shape[:-1], 4, 4))
+        poses[..., :3, :3], poses[..., :3, 3], poses[..., 3, 3] = where.frames, where.origins, 1.0
+        sizes = [np.linalg.norm(part, axis=-1).max() for part in np.split(self.links.gaps(where), 2, axis=-1)]
+        self.rows.append((float(time), q, v, poses, twists, float(sizes[1]), float(sizes[0])))
 
     def run(self) -> LinkRun:
         return LinkRun(*(np.array(column) for column in zip(*self.rows, strict=True)))

@@ -12,10 +12,14 @@ from numpy.typing import ArrayLike
 from recursa.errors import ShapeError, StateError
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
+from recursa.integrators import weighted
+from recursa.integrators.explicit import runge_kutta_4
 from recursa.robot import Robot
+from recursa.simulation.equations import chart_rates
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
 Rates = Callable[[float, Array], ArrayLike]
+_NOTHING = np.zeros(1)
 
 
 class FreeMotion(NamedTuple):
@@ -32,8 +36,8 @@ def move_joints(
     """How a free flyer moves from q0 (..., nq) when its joints have the rates ``rates(t, q)`` (..., nv - 6).
 
     The base has the velocity ``inv(A_b) (h - A_m rates)`` of :func:`base_velocity`, with the momentum h conserved: the
-    only equation there is without gravity and forces from outside. Integrated from instant to instant by a
-    commutator-free Runge-Kutta method of order four on the configuration manifold (Celledoni, Marthinsen, Owren).
+    only equation there is without gravity and forces from outside. Integrated from instant to instant by the
+    Runge-Kutta method of order four in local coordinates on the configuration manifold (Munthe-Kaas).
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)
@@ -64,7 +68,7 @@ def move_joints(
     q = np.broadcast_to(q, (*first.shape[:-1], robot.nq))  # rates and momentum may have batch axes of their own
     samples: list[tuple[Any, ...]] = [(q, first)]
     for now, then in pairwise(times):
-        q = _step(robot, speeds, now, then - now, *samples[-1])
+        q, _ = runge_kutta_4(_Kinematics(robot, speeds, now, then - now), *samples[-1])
         samples.append((q, speeds(then, q)))
     path, velocities = (np.array(part) for part in zip(*samples, strict=True))
     return FreeMotion(times, path, velocities)
@@ -79,11 +83,26 @@ def _instants(t: ArrayLike) -> Array:
     return times
 
 
-def _step(robot: Robot, speeds: Callable[[float, Array], Array], t: float, h: float, q: Array, k1: Array) -> Array:
-    """One step of order four, with exponentials of sums of speeds alone."""
-    middle = robot.integrate(q, 0.5 * h * k1)
-    k2 = speeds(t + 0.5 * h, middle)
-    k3 = speeds(t + 0.5 * h, robot.integrate(q, 0.5 * h * k2))
-    k4 = speeds(t + h, robot.integrate(middle, h * k3 - 0.5 * h * k1))
-    half = robot.integrate(q, h / 12.0 * (3.0 * k1 + 2.0 * k2 + 2.0 * k3 - k4))
-    return robot.integrate(half, h / 12.0 * (-k1 + 2.0 * k2 + 2.0 * k3 + 3.0 * k4))
+class _Kinematics:
+    """A motion whose speeds are known, for a time h; see :class:`recursa.integrators.Mechanics`.
+
+    v are the speeds at the start of the step, which are known there.
+    """
+
+    def __init__(self, robot: Robot, speeds: Callable[[float, Array], Array], time: float, h: float) -> None:
+        self.robot, self.speeds, self.time, self.h = robot, speeds, time, h
+
+    def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
+        return v if at == 0.0 else self.speeds(self.time + at * self.h, q), _NOTHING
+
+    def moved(self, q: Array, u: Array) -> Array:
+        return self.robot.integrate(q, u)
+
+    def local_rate(self, u: Array, speeds: Array) -> Array:
+        return chart_rates(self.robot, u, speeds)
+
+    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
+        return weighted(self.h, start, *terms)
+
+    def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
+        return v, v

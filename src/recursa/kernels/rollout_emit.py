@@ -6,7 +6,7 @@ names. The state is read from q, v and left there, so that a run in pieces is th
 of each row up to the first whose result is not finite; ``given`` has room for the lanes of parameters.
 
 Forward dynamics and the way along the manifold are functions of the same module; between them are sums of arrays, as
-the integrator asks for them (``dynamics/stepping.py``). Lanes beyond the last row are that row once more: they write
+the integrator asks for them (``integrators/``). Lanes beyond the last row are that row once more: they write
 the same numbers to the same place.
 """
 
@@ -164,10 +164,14 @@ class Loop:
 
     # ---- the integrator's view ---------------------------------------------------------------------------------------
 
-    def acceleration(self, q: Slot, v: Slot) -> Slot:
-        """Forward dynamics at a state."""
+    def slope(self, q: Slot, v: Slot, at: float) -> tuple[Slot, Slot]:
+        """The speeds, and forward dynamics; torques are held during a step, so that ``at`` does not matter."""
         given = ["%given"] if self.motions.parameters else []
-        return self._call("acceleration", "size_v", [self._place(x) for x in (q, v, self.torque)] + given)
+        return v, self._call("acceleration", "size_v", [self._place(x) for x in (q, v, self.torque)] + given)
+
+    def settled(self, q: Slot, v: Slot) -> tuple[Slot, Slot]:
+        """Losses are part of forward dynamics here."""
+        return v, v
 
     def moved(self, q: Slot, u: Slot) -> Slot:
         """``q exp(u)``."""

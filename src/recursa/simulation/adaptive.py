@@ -13,13 +13,14 @@ import copy
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853, RK45, Radau
+import scipy.integrate
 
+from recursa.integrators import INTEGRATORS
+from recursa.integrators.implicit import no_step
 from recursa.simulation.equations import Equations
-from recursa.simulation.steppers import State, Stepper, no_step
+from recursa.simulation.steppers import State, Stepper
 from recursa.sweeps.batching import Array
 
-SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
 _COMMON = ("t", "t_old", "y", "y_old", "f", "h_abs", "status", "nfev", "njev", "nlu")
 _OWN = {
     "dop853": ("h_previous",),
@@ -40,6 +41,7 @@ class Adaptive(Stepper):
     ) -> None:
         super().__init__(equations)
         self.integrator = integrator
+        self._solver_type = getattr(scipy.integrate, INTEGRATORS[integrator].solver)
         self._options = {"rtol": rtol, "atol": atol, "max_step": max_step}
         self._end = end
         self._solver: Any = None
@@ -53,7 +55,7 @@ class Adaptive(Stepper):
             self._counts += self._solver_counts()
         with np.errstate(all="ignore"):
             y = self.equations.packed(*state)
-            self._solver = SOLVERS[self.integrator](self.equations, t, y, self._end, **self._options)
+            self._solver = self._solver_type(self.equations, t, y, self._end, **self._options)
         self._arrived()
         self.t_old = t
         self._dense = None
@@ -146,7 +148,7 @@ class Adaptive(Stepper):
         evaluations = self.equations.evaluations
         with np.errstate(all="ignore"):
             options = self._options | {"first_step": min(1e-6, self._end - kept["t"]) or None}
-            self._solver = SOLVERS[self.integrator](self.equations, kept["t"], kept["y"], self._end, **options)
+            self._solver = self._solver_type(self.equations, kept["t"], kept["y"], self._end, **options)
         self.equations.evaluations = evaluations
         self._put(kept)
         self._arrived()

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from recursa.errors import SimulationError, StateError
+from recursa.integrators import INTEGRATORS
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
 from recursa.simulation.asking import from_outside
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, Happened, crossing
-from recursa.simulation.fixed import METHODS
+from recursa.simulation.fixed import FixedStep
 from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.options import Options
 from recursa.simulation.progress import ProgressBar
@@ -84,13 +85,13 @@ class Simulation:
     def _make_stepper(self) -> Stepper:
         options = self.options
         if options.fixed:
-            method = METHODS[options.integrator]
-            if method.resolves_friction and self.equations.rubbed and self.equations.diagonal:
+            method = INTEGRATORS[options.integrator]
+            if method.takes_losses and self.equations.rubbed and self.equations.diagonal:
                 raise StateError(
                     f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
                     " in diagonal coordinates take another integrator, or losses=False"
                 )
-            return method(self.equations, options.step or self.end)
+            return FixedStep(self.equations, method, options.step or self.end)
         longest = np.inf if options.step is None else options.step
         return Adaptive(self.equations, options.integrator, self.end, options.rtol, options.atol, longest)
 

@@ -56,10 +56,7 @@ class Equations:
         self.robot = robot
         self.nq, self.nv = robot.nq, robot.nv
         self.torque, self.wrenches, self.stops = torque, wrenches, stops
-        at_one, at_two = (robot.joint_losses(np.full(robot.nv, x)) for x in (1.0, 2.0))
-        self.damping = (at_two - at_one) * losses  # losses are d v + f sign(v)
-        self.friction = np.maximum(2.0 * at_one - at_two, 0.0) * losses
-        self.friction[self.friction <= 1e-12 * at_one] = 0.0  # what rounding leaves
+        self.damping, self.friction = (np.array(x) * losses for x in gathering.loss_coefficients(robot.model))
         self.damped, self.rubbed = bool(self.damping.any()), bool(self.friction.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
         self._undriven = torque is None and wrenches is None and stops is None

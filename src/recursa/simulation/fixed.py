@@ -1,4 +1,4 @@
-"""Steps of fixed size on the configuration manifold.
+"""Steps of fixed size on the configuration manifold, by the schemes of ``integrators/``.
 
 Every step composes the configuration with an exponential, ``q exp(x)``: quaternions stay unit, and a free body that
 turns and moves steadily does so exactly. A step is a function of its size, so a time within it is reached by a shorter
@@ -13,30 +13,24 @@ import numpy as np
 
 from recursa.dynamics import configuration
 from recursa.facade.exporting import ExportMethods
+from recursa.integrators import Integrator, weighted
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces
-from recursa.simulation.steppers import State, Stepper, no_step
+from recursa.simulation.steppers import State, Stepper
 from recursa.sweeps.batching import Array
-
-_FIXED_POINT_ROUNDS = 30
-_NEWTON_ROUNDS = 30
-_CONVERGED = 4e-15  # of the size of the speeds
-_STALLED = 1e-12  # good enough where rounding does not let it come closer
 
 
 class FixedStep(Stepper):
     """A grid of times ``t0 + k step``; the last step ends at the bound."""
 
-    def __init__(self, equations: Equations, step: float) -> None:
+    def __init__(self, equations: Equations, integrator: Integrator, step: float) -> None:
         super().__init__(equations)
-        self.step = step
+        self.integrator, self.step = integrator, step
+        self.resolves_friction = integrator.takes_losses
         self._before = self.now
         self._origin, self._count = 0.0, 0
-        robot = equations.robot
-        kinds = [joint.kind for joint in robot.model.joints if joint.independent]
-        zeros = {kind.name: [0.0] * kind.nv for kind in kinds}
-        self._flat = all(kind.bracket(zeros[kind.name], zeros[kind.name]) is None for kind in kinds)
-        self._chart = None if self._flat else _chart_entry(robot)
+        self._manifold = Manifold(equations.robot)
+        self._mechanics = Settling if integrator.takes_losses else OneRun
 
     def start(self, t: float, state: State) -> None:
         """From here; the grid of times stays, unless this is its beginning."""
@@ -69,7 +63,9 @@ class FixedStep(Stepper):
 
     def stepped(self, t: float, state: State, h: float) -> State:
         """The state a time h later."""
-        raise NotImplementedError
+        assert self.integrator.scheme is not None
+        on = self._mechanics(self.equations, self._manifold, t, h)
+        return on.state(*self.integrator.scheme(on, *on.start(state)))
 
     def state(self) -> dict[str, Any]:
         """Time, place in the grid, state."""
@@ -82,84 +78,104 @@ class FixedStep(Stepper):
         self._origin, self._count, self.steps = state["origin"], state["count"], state["steps"]
         self.now = self._before = State(*(state[name].copy() for name in State._fields))
 
-    # ---- on the manifold ---------------------------------------------------------------------------------------------
+
+class Manifold:
+    """The configurations of a robot: ``q exp(x)``, and how x changes."""
+
+    def __init__(self, robot: ExportMethods) -> None:
+        self.robot = robot
+        kinds = [joint.kind for joint in robot.model.joints if joint.independent]
+        zeros = {kind.name: [0.0] * kind.nv for kind in kinds}
+        self.flat = all(kind.bracket(zeros[kind.name], zeros[kind.name]) is None for kind in kinds)
+        sizes = {"joint:x": robot.nv, "v": robot.nv}
+        self._chart = (
+            None
+            if self.flat
+            else robot._trusting_entry(configuration.CHART_RATES, sizes, configuration.chart_entries, (robot.nv,))
+        )
 
     def moved(self, q: Array, x: Array) -> Array:
         """``q exp(x)``."""
-        return q + x if self._flat else self.equations.robot.integrate(q, x)
+        return q + x if self.flat else self.robot.integrate(q, x)
 
     def chart_rates(self, x: Array, v: Array) -> Array:
         """dx/dt of ``q exp(x)`` at speed v."""
-        if self._flat:
+        if self.flat:
             return v
-        if self._chart is not None:
-            result = self._chart(x, v)
-            if result is not NotImplemented:
-                return result
-        return chart_rates(self.equations.robot, x, v)
+        result: Any = NotImplemented if self._chart is None else self._chart(x, v)
+        return chart_rates(self.robot, x, v) if result is NotImplemented else result
 
 
-class RungeKutta4(FixedStep):
-    """The classical method of order 4 in coordinates about the start of the step (Runge-Kutta-Munthe-Kaas).
+class OneRun:
+    """Mechanics of one robot with what acts on it, from t to t + h; see :class:`recursa.integrators.Mechanics`.
 
-    ``x' = dexpinv(x) v``, ``v' = a``; Munthe-Kaas, Applied Numerical Mathematics 29 (1999) 115. For order 4 the series
-    of dexpinv may end after the second bracket.
+    v holds the speeds that are integrated, and behind them, unless nothing does work, the work gained and lost.
     """
 
-    def stepped(self, t: float, state: State, h: float) -> State:
-        """One step."""
-        q, u, work = state
-        slopes = self.equations.slopes
-        one = slopes(t, q, u)
-        x1, a1 = one.v, one.a
-        x = 0.5 * h * x1
-        two = slopes(t + 0.5 * h, self.moved(q, x), u + 0.5 * h * a1)
-        x2, a2 = self.chart_rates(x, two.v), two.a
-        x = 0.5 * h * x2
-        three = slopes(t + 0.5 * h, self.moved(q, x), u + 0.5 * h * a2)
-        x3, a3 = self.chart_rates(x, three.v), three.a
-        x = h * x3
-        four = slopes(t + h, self.moved(q, x), u + h * a3)
-        x4, a4 = self.chart_rates(x, four.v), four.a
-        sixth = h / 6.0
-        gained = sixth * (one.gained + 2.0 * (two.gained + three.gained) + four.gained)
-        lost = sixth * (one.lost + 2.0 * (two.lost + three.lost) + four.lost)
-        return State(
-            self.moved(q, sixth * (x1 + 2.0 * (x2 + x3) + x4)),
-            u + sixth * (a1 + 2.0 * (a2 + a3) + a4),
-            work + np.array([gained, lost]),
-        )
+    def __init__(self, equations: Equations, manifold: Manifold, t: float, h: float) -> None:
+        self.equations, self.manifold = equations, manifold
+        self.t, self.h, self.nv = t, h, equations.nv
+        self.same_speeds = not equations.diagonal
+        self.moved, self.local_rate = manifold.moved, manifold.chart_rates
+
+    def start(self, state: State) -> tuple[Array, Array]:
+        """A state as q and v."""
+        return state.q, state.u if self.equations.passive else np.concatenate([state.u, state.work])
+
+    def state(self, q: Array, v: Array) -> State:
+        """And back."""
+        return State(q, v, np.zeros(2)) if self.equations.passive else State(q, v[: self.nv], v[self.nv :])
+
+    def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
+        """Speeds along the manifold, and accelerations with powers behind them."""
+        rates = self.equations.slopes(self.t + at * self.h, q, v[: self.nv])
+        if self.equations.passive:
+            return rates.v, rates.a
+        return rates.v, np.concatenate([rates.a, (rates.gained, rates.lost)])
+
+    def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
+        """``start + h (c1 x1 + c2 x2 + ...)``."""
+        return weighted(self.h, start, *terms)
+
+    def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Nothing acts on the new speeds alone."""
+        return self.equations.to_joint(q, v[: self.nv]), v
 
 
-class SemiImplicitEuler(FixedStep):
-    """``v1 = v0 + h a(q0, v0)``, ``q1 = q0 exp(h v1)``: order 1, one evaluation a step.
+class Settling(OneRun):
+    """The same with losses at the end of the step.
 
     Damping acts at the new speed, so that it never overshoots, and friction as an impulse of at most ``h friction``
     that stops what it can stop (Moreau's time stepping): ``(M + h d) v1 = M v0 + h (M a + lambda)``.
     """
 
-    resolves_friction = True
-
-    def stepped(self, t: float, state: State, h: float) -> State:
-        """One step."""
-        eq = self.equations
-        q, u, work = state
+    def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
+        """Accelerations without losses; what they do is known when the step is over."""
+        eq, u = self.equations, v[: self.nv]
         eq.evaluations += 1
-        tau, wrench, stop = eq.acting(t, q, eq.to_joint(q, u))
-        u1 = u + h * eq.accelerated(q, u, tau if stop is None else tau + stop, wrench)
+        self._tau, self._wrench, self._stop = eq.acting(self.t + at * self.h, q, eq.to_joint(q, u))
+        moving = self._tau if self._stop is None else self._tau + self._stop
+        rate = eq.accelerated(q, u, moving, self._wrench)
+        return u, rate if eq.passive else np.concatenate([rate, np.zeros(2)])
+
+    def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Speeds after losses; behind them the work of the step."""
+        eq, u1 = self.equations, v[: self.nv]
         v1 = eq.to_joint(q, u1)
+        if eq.passive:
+            return v1, v
         lost = 0.0
         if eq.damped or eq.rubbed:
-            v1, lost = self._slowed(q, v1, h)
+            v1, lost = self._slowed(q, v1)
             u1 = eq.from_joint(q, v1)
-        if stop is not None:
-            lost -= h * float(stop @ v1)
-        gained = h * eq.power(q, v1, tau, wrench)
-        return State(self.moved(q, h * v1), u1, work + np.array([gained, lost]))
+        if self._stop is not None:
+            lost -= self.h * float(self._stop @ v1)
+        gained = self.h * eq.power(q, v1, self._tau, self._wrench)
+        return v1, np.concatenate([u1, v[self.nv :] + np.array([gained, lost])])
 
-    def _slowed(self, q: Array, v1: Array, h: float) -> tuple[Array, float]:
+    def _slowed(self, q: Array, v1: Array) -> tuple[Array, float]:
         """Speeds after losses, and the energy that these take."""
-        eq = self.equations
+        eq, h = self.equations, self.h
         if not np.isfinite(v1).all():
             return v1, 0.0
         M = eq.robot.mass_matrix(q)
@@ -174,72 +190,3 @@ class SemiImplicitEuler(FixedStep):
             v1 = v1 + h * (W @ rub)
             v1[stuck] = 0.0
         return v1, h * float((eq.damping * v1 - rub) @ v1)
-
-
-class ImplicitMidpoint(FixedStep):
-    """``w = (v0 + v1)/2``, ``v1 = v0 + h a(q0 exp(h w/2), w)``, ``q1 = q0 exp(h w)``: order 2.
-
-    Seen from its end, going back, a step is the same step: the method is symmetric. On reversible systems, such as
-    robots without losses, it keeps the energy near its value for very long times (Hairer, Lubich & Wanner, XI).
-
-    In diagonal coordinates nu takes the place of v, and w has two parts: the middle joint rates, which move q, and the
-    middle nu. Without forces ``nu1 nu1 - nu0 nu0 = 2 nu (nu1 - nu0) = -2 h nu C(q, nu) = 0`` at the middle: the kinetic
-    energy is kept to rounding.
-    """
-
-    def stepped(self, t: float, state: State, h: float) -> State:
-        """One step; the equation for w by fixed-point iteration, by Newton's method where that is slow."""
-        q, v, work = state
-        first = self.equations.slopes(t, q, v)
-        w = self._joined(first.v, v + 0.5 * h * first.a)
-        change = before = np.inf
-        for _ in range(_FIXED_POINT_ROUNDS):
-            new = self._next(t, q, v, w, h)
-            change, before = float(np.abs(new - w).max(initial=0.0)), change
-            w = new
-            if not np.isfinite(change) or change <= _CONVERGED * (1.0 + float(np.abs(w).max(initial=0.0))):
-                break
-            if change > 0.3 * before:
-                w = self._newton(t, q, v, w, h) if change > _STALLED * (1.0 + np.abs(w).max()) else w
-                break
-        speeds, u = self._parted(w)
-        middle = self.equations.slopes(t + 0.5 * h, self.moved(q, 0.5 * h * speeds), u)
-        return State(self.moved(q, h * speeds), v + h * middle.a, work + h * np.array([middle.gained, middle.lost]))
-
-    def _next(self, t: float, q: Array, v: Array, w: Array, h: float) -> Array:
-        speeds, u = self._parted(w)
-        middle = self.equations.slopes(t + 0.5 * h, self.moved(q, 0.5 * h * speeds), u)
-        return self._joined(middle.v, v + 0.5 * h * middle.a)
-
-    def _joined(self, speeds: Array, u: Array) -> Array:
-        return np.concatenate([speeds, u]) if self.equations.diagonal else u
-
-    def _parted(self, w: Array) -> tuple[Array, Array]:
-        """Joint rates, and the speeds that are integrated."""
-        return (w[: self.equations.nv], w[self.equations.nv :]) if self.equations.diagonal else (w, w)
-
-    def _newton(self, t: float, q: Array, v: Array, w: Array, h: float) -> Array:
-        """``w - next(w) = 0`` with a Jacobian by differences, made anew when progress is poor."""
-        jacobian, last = None, np.inf
-        for _ in range(_NEWTON_ROUNDS):
-            at = self._next(t, q, v, w, h)
-            rest = w - at
-            size, scale = float(np.abs(rest).max()), 1.0 + float(np.abs(w).max())
-            if not np.isfinite(size):
-                raise no_step()
-            if size <= _CONVERGED * scale or (size <= _STALLED * scale and size > 0.3 * last):
-                return w
-            if jacobian is None or size > 0.3 * last:
-                small = 1e-7 * scale
-                columns = [(self._next(t, q, v, w + small * e, h) - at) / small for e in np.eye(len(w))]
-                jacobian = np.eye(len(w)) - np.stack(columns, axis=1)
-            w, last = w - np.linalg.solve(jacobian, rest), size
-        raise no_step()
-
-
-def _chart_entry(robot: ExportMethods) -> Any:
-    sizes = {"joint:x": robot.nv, "v": robot.nv}
-    return robot._trusting_entry(configuration.CHART_RATES, sizes, configuration.chart_entries, (robot.nv,))
-
-
-METHODS = {"rk4": RungeKutta4, "semi-implicit": SemiImplicitEuler, "implicit-midpoint": ImplicitMidpoint}

@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.integrators import INTEGRATORS, named
+from recursa.integrators.table import SimulationIntegrator
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array, prepare
 
-Integrator = Literal["dop853", "rk45", "radau", "rk4", "semi-implicit", "implicit-midpoint"]
 Coordinates = Literal["joint", "diagonal"]
 COORDINATES = ("joint", "diagonal")
-ADAPTIVE = ("dop853", "rk45", "radau")
-FIXED = ("rk4", "semi-implicit", "implicit-midpoint")
 DEFAULT_STEP = 1e-3
 _MIN_RTOL = 100.0 * float(np.finfo(float).eps)
 _MAX_NUMBERS = 2**29  # 4 GiB of recorded numbers
@@ -26,7 +25,7 @@ class Options:
     """What a run was asked for."""
 
     duration: float
-    integrator: Integrator = "dop853"
+    integrator: SimulationIntegrator = "dop853"
     rtol: float = 1e-10
     atol: float = 1e-12
     step: float | None = None
@@ -40,7 +39,7 @@ class Options:
     @property
     def fixed(self) -> bool:
         """Whether steps are of one size."""
-        return self.integrator in FIXED
+        return not INTEGRATORS[self.integrator].adaptive
 
 
 def options_of(
@@ -58,12 +57,10 @@ def options_of(
     coordinates: Any = "joint",
 ) -> Options:
     """Checked options; errors name the option, what was expected and what came."""
-    if integrator not in (*ADAPTIVE, *FIXED):
-        raise unknown_name("integrator", integrator, (*ADAPTIVE, *FIXED))
+    fixed = not named(integrator, "simulate").adaptive
     if coordinates not in COORDINATES:
         raise unknown_name("set of coordinates", coordinates, COORDINATES)
     duration = _number("duration", duration, low=0.0, unit=" s")
-    fixed = integrator in FIXED
     step = DEFAULT_STEP if step is None and fixed else None if step is None else _number("step", step, unit=" s")
     if step is not None and step < 10.0 * np.spacing(duration):
         raise StateError(

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recursa.errors import SimulationError
 from recursa.simulation.equations import Equations
 from recursa.sweeps.batching import Array
 
@@ -20,11 +19,6 @@ class State(NamedTuple):
     q: Array
     u: Array
     work: Array
-
-
-def no_step() -> SimulationError:
-    """What a stepper raises where no step is possible; the run says where and why."""
-    return SimulationError("no step is small enough")
 
 
 class Stepper:

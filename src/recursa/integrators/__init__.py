@@ -1,0 +1,8 @@
+"""Integrators: every time step that is taken anywhere, written once, and the one table of their names."""
+
+from __future__ import annotations
+
+from recursa.integrators.mechanics import Mechanics, Scheme, weighted
+from recursa.integrators.table import INTEGRATORS, Integrator, named, names
+
+__all__ = ["INTEGRATORS", "Integrator", "Mechanics", "Scheme", "named", "names", "weighted"]
