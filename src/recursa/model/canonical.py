@@ -58,16 +58,15 @@ class CanonicalJoint(Joint):
         return ScrewChain((*self.before, last))
 
     def _turned(self, q: Scalar) -> tuple[Scalar, Scalar]:
-        """Cosine and sine of ``q + angle``; quarter turns are a matter of names and signs."""
-        quarters = _QUARTERS.get(self.turn)
-        if quarters is None:
+        """Cosine and sine of ``q + angle``; for quarter turns, a matter of names and signs."""
+        if self.turn not in _QUARTER_TURNS:
             turned = q + self.angle
             return cos(turned), sin(turned)
-        c, s = cos(q), sin(q)
-        return ((c, s), (-s, c), (-c, -s), (s, -c))[quarters]
+        (c, s), (along, across) = (cos(q), sin(q)), self.turn
+        return along * c - across * s, across * c + along * s
 
 
-_QUARTERS = {(1.0, 0.0): 0, (0.0, 1.0): 1, (-1.0, 0.0): 2, (0.0, -1.0): 3}
+_QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 def canonical(model: Model) -> Model:
