@@ -212,8 +212,8 @@ class Run:
         >>> import recursa as rc
         >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
         >>> t, q, v, tau = run.finely()
-        >>> len(run) < 20, len(t) > 500
-        (True, True)
+        >>> len(t) > 8 * len(run)
+        True
         """
         steps = len(self.t) - 1
         parts = 1 if steps < 1 else min(max(_PARTS, -(-_FINE // steps)), -(-_MOST_FINE // steps))
@@ -242,9 +242,9 @@ class Run:
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
-        >>> run = arm.simulate(arm.neutral(), duration=1.0)
-        >>> [(one.joint, round(one.first, 3)) for one in run.violations if one.quantity == "position"]
-        [('joint4', 0.0), ('joint6', 0.0)]
+        >>> run = arm.simulate({"joint4": -1.5, "joint6": 1.5}, duration=0.5)
+        >>> [(one.joint, round(one.first, 2)) for one in run.violations if one.quantity == "position"]
+        [('joint2', 0.47)]
         """
         limits = import_module("recursa.trajectories.limits")  # which stands above
         return limits.violations(self.robot, *self.finely())
