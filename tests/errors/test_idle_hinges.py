@@ -228,6 +228,20 @@ def test_parameters_stand_in_for_masses() -> None:
     np.testing.assert_allclose(robot.forward_dynamics(x, x, x, parameters=parameters), whole.forward_dynamics(x, x, x))
 
 
+def test_parameters_go_with_states_of_any_form() -> None:
+    arm = rc.robots.planar(2)
+    own = np.array([x for inertia in arm.model.inertias for x in inertia.components()])
+    q, v = np.array([0.1, 0.2]), np.array([0.3, 0.4])
+    plain = arm.forward_dynamics(q, v, v)
+    named = dict(zip(arm.joint_names, q, strict=True))
+    np.testing.assert_allclose(arm.forward_dynamics(named, v, v, parameters=own), plain, rtol=1e-12)
+    np.testing.assert_allclose(arm.forward_dynamics(q + 0j, v, v, parameters=own), plain, rtol=1e-12)
+    single = [x.astype(np.float32) for x in (q, v, v)]
+    answer = arm.forward_dynamics(*single, parameters=own.astype(np.float32))
+    assert answer.dtype == np.float32
+    np.testing.assert_allclose(answer, plain, rtol=1e-4)
+
+
 def test_robot_with_armature_for_every_joint_is_not_without_inertia() -> None:
     text = KINEMATICS_ONLY.replace("<limit", '<dynamics armature="0.1"/><limit')
     with warnings.catch_warnings():

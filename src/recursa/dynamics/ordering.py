@@ -47,10 +47,10 @@ def reordered(
     size = (model.nq if kind == "q" else model.nv) if inverse else sum(block.size for block in blocks)
     if array.ndim == 0 or array.shape[-1] != size:
         raise _wrong_length(model, array, order, layout, inverse, (kind,))
-    return _theirs(array, order, blocks, kind) if inverse else _ours(model, array, order, blocks, kind)
+    return _theirs(array, order, blocks, kind) if inverse else _ours(model, array, order, blocks)
 
 
-def _ours(model: Model, array: Array, order: Sequence[Joint], blocks: Sequence[Block], kind: str) -> Array:
+def _ours(model: Model, array: Array, order: Sequence[Joint], blocks: Sequence[Block]) -> Array:
     parts: dict[str, Array] = {}
     for joint, block, start in zip(order, blocks, _starts(blocks), strict=True):
         parts[joint.name] = block.here(array[..., start : start + block.size])

@@ -23,7 +23,7 @@ from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, argument_axes
+from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -156,10 +156,10 @@ class Facade:
         if "parameters" not in arguments:
             self._lacking.require_hinges()
             return
-        given = {name: np.real(np.asarray(arguments[name])) for name in ("q", "parameters")}  # of complex steps, where
-        double = {
-            name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in given.items()
-        }
+        q = as_array(self.model, "q", arguments["q"], coordinates=True)
+        own = as_numbers("parameters", arguments["parameters"], 10 * self.model.nbodies)
+        given = {name: np.real(x) for name, x in {"q": q, "parameters": own}.items()}  # a complex step is no place
+        double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
 
         def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
             return evaluate(self._store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
