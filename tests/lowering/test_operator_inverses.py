@@ -292,3 +292,18 @@ def test_any_inverse_ends_in_an_answer_or_in_words(text):
         return
     wanted = by_matrices(expression, q, v, given)
     assert gap(found, wanted, np.abs(wanted).max()) < 1e-6
+
+
+def test_a_joint_with_nothing_to_move_does_not_hinder_another_matrix():
+    """Only the mass matrix itself has no inverse then."""
+    b = rc.Builder("light").link("rod", mass=1.0, com=(0.2, 0, 0), inertia=(1, 2, 3)).link("tip")
+    b.joint("root", "revolute", parent="world", child="rod", axis=(0, 0, 1))
+    b.joint("wrist", "revolute", parent="rod", child="tip", axis=(0, 1, 0), xyz=(1, 0, 0))
+    robot = b.build(strict=False)
+    q = np.array([0.3, -0.4])
+    expression = rc.parse("inv(mass + I)", robot)
+    matrix = rc.dense(expression, q)
+    assert gap(matrix, np.linalg.inv(robot.mass_matrix(q) + np.eye(2))) < 1e-14
+    assert gap(rc.compile(expression).matrix(q), matrix) < 1e-14
+    with pytest.raises(rc.SingularHingeError, match="joint 'wrist'"):
+        rc.compile(rc.parse("inv(mass)", robot)).matrix(q)

@@ -354,7 +354,7 @@ def test_singular_hinge_at_the_start_is_still_the_models_fault() -> None:
             robot.simulate([0, 0], duration=0.1, integrator=integrator)
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", names("simulate"))
 @pytest.mark.parametrize("what", ["torque", "wrenches", "events"])
 def test_exceptions_of_functions_keep_their_type_and_learn_the_time(integrator: str, what: str) -> None:
     class MineError(ArithmeticError):

@@ -51,6 +51,7 @@ class Evaluation:
         self.known: dict[Expression, Array] = {}
         self.displaced: dict[Freedom | None, Evaluation] = {}
         self.filters: dict[Filter, Evaluation] = {}
+        self.own_inertias = True  # the robot's; not those of another matrix
 
     def matrix(self, expression: Expression) -> Array:
         """The array of an expression; a vector has one column."""
@@ -106,6 +107,7 @@ class Evaluation:
             shape = (self.batch.size, 1, 1)
             found.M = self.matrix(other.inertia) + np.zeros(shape)  # in place of what is computed when asked for
             found.A = self.matrix(other.rotors) + np.zeros(shape)
+            found.own_inertias = False
         return self.filters[other]
 
     def free_vector(self, vector: Vector) -> Array:
@@ -218,7 +220,8 @@ class Evaluation:
     @cached_property
     def P(self) -> Array:
         """``P(k) = M(k) + sum over children of phi P+ phi*``, ``P+ = P - P H* inv(D) H P`` (34)-(36)."""
-        Lacking.of(self.model).require_hinges()
+        if self.own_inertias:
+            Lacking.of(self.model).require_hinges()
         result = self.M.copy()
         for k, joint in reversed(list(enumerate(self.model.joints))):
             P, H = result[:, self.bodies[k], self.bodies[k]], self.H[:, self.freedoms[k], self.bodies[k]]
