@@ -63,7 +63,7 @@ def test_summary_matches_the_torques(file: str) -> None:
     told = json.loads(run("puma560", file, "--samples", "401", "--json").output)
     t = motion.times(401)
     q, v, a = motion.sample(t)
-    tau = robot.inverse_dynamics(q, v, a)
+    tau = robot.inverse_dynamics(q, v, a, losses=True)
     assert (told["samples"], told["start_s"], told["end_s"], told["method"]) == (401, 0.0, 1.5, "newton-euler")
     for k, row in enumerate(told["joints"]):
         assert row["joint"] == robot.joint_names[k]
