@@ -111,9 +111,9 @@ LARGE = ("chain_mixed", "tree", "mixed_tree", "one_of_each", "floating_tree", "f
 long_to_compile = pytest.mark.interpreted(reason="code of large robots takes long to compile; test_forms.py has some")
 
 
-def large_interpreted(names: Iterable[str]) -> list[Any]:
-    """Parameters for a test that walks the zoo: small robots run compiled, as users run them."""
-    return [pytest.param(name, marks=long_to_compile) if name in LARGE else name for name in names]
+def large_interpreted(names: Iterable[str], large: Iterable[str] = LARGE) -> list[Any]:
+    """Parameters for a test that walks over robots: the small ones run compiled, as users run them."""
+    return [pytest.param(name, marks=long_to_compile) if name in large else name for name in names]
 
 
 ZOO: dict[str, Callable[[], rc.Robot]] = {

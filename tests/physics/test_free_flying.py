@@ -12,7 +12,7 @@ from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
 from recursa.robots import random_description
 from recursa.sweeps import run
-from zoo import floating_tree_with_rotors
+from zoo import floating_tree_with_rotors, large_interpreted
 
 METHOD = "base-invariant"
 KINDS = ["free", "revolute", "prismatic", "helical", "spherical", "planar", "continuous"]
@@ -30,7 +30,7 @@ FLYERS = {
     "tree": lambda: flyer([-1, *(i // 3 for i in range(12))], 9),
     "rotors": floating_tree_with_rotors,
 }
-every_flyer = pytest.mark.parametrize("name", FLYERS)
+every_flyer = pytest.mark.parametrize("name", large_interpreted(FLYERS, ("chain", "tree", "rotors")))
 
 
 @every_flyer
