@@ -15,9 +15,9 @@ import recursa as rc
 from recursa.cli import runs, show
 from recursa.cli.motion import entries
 from recursa.cli.state_file import read_state
+from recursa.integrators import named
 from recursa.results.checkpoint import SUFFIX, Kept, checkpoint_of
 from recursa.results.saving import run_file
-from recursa.simulation.options import FIXED
 
 
 def run_simulate(
@@ -55,7 +55,8 @@ def run_simulate(
             start = _start(chosen, options)
             options["torque"] = torque = _torque(chosen, options.pop("torque"), options.pop("between"))
             options["losses"] = _losses(options["losses"], torque)
-            options["dense"] = (plot is not None or gif is not None) and options["integrator"] not in FIXED
+            adaptive = named(options["integrator"] or "dop853", "simulate").adaptive
+            options["dense"] = adaptive and (plot is not None or gif is not None)
             options["stops"] = options["stops"] or None
             if part is not None:
                 _require_no_other(part, restart)
