@@ -235,3 +235,9 @@ def unknown_name(kind: str, name: object, known: Iterable[str], *, owner: str = 
     """
     inside = f" in {owner}" if owner else ""
     return UnknownNameError(f"no {kind} '{name}'{inside}. {did_you_mean(str(name), known)}")
+
+
+def known_method(kind: str, method: object, methods: Sequence[str]) -> None:
+    """An unknown method is an error with a proposal."""
+    if method not in methods:
+        raise unknown_name(f"method of {kind}", method, methods)

@@ -286,11 +286,11 @@ def _motions(model: Model, moved_frames: Model, losses: bool, parameters: bool, 
         lambda values: gathering.joint_vector(model, values.lists.get("qdd", [])),
         form,
     )
-    moved = program(configuration.INTEGRATE, model, {"q": nq, "v": nv}, configuration.next_entries, form)
+    moved = program(configuration.INTEGRATE_PLAN, model, {"q": nq, "v": nv}, configuration.next_entries, form)
     local_rate = None
     if not _flat(model):
         sizes = {"joint:x": nv, "v": nv}
-        local_rate = program(configuration.CHART_RATES, model, sizes, configuration.chart_entries, form)
+        local_rate = program(configuration.CHART_RATES_PLAN, model, sizes, configuration.chart_entries, form)
     return Motions(acceleration, moved, local_rate, parameters)
 
 
@@ -351,7 +351,7 @@ class _Rows:
     def _solved(self, q: Array, v: Array, tau: Array, extra: dict[str, Array]) -> Array:
         """By the mass matrix; nan in rows that are lost, where rounding has left it singular."""
         try:
-            return self.robot._composite_forward(q, v, tau, extra)
+            return self.robot.forward_dynamics(q, v, tau, parameters=extra.get("parameters"), threads=self.threads)
         except SingularHingeError:
             if len(q) == 1:
                 return np.full_like(v, np.nan)
@@ -368,7 +368,7 @@ class _Rows:
         arguments: dict[str, ArrayLike] = {"joint:x": u, "v": v}
         size = (self.robot.nv,)
         return self.robot._evaluate(
-            configuration.CHART_RATES, arguments, configuration.chart_entries, size, None, self.threads
+            configuration.CHART_RATES_PLAN, arguments, configuration.chart_entries, size, None, self.threads
         )
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:

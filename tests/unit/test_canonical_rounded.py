@@ -43,7 +43,7 @@ def torques(plan: Plan, model: Model, inputs: dict[str, list[float]]) -> np.ndar
 
 def masses(model: Model, inputs: dict[str, list[float]]) -> np.ndarray:
     return np.array(
-        list(gathering.joint_matrix(model, run(inertia.MASS_MATRIX, model, inputs)["rows"], symmetric=True))
+        list(gathering.joint_matrix(model, run(inertia.MASS_MATRIX_PLAN, model, inputs)["rows"], symmetric=True))
     )
 
 

@@ -30,8 +30,8 @@ from recursa.sweeps import (
 )
 from zoo import ZOO, floating_tree_with_rotors
 
-MASS_AND_BIAS = fuse(inertia.MASS_MATRIX, inverse.bias_plan())
-UNIT_NU = renamed(articulated.MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
+MASS_AND_BIAS = fuse(inertia.MASS_MATRIX_PLAN, inverse.bias_plan())
+UNIT_NU = renamed(articulated.MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 FORWARD_AND_INVERSE = fuse(articulated.forward_plan(), UNIT_NU, name="both")
 
 
@@ -85,7 +85,7 @@ def test_forward_dynamics_and_inverse_mass_matrix_share_P_D_G():
 
 def test_a_plan_can_lose_sweeps_of_its_own():
     """Poses in the parent need no direction; masses and rates do not wait for each other."""
-    assert outline(fuse(inertia.MASS_MATRIX)) == [("tip to base", ["relative", "composite", "mass_rows"])]
+    assert outline(fuse(inertia.MASS_MATRIX_PLAN)) == [("tip to base", ["relative", "composite", "mass_rows"])]
     assert outline(fuse(augmented.augmented_plan(accelerating=True))) == [
         ("base to tip", ["relative", "rates"]),
         ("tip to base", ["augmented_link", "torques", "with_rotors"]),
@@ -93,7 +93,7 @@ def test_a_plan_can_lose_sweeps_of_its_own():
 
 
 def test_wrenches_stay_before_the_way_out():
-    both = fuse(inverse.inverse_plan(wrenches=True), inertia.MASS_MATRIX)
+    both = fuse(inverse.inverse_plan(wrenches=True), inertia.MASS_MATRIX_PLAN)
     assert [way for way, _ in outline(both)] == ["each link", "base to tip", "tip to base"]
 
 
@@ -113,14 +113,14 @@ def test_sweeps_over_paths_stay_apart():
 
 ROBOTS = ("pendulum", "puma560", "tree", "mixed_tree", "one_of_each", "floating_tree")
 JOINED: dict[str, tuple[Plan, ...]] = {
-    "mass matrix and bias": (inertia.MASS_MATRIX, inverse.bias_plan(wrenches=True)),
+    "mass matrix and bias": (inertia.MASS_MATRIX_PLAN, inverse.bias_plan(wrenches=True)),
     "forward and inverse mass matrix": (articulated.forward_plan(wrenches=True), UNIT_NU),
     "mass, Coriolis and momentum matrix": (
-        renamed(inertia.MASS_MATRIX, {"rows": "mass", "F": "mass_F"}),
-        coriolis.CORIOLIS_MATRIX, inertia.MOMENTUM_MATRIX,
+        renamed(inertia.MASS_MATRIX_PLAN, {"rows": "mass", "F": "mass_F"}),
+        coriolis.CORIOLIS_MATRIX_PLAN, inertia.MOMENTUM_MATRIX_PLAN,
     ),
     "energies and momentum": (
-        mass_properties.KINETIC_ENERGY, mass_properties.POTENTIAL_ENERGY, mass_properties.MOMENTUM_PLAN,
+        mass_properties.KINETIC_ENERGY_PLAN, mass_properties.POTENTIAL_ENERGY_PLAN, mass_properties.MOMENTUM_PLAN,
     ),
     "velocities and accelerations": (
         kinematics.velocities_plan("mixed"),
@@ -174,7 +174,7 @@ def test_shared_steps_cost_nothing_the_second_time():
 
 
 def test_keep_drops_what_it_does_not_need():
-    plan = fuse(mass_properties.MOMENTUM_PLAN, mass_properties.KINETIC_ENERGY, keep=["T"])
+    plan = fuse(mass_properties.MOMENTUM_PLAN, mass_properties.KINETIC_ENERGY_PLAN, keep=["T"])
     assert outline(plan) == [("base to tip", ["relative", "velocity", "kinetic_energy"])]
     assert [buffer.name for buffer in plan.buffers] == ["X", "V", "T"]
 
@@ -189,7 +189,7 @@ def test_keep_needs_every_step_that_adds_or_changes():
 
 def test_keep_of_the_unknown_is_refused():
     with pytest.raises(PlanError, match="no plan computes 'torque', which is to be kept"):
-        fuse(inertia.MASS_MATRIX, keep=["torque"])
+        fuse(inertia.MASS_MATRIX_PLAN, keep=["torque"])
 
 
 # ---- what cannot be joined -------------------------------------------------------------------------------------------
@@ -201,12 +201,12 @@ def test_buffers_computed_differently_are_refused():
         match=r"'forward_dynamics' and 'mass_matrix_inverse' compute buffer 'nu' differently: "
         r"only one of them has the step nu, f@parent <- innovations.*renamed\(plan, {'nu': \.\.\.}\)",
     ):
-        fuse(articulated.forward_plan(), articulated.MASS_MATRIX_INVERSE)  # fmt: skip
+        fuse(articulated.forward_plan(), articulated.MASS_MATRIX_INVERSE_PLAN)  # fmt: skip
 
 
 def test_buffers_declared_differently_are_refused():
     with pytest.raises(PlanError, match="'kinetic_energy' and 'gravity_forces' declare buffer 'T' differently"):
-        fuse(mass_properties.KINETIC_ENERGY, inverse.gravity_plan())
+        fuse(mass_properties.KINETIC_ENERGY_PLAN, inverse.gravity_plan())
 
 
 def test_one_more_writer_is_a_different_computation():

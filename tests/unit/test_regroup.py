@@ -25,8 +25,8 @@ def answers(model, q, v, a):
     """Everything that may be asked of moved inertias."""
     given = {"q": q.tolist(), "v": v.tolist(), "a": a.tolist(), "tau": a.tolist()}
     torque = joint_vector(model, run(inverse.inverse_plan(), model, given)["T"])
-    mass = list(joint_matrix(model, run(inertia.MASS_MATRIX, model, given)["rows"], symmetric=True))
-    speeds = list(joint_matrix(model, run(coriolis.CORIOLIS_MATRIX, model, given)["rows"], symmetric=False))
+    mass = list(joint_matrix(model, run(inertia.MASS_MATRIX_PLAN, model, given)["rows"], symmetric=True))
+    speeds = list(joint_matrix(model, run(coriolis.CORIOLIS_MATRIX_PLAN, model, given)["rows"], symmetric=False))
     found = {"torque": torque, "mass": mass, "coriolis": speeds}
     if all(joint.tie is None for joint in model.joints):
         found["acceleration"] = joint_vector(model, run(articulated.forward_plan(), model, given)["qdd"])

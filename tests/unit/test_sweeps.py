@@ -166,8 +166,8 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "velocities in the world": lambda: kinematics.velocities_plan("world"),
     "accelerations": lambda: kinematics.accelerations_plan("mixed", "classical"),
     "momentum": lambda: mass_properties.MOMENTUM_PLAN,
-    "kinetic energy": lambda: mass_properties.KINETIC_ENERGY,
-    "potential energy": lambda: mass_properties.POTENTIAL_ENERGY,
+    "kinetic energy": lambda: mass_properties.KINETIC_ENERGY_PLAN,
+    "potential energy": lambda: mass_properties.POTENTIAL_ENERGY_PLAN,
 }
 
 

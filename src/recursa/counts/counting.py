@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,15 @@ from recursa.counts.arms import generalized
 from recursa.counts.exact import ExactGraph
 from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.evaluation.evaluator import Way
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.exporting import QUANTITIES, Question, ScalarRobot
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.quantities import Subject
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
@@ -85,21 +88,52 @@ def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bo
     return _counted(_TableRobot(model), quantity, options, at_rest=at_rest)
 
 
-class _CountedRobot(ScalarRobot, DerivativeMethods):
-    """A robot whose methods take scalars, with the linear solve."""
+class _CountingEvaluator(ScalarEvaluator):
+    """With the linear solve; ``regroup=False`` leaves inertial parameters where they are."""
 
     __slots__ = ("_regroup",)
 
-    def __init__(self, model: Model, *, regroup: bool = True) -> None:
-        super().__init__(model)
+    def __init__(self, model: Model, subject: Subject | None = None, *, regroup: bool = True) -> None:
+        super().__init__(model, subject)
         self._regroup = regroup
 
-    def _store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+    def store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+        """Kernels for results that do not depend on what may move."""
         stays = not self._regroup and may_move is not MayMove.NOTHING
-        return super()._store(MayMove.FRAMES if stays else may_move, form)
+        return super().store(MayMove.FRAMES if stays else may_move, form)
 
-    def _solved(self, mass: Array, moments: Array) -> Array:
-        return _array(solve_symmetric(mass.tolist(), moments.tolist()))
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """As ``M = L D L^T``, column by column."""
+        solved = [solve_symmetric(mass.tolist(), column) for column in columns.T.tolist()]
+        return object_array([x for column in solved for x in column]).reshape(columns.T.shape).T
+
+
+class _TableEvaluator(_CountingEvaluator):
+    """For a model with its frames on the axes: every method runs its own plan on it."""
+
+    __slots__ = ()
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model, Subject(model, on_axes=model))
+
+    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        return super()._run(way, inputs, symbols=False)
+
+    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+        """Its numbers are symbols, and general."""
+
+    def require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Likewise."""
+
+
+class _CountedRobot(ScalarRobot, DerivativeMethods):
+    """A robot whose methods take scalars, with the linear solve."""
+
+    __slots__ = ()
+
+    def __init__(self, model: Model, *, regroup: bool = True) -> None:
+        super().__init__(model)
+        self._evaluator = _CountingEvaluator(model, regroup=regroup)
 
 
 class _TableRobot(_CountedRobot):
@@ -107,9 +141,9 @@ class _TableRobot(_CountedRobot):
 
     __slots__ = ()
 
-    @property
-    def _on_axes(self) -> KernelStore:
-        return self._store()
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._evaluator = _TableEvaluator(model)
 
     def _evaluate(
         self,
@@ -121,14 +155,7 @@ class _TableRobot(_CountedRobot):
         **__: Any,
     ) -> Array:
         inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        return _array(list(gather(run(plan, self.model, inputs)))).reshape(shape)
-
-
-def _array(entries: list[Any]) -> Array:
-    """Scalars of any kind in an array."""
-    result = np.empty(len(entries), dtype=object)
-    result[:] = entries
-    return result
+        return object_array(list(gather(run(plan, self.model, inputs)))).reshape(shape)
 
 
 def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
@@ -138,7 +165,7 @@ def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any], *, at
     model, graph = robot.model, ExactGraph(limit=_LONGEST)
     sizes = {name: model.nq if name == "q" else model.nv for name in IN_JOINT_SPACE[quantity]}
     inputs = [
-        _array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
+        object_array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
         for name, size in sizes.items()
     ]
     try:

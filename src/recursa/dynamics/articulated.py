@@ -266,7 +266,7 @@ def unit_responses(
     return tuple(entries), tuple(responses)
 
 
-MASS_MATRIX_INVERSE = Plan(
+MASS_MATRIX_INVERSE_PLAN = Plan(
     "mass_matrix_inverse",
     (*ARTICULATED_BUFFERS, Buffer("z", ()), Buffer("rows", ()), Buffer("responses", ())),
     (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from recursa.errors import StateError
 from recursa.model.model import Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
+from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
@@ -63,22 +66,22 @@ def series_of_rates(bracket: Bracket, x: Sequence[Scalar], v: Sequence[Scalar]) 
     return tuple(u + 0.5 * a + b * (1.0 / 12.0) for u, a, b in zip(v, once, twice, strict=True))
 
 
-INTEGRATE = Plan(
+INTEGRATE_PLAN = Plan(
     "integrate",
     (Buffer("next", ()),),
     (base_to_tip(Step(next_coordinates, ("joint", "q", "v"), ("next",), "q exp(dv)")),),
 )
-DIFFERENCE = Plan(
+DIFFERENCE_PLAN = Plan(
     "difference",
     (Buffer("step", ()),),
     (base_to_tip(Step(step_between, ("joint", "q", "q1"), ("step",), "log(q0^-1 q1)")),),
 )
-COORDINATE_RATES = Plan(
+COORDINATE_RATES_PLAN = Plan(
     "coordinate_rates",
     (Buffer("qdot", ()),),
     (base_to_tip(Step(coordinate_rates, ("joint", "q", "v"), ("qdot",), "dq/dt")),),
 )
-CHART_RATES = Plan(
+CHART_RATES_PLAN = Plan(
     "chart_rates",
     (Buffer("xdot", ()),),
     (base_to_tip(Step(chart_rates, ("joint", "joint:x", "v"), ("xdot",), "dx/dt = v + [x, v]/2 + [x, [x, v]]/12")),),
@@ -107,3 +110,26 @@ def chart_entries(values: Values) -> Iterator[Scalar]:
     """dx/dt of all joints, flat."""
     for part in values["xdot"]:
         yield from part
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+
+def _along(plan: Plan, gather: Gather, size: str, of: Subject, given: Names) -> Recipe:
+    return Recipe(plan, gather, (getattr(of.model, size),))
+
+
+INTEGRATE = Quantity(
+    "integrate",
+    ("q", "dv"),
+    partial(_along, INTEGRATE_PLAN, next_entries, "nq"),
+    "coordinates; places as in q",
+    reads={"dv": "v"},
+)
+DIFFERENCE = Quantity(
+    "difference",
+    ("q0", "q1"),
+    partial(_along, DIFFERENCE_PLAN, step_entries, "nv"),
+    "a motion: speeds for unit time, places as in v",
+    reads={"q0": "q"},
+)

@@ -111,7 +111,7 @@ def coriolis_rows(
     return tuple(entries), tuple((key, outer.carried(step)) for key, outer in (*own, *below))
 
 
-CORIOLIS_MATRIX = Plan(
+CORIOLIS_MATRIX_PLAN = Plan(
     "coriolis_matrix",
     (
         Buffer("X", IDENTITY_TRANSFORM),

@@ -18,7 +18,7 @@ from recursa.dynamics.articulated import (
     BIAS_FORCE,
     ELIMINATE,
     INNOVATIONS,
-    MASS_MATRIX_INVERSE,
+    MASS_MATRIX_INVERSE_PLAN,
 )
 from recursa.dynamics.composite_factor import (
     ELIMINATED,
@@ -46,7 +46,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip_to_base
 
-_UNIT = renamed(MASS_MATRIX_INVERSE, {"nu": "unit_nu"})
+_UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 _UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
 
 FORWARD_DERIVATIVES = Plan(

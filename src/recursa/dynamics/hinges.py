@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics.gathering import joint_matrix
-from recursa.dynamics.inertia import COMPOSITE, MASS_MATRIX
+from recursa.dynamics.inertia import COMPOSITE, MASS_MATRIX_PLAN
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -115,7 +115,7 @@ def pivots_of(model: Model, ask: Ask) -> tuple[Array, Array]:
     pivots, scales = np.split(ask(HINGES, _entries, 2 * freedoms), 2, axis=1)
     if not all(joint.independent for joint in model.joints):
         scales = _shared(model, scales)
-        rows = ask(MASS_MATRIX, lambda values: joint_matrix(model, values["rows"], symmetric=True), model.nv**2)
+        rows = ask(MASS_MATRIX_PLAN, lambda values: joint_matrix(model, values["rows"], symmetric=True), model.nv**2)
         pivots = _eliminated(model, rows.reshape(-1, model.nv, model.nv), scales)
     return pivots, (pivots <= RELATIVE_ZERO * scales) & np.isfinite(scales)  # what is no number is no zero
 

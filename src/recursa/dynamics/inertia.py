@@ -7,14 +7,15 @@ its subtree on to its parent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
 from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
-from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of
+from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
 from recursa.model.model import Joint, Model
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -82,8 +83,8 @@ _BUFFERS = (
     Buffer("MC", ZERO),
 )
 
-MASS_MATRIX = Plan("mass_matrix", _BUFFERS, (base_to_tip(RELATIVE), tip_to_base(COMPOSITE, MASS_ROWS)))
-MOMENTUM_MATRIX = Plan(
+MASS_MATRIX_PLAN = Plan("mass_matrix", _BUFFERS, (base_to_tip(RELATIVE), tip_to_base(COMPOSITE, MASS_ROWS)))
+MOMENTUM_MATRIX_PLAN = Plan(
     "momentum_matrix",
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
@@ -98,7 +99,7 @@ LOCKED_INERTIA = Plan(
 @cache
 def equations_of_motion_plan(*, wrenches: bool = False) -> Plan:
     """Mass matrix and bias together: X is computed once, and two sweeps do both."""
-    return fuse(MASS_MATRIX, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
+    return fuse(MASS_MATRIX_PLAN, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
 
 
 def locked_entries(model: Model, values: Values, at: str) -> Iterator[Scalar]:
@@ -121,3 +122,26 @@ def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
             central = Force(force.moment - center.cross(force.force), force.force)
             columns[at] = columns[at] + (central if factor is None else central * factor)
     return flat(zip(*(column.components() for column in columns), strict=True))
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+
+def _momentum_matrix(of: Subject, given: Names) -> Recipe:
+    return Recipe(MOMENTUM_MATRIX_PLAN, partial(momentum_entries, of.model), (6, of.model.nv), require=require_mass)
+
+
+def _center_of_mass_jacobian(of: Subject, given: Names) -> Composed:
+    """The linear part of the momentum, over the mass."""
+    return Composed(lambda others, q: others(MOMENTUM_MATRIX, q=q)[..., 3:, :] / of.model.total_mass)
+
+
+MOMENTUM_MATRIX = Quantity(
+    "momentum_matrix",
+    ("q",),
+    _momentum_matrix,
+    "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
+)
+CENTER_OF_MASS_JACOBIAN = Quantity(
+    "center_of_mass_jacobian", ("q",), _center_of_mass_jacobian, "times v: m/s, world axes; columns as in v"
+)

@@ -6,17 +6,21 @@ an upward acceleration of the base.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
+from recursa.dynamics.gathering import flat
 from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
+from recursa.dynamics.results import FORCES, vector_of
 from recursa.model.model import Joint
+from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, where
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Given, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 # ---- steps ---------------------------------------------------------------------------------------------------------
 
@@ -138,3 +142,27 @@ def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...]
 
 
 LOSSES_PLAN = Plan("joint_losses", FORCE_BUFFERS, (base_to_tip(LOSSES),))
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+
+def _in_joint_space(plan: Plan, of: Subject, given: Names) -> Recipe:
+    return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+
+
+def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
+    def gather(values: Values) -> Iterator[Scalar]:
+        return flat(force.components() for force in values.lists.get("f", []))
+
+    return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
+
+
+GRAVITY_FORCES = Quantity("gravity_forces", ("q",), partial(_in_joint_space, gravity_plan()), FORCES)
+JOINT_LOSSES = Quantity("joint_losses", ("v",), partial(_in_joint_space, LOSSES_PLAN), FORCES)
+REACTION_WRENCHES = Quantity(
+    "reaction_wrenches",
+    ("q", "v", "a"),
+    _reaction_wrenches,
+    "(moment, force) per joint in N m and N, on the child, link axes at the link origin",
+)

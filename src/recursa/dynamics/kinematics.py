@@ -7,14 +7,16 @@ the joint's motions. Everything is at the body's origin in its own axes ("body" 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from recursa.errors import unknown_name
 from recursa.model.model import Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 Frame = Literal["body", "mixed", "world"]
 Kind = Literal["spatial", "classical"]
@@ -262,3 +264,57 @@ def jacobian_entries(model: Model, link: int, columns: Sequence[tuple[Motion, ..
     for row in range(6):
         for column_entries in filled:
             yield column_entries[row]
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+_POSE = "a homogeneous matrix, link to world components, position in m"
+_RATE = "(angular, linear) in rad/s and m/s"
+_SECOND_RATE = "(angular, linear) in rad/s^2 and m/s^2"
+
+
+def _poses(of: Subject, given: Names) -> Recipe:
+    return Recipe(poses_plan(), lambda values: pose_entries(values["L"]), (len(of.model.links), 4, 4))
+
+
+def _pose(of: Subject, given: Names, *, link: str) -> Recipe:
+    number = of.model.link_index(link)
+    return Recipe(poses_plan(number, of.model), lambda values: pose_entries([values["L"][number]]), (4, 4))
+
+
+def _velocities(of: Subject, given: Names, *, frame: str) -> Recipe:
+    return Recipe(velocities_plan(frame), lambda values: motion_entries(values["VF"]), (len(of.model.links), 6))
+
+
+def _accelerations(of: Subject, given: Names, *, frame: str, kind: str) -> Recipe:
+    name = "AC" if kind == "classical" else "AF"
+    plan = accelerations_plan(frame, kind)
+    return Recipe(plan, lambda values: motion_entries(values[name]), (len(of.model.links), 6))
+
+
+def _link_matrix(
+    make: Callable[[Model, int, str], Plan], of: Subject, given: Names, *, link: str, frame: str
+) -> Recipe:
+    model, number = of.model, of.model.link_index(link)
+
+    def gather(values: Values) -> Iterator[Scalar]:
+        return jacobian_entries(model, number, values.lists.get("JF", []))
+
+    return Recipe(make(model, number, frame), gather, (6, model.nv))
+
+
+POSES = Quantity("poses", ("q",), _poses, f"per link {_POSE}")
+POSE_OF_LINK = Quantity("pose", ("q",), _pose, _POSE)
+VELOCITIES = Quantity("velocities", ("q", "v"), _velocities, f"per link {_RATE}, {{frame}}")
+ACCELERATIONS = Quantity(
+    "accelerations", ("q", "v", "a"), _accelerations, f"per link {_SECOND_RATE}, without gravity, {{frame}}"
+)
+JACOBIAN = Quantity(
+    "jacobian", ("q",), partial(_link_matrix, jacobian_plan), f"times v: {_RATE}; columns as in v, {{frame}}"
+)
+JACOBIAN_DERIVATIVE = Quantity(
+    "jacobian_derivative",
+    ("q", "v"),
+    partial(_link_matrix, jacobian_derivative_plan),
+    f"times v: {_SECOND_RATE}; columns as in v, {{frame}}",
+)

@@ -6,10 +6,12 @@ Sums run over the moving bodies; mass welded to the world counts nowhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.errors import ModelError, unknown_name
 from recursa.model.model import Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -54,9 +56,9 @@ _BUFFERS = (
     Buffer("U", 0.0),
 )
 
-CENTER_OF_MASS = Plan("center_of_mass", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT),))
-KINETIC_ENERGY = Plan("kinetic_energy", _BUFFERS, (base_to_tip(RELATIVE, VELOCITY, KINETIC),))
-POTENTIAL_ENERGY = Plan("potential_energy", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, POTENTIAL),))
+CENTER_OF_MASS_PLAN = Plan("center_of_mass", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT),))
+KINETIC_ENERGY_PLAN = Plan("kinetic_energy", _BUFFERS, (base_to_tip(RELATIVE, VELOCITY, KINETIC),))
+POTENTIAL_ENERGY_PLAN = Plan("potential_energy", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, POTENTIAL),))
 MOMENTUM_PLAN = Plan(
     "momentum",
     _BUFFERS,
@@ -90,3 +92,28 @@ def check_about(about: str) -> None:
     """The reference points of the momentum."""
     if about not in ("com", "world"):
         raise unknown_name("reference point", about, ("com", "world"))
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+
+def _center_of_mass(of: Subject, given: Names) -> Recipe:
+    return Recipe(CENTER_OF_MASS_PLAN, partial(center_of_mass_of, of.model), (3,), require=require_mass)
+
+
+def _momentum(of: Subject, given: Names, *, about: str) -> Recipe:
+    check_about(about)
+    require = require_mass if about == "com" else None
+    return Recipe(
+        MOMENTUM_PLAN, lambda values: momentum_of(of.model, values, about).components(), (6,), require=require
+    )
+
+
+def _sum_over_bodies(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
+    return Recipe(plan, lambda values: [values.robot.get(name, 0.0)], ())
+
+
+CENTER_OF_MASS = Quantity("center_of_mass", ("q",), _center_of_mass, "m, world axes")
+MOMENTUM_OF_ROBOT = Quantity("momentum", ("q", "v"), _momentum, "(angular, linear) in kg m^2/s and kg m/s, world axes")
+KINETIC_ENERGY = Quantity("kinetic_energy", ("q", "v"), partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "T"), "J")
+POTENTIAL_ENERGY = Quantity("potential_energy", ("q",), partial(_sum_over_bodies, POTENTIAL_ENERGY_PLAN, "U"), "J")

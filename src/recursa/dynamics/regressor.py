@@ -37,7 +37,7 @@ def regressor_rows(joint: Joint, own: Columns, below: Columns, step: Transform) 
     return rows, tuple((parameter, step.force(force)) for parameter, force in (*own, *below))
 
 
-REGRESSOR = Plan(
+REGRESSOR_PLAN = Plan(
     "regressor",
     (*FORCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ())),
     (

@@ -7,29 +7,26 @@ from functools import lru_cache, partial, update_wrapper
 from inspect import signature
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import mass_properties
-from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_freedom
-from recursa.dynamics.lacking import Lacking, singular_hinge
-from recursa.dynamics.needs import needs_hinges
+from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.wrenches import Wrench
+from recursa.evaluation.evaluator import NO_OPTIONS, Evaluator, Options, Question
 from recursa.kernels import native
 from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
 from recursa.kernels.inputs import Input, argument_input
 from recursa.kernels.kernel import Method
-from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.quantities.quantity import Quantity
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers
+from recursa.sweeps.batching import Array, argument_axes
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Made = TypeVar("_Made")
-_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world
 
 
 Call = str | tuple[Any, ...]  # how a method is called: see ``spelling`` in ``_method.c``
@@ -95,13 +92,11 @@ def given(**options: Any) -> tuple[str, ...]:
 class Facade:
     """A model with a cache of plans, kernels and native entries."""
 
-    __slots__ = ("_axes", "_calls", "_entries", "_kernels", "_known_lacking", "_model", "_plans")
+    __slots__ = ("_calls", "_entries", "_evaluator", "_model", "_plans")
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._kernels: dict[tuple[MayMove, str | None], KernelStore] = {}
-        self._axes: KernelStore | None = None
-        self._known_lacking: Lacking | None = None
+        self._evaluator = self._new_evaluator(model)
         self._entries: dict[Hashable, Any] = {}  # by question
         self._calls: dict[Call, Callable[..., Any]] = {}  # the same, by how they are asked
         self._plans: dict[tuple[Any, ...], Any] = {}
@@ -111,64 +106,56 @@ class Facade:
         """The data behind it."""
         return self._model
 
+    def _new_evaluator(self, model: Model) -> Evaluator:
+        return Evaluator(model)
+
+    def _answer(
+        self,
+        quantity: Quantity,
+        arguments: Mapping[str, Any],
+        options: Options = NO_OPTIONS,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """A quantity for every state; see :meth:`Evaluator.evaluate`."""
+        return self._evaluator.evaluate(quantity, arguments, options, out=out, threads=threads)
+
+    def _native_entry(self, question: Question) -> Any:
+        """The native way into the kernel that answers a question for one state, if there is one."""
+        found = self._evaluator.entry(
+            question, {"wrench": self._wrench_input()} if "wrenches" in question.given else {}
+        )
+        if found is not None and question.quantity is POSES:
+            self._entries["poses",] = found  # which readers of wrenches in world axes ask for
+        return found
+
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
-        return (*self._kernels.values(), *((self._axes,) if self._axes else ()))
+        return self._evaluator.stores
 
     def _store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
-        """Kernels for results that do not depend on what may move."""
-        found = self._kernels.get((may_move, form))
-        return found or self._kernels.setdefault((may_move, form), KernelStore(self._model, may_move, form))
+        return self._evaluator.store(may_move, form)
 
     def _store_for(self, arguments: Container[str], may_move: MayMove, form: str | None = None) -> KernelStore:
-        """The same, unless an argument is given in the frames of the bodies or the world: then nothing moves."""
-        framed = any(name in arguments for name in _GIVEN_IN_FRAMES)
-        return self._store(MayMove.NOTHING if framed else may_move, form)
+        return self._evaluator.store_for(arguments, may_move, form)
 
     @property
     def _on_axes(self) -> KernelStore:
-        """Kernels for the same mechanism with its frames on the joint axes, whether compiled or not."""
-        if self._axes is None:
-            self._axes = KernelStore(canonical(self._model))
-        return self._axes
-
-    @property
-    def _lacking(self) -> Lacking:
-        """What the model lacks for its dynamics, found out when it is first asked for any."""
-        if self._known_lacking is None:
-            self._known_lacking = Lacking.of(self._model)
-        return self._known_lacking
+        return self._evaluator.on_axes
 
     def _require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
-        """Raise, before anything is evaluated, where the robot has not what a plan needs."""
-        if "parameters" not in arguments:
-            self._lacking.require(plan)
-        elif needs_hinges(plan):
-            self._require_hinges(arguments)
+        self._evaluator.require_inertia(plan, arguments)
 
     def _require_mass(self, plan: Plan) -> None:
         """Raise where there is no mass for a plan to find the centre of."""
-        self._lacking.require(plan)
+        self._evaluator.lacking.require(plan)
         mass_properties.require_mass(self.model)
 
     def _require_hinges(self, arguments: Mapping[str, Any]) -> None:
-        """Raise where a joint has nothing to move: in the model, or with the parameters given at one of the states."""
-        if "parameters" not in arguments:
-            self._lacking.require_hinges()
-            return
-        q = as_array(self.model, "q", arguments["q"], coordinates=True)
-        own = as_numbers("parameters", arguments["parameters"], 10 * self.model.nbodies)
-        given = {name: np.real(x) for name, x in {"q": q, "parameters": own}.items()}  # a complex step is no place
-        double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
+        self._evaluator.require_hinges(arguments)
 
-        def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
-            return evaluate(self._store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
-
-        if all_turn_something(self.model, ask):
-            return
-        pivots, singular = pivots_of(self.model, ask)
-        for row, at in np.argwhere(singular)[:1].tolist():
-            raise singular_hinge(self.model, singular_freedom(self.model, at, pivots[row, at]), " in parameters=")
+    def _require_finite(self, result: Array, arguments: Mapping[str, Any], pivots: Array | None = None) -> None:
+        self._evaluator.require_finite(result, arguments, pivots)
 
     @property
     def nq(self) -> int:

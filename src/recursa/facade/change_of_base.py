@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.change_of_base import ChangeOfBase
 from recursa.dynamics.free_flying import require_free_flyer
-from recursa.facade.joint_space import into
+from recursa.evaluation.evaluator import into
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.sweeps.batching import Array, as_array, fitting
 

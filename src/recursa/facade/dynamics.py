@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import (
-    articulated,
-    four_algorithms,
-    free_flying,
-    gathering,
-    inertia,
-    inverse,
-)
-from recursa.dynamics.book import methods as book
+from recursa.dynamics import inverse, methods
 from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.dynamics.book.on_axes import require_axes
-from recursa.dynamics.denoc import elimination
-from recursa.dynamics.denoc.inverse import inverse_plan as denoc_inverse_plan
-from recursa.dynamics.diagonal import motion as diagonal
-from recursa.dynamics.kinematics import motion_entries
-from recursa.errors import NoSweepError, SingularHingeError
-from recursa.facade.base import given, single_state_fast
-from recursa.facade.joint_space import into, known_method
+from recursa.dynamics.methods import ForwardMethod, InverseMethod
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS, into
 from recursa.facade.matrices import MassMethod, MatrixMethods
-from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array
-from recursa.sweeps.plan import Plan
-
-InverseMethod = Literal[
-    "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
-    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
-]  # fmt: skip
-ForwardMethod = Literal[
-    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-    "diagonal", "base-invariant",
-]  # fmt: skip
-
-_FORWARD: dict[str, Callable[..., Plan]] = {
-    "articulated": articulated.forward_plan,
-    "four-sweep": four_algorithms.four_sweep_plan,
-    "four-sweep-links": four_algorithms.four_sweep_links_plan,
-    "three-sweep": four_algorithms.three_sweep_plan,
-    "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
-    "denoc": elimination.forward_plan,
-    "base-invariant": free_flying.base_invariant_plan,
-    "diagonal": diagonal.forward_plan,
-}
-_LOSING = ("articulated", "diagonal", "base-invariant")  # those that take losses off on their way
-_WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the links' accelerations
 
 
 class DynamicsMethods(MatrixMethods):
@@ -60,7 +22,7 @@ class DynamicsMethods(MatrixMethods):
 
     __slots__ = ()
 
-    @single_state_fast
+    @answers(methods.INVERSE_DYNAMICS)
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -106,25 +68,9 @@ class DynamicsMethods(MatrixMethods):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
-        arguments = {"q": q, "v": v, "a": a}
-        extra = {"base_acceleration": base_acceleration, "parameters": parameters}
-        entry = ("inverse_dynamics", *given(wrenches=wrenches, losses=bool(losses), **extra), method)
-        if method in book.INVERSE:
-            refused = given(wrenches=wrenches, **extra)
-            plan = book.inverse_method(self._on_axes.model, method, losses=bool(losses), given=refused)
-            return self._joint_vector(plan, "T", arguments, out, threads, entry, store=self._on_axes)
-        arguments |= self._extra(q, wrenches, base_acceleration, parameters)
-        if method == "denoc":
-            self._require_centers(arguments)
-            plan = denoc_inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
-            reached = entry if len(arguments) == 3 else None
-            return self._joint_vector(plan, "T", arguments, out, threads, reached, may_move=MayMove.FRAMES)
-        plan = inverse.inverse_plan(wrenches=wrenches is not None, losses=bool(losses))
-        if len(arguments) > 3:
-            return self._joint_vector(plan, "T", arguments, out, threads, entry, may_move=MayMove.INERTIAS)
-        fewer, may_move = self._augmented(accelerating=True, losses=bool(losses))
-        return self._joint_vector(plan, "T", arguments, out, threads, entry, fewer, may_move=may_move)
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
+        options = {"losses": bool(losses), "method": method}
+        return self._answer(methods.INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
         """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
@@ -143,41 +89,29 @@ class DynamicsMethods(MatrixMethods):
         require_axes(moved, "augmented", instead="newton-euler")
         return augmented_links(self.model, moved)
 
-    @single_state_fast
+    @answers(methods.BIAS_FORCES)
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        plan, arguments = inverse.bias_plan(), {"q": q, "v": v}
-        fewer, may_move = self._augmented(accelerating=False)
-        return self._joint_vector(plan, "T", arguments, out, threads, ("bias_forces",), fewer, may_move=may_move)
+        return self._answer(methods.BIAS_FORCES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(inverse.GRAVITY_FORCES)
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        plan, entry = inverse.gravity_plan(), ("gravity_forces",)
-        return self._joint_vector(plan, "T", {"q": q}, out, threads, entry, may_move=MayMove.INERTIAS)
+        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(inverse.JOINT_LOSSES)
     def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        plan, entry = inverse.LOSSES_PLAN, ("joint_losses",)
-        return self._joint_vector(plan, "T", {"v": v}, out, threads, entry, may_move=MayMove.INERTIAS)
+        return self._answer(inverse.JOINT_LOSSES, {"v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(inverse.REACTION_WRENCHES)
     def reaction_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11)."""
-        return self._evaluate(
-            inverse.inverse_plan(),
-            {"q": q, "v": v, "a": a},
-            lambda values: gathering.flat(force.components() for force in values.lists.get("f", [])),
-            (self.model.nbodies, 6),
-            out,
-            threads,
-            entry=("reaction_wrenches",),
-        )
+        return self._answer(inverse.REACTION_WRENCHES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(methods.FORWARD_DYNAMICS)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -227,100 +161,15 @@ class DynamicsMethods(MatrixMethods):
         >>> links[-1].round(6) + 0.0                        # the tip, where the rod ends
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
-        chosen = method or ("composite" if self._tied else "articulated")
-        known_method("forward dynamics", chosen, (*_FORWARD, "composite"))
-        if chosen != "composite" and (mass is not None or bias is not None):
-            raise NoSweepError(
-                f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
-                'Use method="composite"'
-            )
-        inside = {"losses": True} if losses and chosen in _LOSING and not self._tied else {}
-        if losses and not inside:
-            tau = np.asarray(tau) - self.joint_losses(v)
-        extra = self._extra(q, wrenches, None, parameters)
-        if chosen == "composite" or self._tied:
-            if chosen not in ("composite", "articulated"):
-                raise NoSweepError(
-                    f"robot '{self.model.name}' has tied joints, and {chosen!r} needs independent ones. "
-                    'Use method="composite", or load the robot with mimic="free"'
-                )
-            self._require_hinges({"q": q} | extra)
-            if mass is None and bias is None:
-                result = self._composite_forward(q, v, np.asarray(tau), extra)
-            else:
-                C = self.inverse_dynamics(
-                    q, v, np.zeros_like(v), wrenches=wrenches, parameters=parameters, method=bias or "newton-euler"
-                )
-                M = self.mass_matrix(q, parameters=parameters, method=mass or "composite")
-                result = self._solved(M, np.asarray(tau) - C)
-            result = into(out, result)
-            return (result, self.accelerations(q, v, result)) if links else result
-        arguments = {"q": q, "v": v, "tau": tau} | extra
-        lossy = bool(inside)
-        if chosen == "base-invariant":
-            free_flying.require_free_flyer(self.model, 'method "base-invariant"')
-            inside["branching"] = free_flying.branches(self.model)
-        if links and chosen not in _WITHOUT_LINKS:
-            plan = _FORWARD[chosen](wrenches=wrenches is not None, links=True, **inside)
-            return self._forward_with_links(plan, arguments, out, threads)
-        plan = _FORWARD[chosen](wrenches=wrenches is not None, **inside)
-        options = given(wrenches=wrenches, losses=bool(losses), parameters=parameters)
-        reachable = (chosen != "denoc" or not extra) and not links and lossy == bool(losses)
-        entry = ("forward_dynamics", *options, *((method,) if method else ())) if reachable else None
-        if chosen == "denoc":
-            self._require_centers(arguments)
-        may_move = MayMove.FRAMES if chosen == "denoc" else MayMove.INERTIAS
-        result = self._joint_vector(plan, "qdd", arguments, out, threads, entry, may_move=may_move)
-        self._require_finite(result, arguments)
-        return (result, self.accelerations(q, v, result)) if links else result
-
-    def _forward_with_links(
-        self, plan: Plan, arguments: dict[str, Any], out: Array | None, threads: int | None
-    ) -> tuple[Array, Array]:
-        """Accelerations of the joints, and those of all links that came with them."""
-        both = self._evaluate(
-            plan,
-            arguments,
-            lambda values: chain(
-                gathering.joint_vector(self.model, values.lists.get("qdd", [])),
-                motion_entries(values.lists.get("AL", [])),
-            ),
-            (self.nv + 6 * self.nlinks,),
-            None,
-            threads,
-            may_move=MayMove.INERTIAS,
-        )
-        self._require_finite(both, arguments)
-        joints, links = np.split(both, [self.nv], axis=-1)
-        return into(out, np.ascontiguousarray(joints)), links.reshape(*links.shape[:-1], self.nlinks, 6).copy()
-
-    def _composite_forward(self, q: ArrayLike, v: ArrayLike, tau: Array, extra: dict[str, Any]) -> Array:
-        """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
-        arguments = {"q": q, "v": v} | extra
-        both = self._evaluate(
-            inertia.equations_of_motion_plan(wrenches="wrench" in extra),
-            arguments,
-            lambda values: chain(
-                gathering.joint_matrix(self.model, values.lists.get("rows", []), symmetric=True),
-                gathering.joint_vector(self.model, values.lists.get("T", [])),
-            ),
-            (self.nv * self.nv + self.nv,),
-            None,
-            None,
-            may_move=MayMove.INERTIAS,
-        )
-        entries, bias = np.split(both, [self.nv * self.nv], axis=-1)
-        return self._solved(entries.reshape(*bias.shape, self.nv), tau - bias)
-
-    def _solved(self, mass: Array, moments: Array) -> Array:
-        """``inv(M) (tau - C)``."""
-        return self._solved_columns(mass, moments[..., None])[..., 0]
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
+        options = {"losses": bool(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
+        if not links:
+            return self._answer(methods.FORWARD_DYNAMICS, arrays, options, out, threads)
+        both = self._answer(methods.FORWARD_DYNAMICS, arrays, options, None, threads)
+        joints, of_links = np.split(both, [self.nv], axis=-1)
+        filled = into(out, np.ascontiguousarray(joints))
+        return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()
 
     def _solved_columns(self, mass: Array, columns: Array) -> Array:
         """``inv(M) X``."""
-        try:
-            return np.linalg.solve(mass, columns)
-        except np.linalg.LinAlgError:
-            raise SingularHingeError(
-                f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
-            ) from None
+        return self._evaluator.solve(mass, columns)

@@ -20,6 +20,8 @@ import numpy as np
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.parts import Cut
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
+from recursa.evaluation.evaluator import Evaluator
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.diagonal import Diagonal
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
@@ -215,38 +217,19 @@ class ScalarRobot(SecondDerivativeMethods):
         model = store.model
         if any(isinstance(x, Traced) for values in inputs.values() for x in values):
             model, plan = store.compiled_model, compiled_plan or plan  # as kernels do it; numbers go the plain way
-        entries = list(gather(run(plan, model, inputs)))
-        result = np.empty(len(entries), dtype=object)
-        result[:] = entries
-        return result.reshape(shape)
+        return object_array(list(gather(run(plan, model, inputs)))).reshape(shape)
+
+    def _new_evaluator(self, model: Model) -> Evaluator:
+        return ScalarEvaluator(model)
 
     def _pivots(self, inverse: Array, *_: Any) -> Array:
         return inverse
-
-    def _require_finite(self, result: Array, arguments: dict[str, Any], pivots: Array | None = None) -> None:
-        """Symbols have no values; what is not finite is found when constants are printed."""
-
-    def _require_hinges(self, arguments: Mapping[str, Any]) -> None:
-        """Parameters that are symbols cannot be judged."""
-        if "parameters" not in arguments:
-            super()._require_hinges(arguments)
-
-    def _solved_columns(self, mass: Array, columns: Array) -> Array:
-        raise UntraceableError(
-            "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
-        )
 
     def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
         """All in one piece."""
 
     def _second_of_each(self, *_: Any) -> Array:
         raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
-
-    def mass_matrix_inverse(self, q: Any, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The inverse of the mass matrix, unless joints are tied."""
-        if self._tied:
-            raise UntraceableError("joints are tied, so it inverts the mass matrix. Export mass_matrix and invert that")
-        return super().mass_matrix_inverse(q, out=out, threads=threads)
 
 
 def _method(quantity: str) -> Callable[..., Any]:

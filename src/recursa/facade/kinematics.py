@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import configuration, kinematics, mass_properties
 from recursa.dynamics.kinematics import Frame, Kind
-from recursa.facade.base import Facade, single_state_fast
-from recursa.model.model import Model
-from recursa.spatial.scalars import Scalar
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
-from recursa.sweeps.engine import Values
-from recursa.sweeps.plan import Plan
 
 
 class KinematicsMethods(Facade):
@@ -46,7 +41,7 @@ class KinematicsMethods(Facade):
         """
         return configuration.random_state(self.model, seed)
 
-    @single_state_fast
+    @answers(configuration.INTEGRATE)
     def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``q`` composed with ``exp(dv)``, joint by joint: where one gets by moving with speed dv for unit time.
 
@@ -57,18 +52,9 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).integrate([0.1, 0.2], [1.0, -1.0])
         array([ 1.1, -0.8])
         """
-        return self._evaluate(
-            configuration.INTEGRATE,
-            {"q": q, "v": dv},
-            configuration.next_entries,
-            (self.nq,),
-            out,
-            threads,
-            labels={"v": "dv"},
-            entry=("integrate",),
-        )
+        return self._answer(configuration.INTEGRATE, {"q": q, "dv": dv}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(configuration.DIFFERENCE)
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -80,20 +66,11 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).difference([0.1, 0.2], [1.1, -0.8])
         array([ 1., -1.])
         """
-        return self._evaluate(
-            configuration.DIFFERENCE,
-            {"q": q0, "q1": q1},
-            configuration.step_entries,
-            (self.nv,),
-            out,
-            threads,
-            labels={"q": "q0"},
-            entry=("difference",),
-        )
+        return self._answer(configuration.DIFFERENCE, {"q0": q0, "q1": q1}, NO_OPTIONS, out, threads)
 
     # ---- kinematics ------------------------------------------------------------------------------------------------
 
-    @single_state_fast
+    @answers(kinematics.POSES)
     def poses(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses of all links in the world: homogeneous matrices (..., nlinks, 4, 4), link to world components.
 
@@ -104,18 +81,9 @@ class KinematicsMethods(Facade):
         >>> robot.poses([0.0, 0.0])[-1, :3, 3]          # the tip of a stretched arm
         array([0.55, 0.  , 0.  ])
         """
-        plan = self._plan("poses", kinematics.poses_plan)
-        return self._evaluate(
-            plan,
-            {"q": q},
-            lambda values: kinematics.pose_entries(values["L"]),
-            (self.nlinks, 4, 4),
-            out,
-            threads,
-            entry=("poses",),
-        )
+        return self._answer(kinematics.POSES, {"q": q}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(kinematics.POSE_OF_LINK)
     def pose(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose of one link in the world, (..., 4, 4): the product of the transforms on the way to it.
 
@@ -125,19 +93,9 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).pose([0.0, 0.0], "tip")[:3, 3]
         array([0.55, 0.  , 0.  ])
         """
-        number = self.model.link_index(link)
-        plan = self._plan("pose", partial(kinematics.poses_plan, number, self.model), number)
-        return self._evaluate(
-            plan,
-            {"q": q},
-            lambda values: kinematics.pose_entries([values["L"][number]]),
-            (4, 4),
-            out,
-            threads,
-            entry=("pose", link),
-        )
+        return self._answer(kinematics.POSE_OF_LINK, {"q": q}, {"link": link}, out, threads)
 
-    @single_state_fast
+    @answers(kinematics.VELOCITIES)
     def velocities(
         self, q: ArrayLike, v: ArrayLike, frame: Frame = "body", *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -150,18 +108,9 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(2).velocities([0.0, 0.0], [1.0, 0.0])[-1]       # the tip turns, and goes sideways
         array([0.  , 0.  , 1.  , 0.  , 0.55, 0.  ])
         """
-        plan = self._plan("velocities", partial(kinematics.velocities_plan, frame), frame)
-        return self._evaluate(
-            plan,
-            {"q": q, "v": v},
-            lambda values: kinematics.motion_entries(values["VF"]),
-            (self.nlinks, 6),
-            out,
-            threads,
-            entry=("velocities", frame),
-        )
+        return self._answer(kinematics.VELOCITIES, {"q": q, "v": v}, {"frame": frame}, out, threads)
 
-    @single_state_fast
+    @answers(kinematics.ACCELERATIONS)
     def accelerations(
         self,
         q: ArrayLike,
@@ -183,19 +132,11 @@ class KinematicsMethods(Facade):
         >>> arm.accelerations([0, 0], [1, 0], [0, 0], kind="classical")[-1, 3:]    # the tip, towards the centre
         array([-0.55, 0.  , 0.  ])
         """
-        plan = self._plan("accelerations", partial(kinematics.accelerations_plan, frame, kind), frame, kind)
-        name = "AC" if kind == "classical" else "AF"
-        return self._evaluate(
-            plan,
-            {"q": q, "v": v, "a": a},
-            lambda values: kinematics.motion_entries(values[name]),
-            (self.nlinks, 6),
-            out,
-            threads,
-            entry=("accelerations", frame, kind),
+        return self._answer(
+            kinematics.ACCELERATIONS, {"q": q, "v": v, "a": a}, {"frame": frame, "kind": kind}, out, threads
         )
 
-    @single_state_fast
+    @answers(kinematics.JACOBIAN)
     def jacobian(
         self,
         q: ArrayLike,
@@ -215,9 +156,9 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose(robot.jacobian(q, "tip") @ v, robot.velocities(q, v)[-1]))
         True
         """
-        return self._link_matrix("jacobian", kinematics.jacobian_plan, {"q": q}, link, frame, out, threads)
+        return self._answer(kinematics.JACOBIAN, {"q": q}, {"link": link, "frame": frame}, out, threads)
 
-    @single_state_fast
+    @answers(kinematics.JACOBIAN_DERIVATIVE)
     def jacobian_derivative(
         self,
         q: ArrayLike,
@@ -237,8 +178,8 @@ class KinematicsMethods(Facade):
         >>> (arm.jacobian_derivative([0, 0], v, "tip", frame="mixed") @ v)[3:]
         array([-0.55, 0.  , 0.  ])
         """
-        return self._link_matrix(
-            "jacobian_derivative", kinematics.jacobian_derivative_plan, {"q": q, "v": v}, link, frame, out, threads
+        return self._answer(
+            kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads
         )
 
     # ---- mass properties -------------------------------------------------------------------------------------------
@@ -253,7 +194,7 @@ class KinematicsMethods(Facade):
         """
         return self.model.total_mass
 
-    @single_state_fast
+    @answers(mass_properties.CENTER_OF_MASS)
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Centre of mass of the moving bodies in the world, (..., 3): ``sum m c / sum m``. Cost: O(n).
 
@@ -261,18 +202,9 @@ class KinematicsMethods(Facade):
         >>> rc.robots.planar(1).center_of_mass([0.0])
         array([0.15, 0.  , 0.  ])
         """
-        self._require_mass(mass_properties.CENTER_OF_MASS)
-        return self._evaluate(
-            mass_properties.CENTER_OF_MASS,
-            {"q": q},
-            lambda values: mass_properties.center_of_mass_of(self.model, values),
-            (3,),
-            out,
-            threads,
-            entry=("center_of_mass",),
-        )
+        return self._answer(mass_properties.CENTER_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(mass_properties.MOMENTUM_OF_ROBOT)
     def momentum(
         self,
         q: ArrayLike,
@@ -290,21 +222,9 @@ class KinematicsMethods(Facade):
         >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
         0.15
         """
-        mass_properties.check_about(about)
-        if about == "com":
-            self._require_mass(mass_properties.MOMENTUM_PLAN)
-        return self._evaluate(
-            mass_properties.MOMENTUM_PLAN,
-            {"q": q, "v": v},
-            lambda values: mass_properties.momentum_of(self.model, values, about).components(),
-            (6,),
-            out,
-            threads,
-            key=about,
-            entry=("momentum", about),
-        )
+        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, {"q": q, "v": v}, {"about": about}, out, threads)
 
-    @single_state_fast
+    @answers(mass_properties.KINETIC_ENERGY)
     def kinetic_energy(
         self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -314,17 +234,9 @@ class KinematicsMethods(Facade):
         >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
         0.03
         """
-        return self._evaluate(
-            mass_properties.KINETIC_ENERGY,
-            {"q": q, "v": v},
-            lambda values: [values.robot.get("T", 0.0)],
-            (),
-            out,
-            threads,
-            entry=("kinetic_energy",),
-        )
+        return self._answer(mass_properties.KINETIC_ENERGY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(mass_properties.POTENTIAL_ENERGY)
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies. Cost: O(n).
 
@@ -332,30 +244,4 @@ class KinematicsMethods(Facade):
         >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m
         0.73575
         """
-        return self._evaluate(
-            mass_properties.POTENTIAL_ENERGY,
-            {"q": q},
-            lambda values: [values.robot.get("U", 0.0)],
-            (),
-            out,
-            threads,
-            entry=("potential_energy",),
-        )
-
-    def _link_matrix(
-        self,
-        name: str,
-        make: Callable[[Model, int, str], Plan],
-        arguments: dict[str, ArrayLike],
-        link: str,
-        frame: str,
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        number = self.model.link_index(link)
-        plan = self._plan(name, partial(make, self.model, number, frame), number, frame)
-
-        def gather(values: Values) -> Iterator[Scalar]:
-            return kinematics.jacobian_entries(self.model, number, values.lists.get("JF", []))
-
-        return self._evaluate(plan, arguments, gather, (6, self.nv), out, threads, entry=(name, link, frame))
+        return self._answer(mass_properties.POTENTIAL_ENERGY, {"q": q}, NO_OPTIONS, out, threads)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
+import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import articulated, coriolis, inertia, regressor
-from recursa.dynamics.book import methods as book
-from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
-from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
-from recursa.dynamics.denoc import matrices as denoc
-from recursa.dynamics.factorization import SOLVE
-from recursa.facade.base import given, single_state_fast
-from recursa.facade.joint_space import JointSpaceMethods, into, known_method
-from recursa.kernels.kernel import FEW_BODIES
-from recursa.model.moving import MayMove
+from recursa.dynamics import inertia, matrices
+from recursa.dynamics.matrices import MassMethod
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.facade.joint_space import JointSpaceMethods
 from recursa.sweeps.batching import Array
-
-MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
 
 
 class MatrixMethods(JointSpaceMethods):
@@ -27,7 +18,7 @@ class MatrixMethods(JointSpaceMethods):
 
     __slots__ = ()
 
-    @single_state_fast
+    @answers(matrices.MASS_MATRIX)
     def mass_matrix(
         self,
         q: ArrayLike,
@@ -50,77 +41,35 @@ class MatrixMethods(JointSpaceMethods):
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
-        if method in book.MASS:
-            plan = book.mass_method(self._on_axes.model, method, given(parameters=parameters))
-            named = ("mass_matrix", method)
-            return self._joint_matrix(plan, {"q": q}, True, out, threads, named, store=self._on_axes)
-        arguments = {"q": q} | self._extra(q, None, None, parameters)
-        entry = ("mass_matrix", *given(parameters=parameters), method)
-        if method == "denoc":
-            self._require_centers(arguments)
-            plan, columns = denoc.GENERALIZED_INERTIA, self._columns(denoc.INERTIA_TIMES, "T", "a")
-            plain = entry if parameters is None else None  # else masses are looked at first
-            return self._joint_matrix(plan, arguments, True, out, threads, plain, columns, may_move=MayMove.FRAMES)
-        plan, columns = inertia.MASS_MATRIX, self._columns(MASS_TIMES, "T", "a")
-        return self._joint_matrix(plan, arguments, True, out, threads, entry, columns, may_move=MayMove.INERTIAS)
+        return self._answer(matrices.MASS_MATRIX, {"q": q, "parameters": parameters}, {"method": method}, out, threads)
 
-    @single_state_fast
+    @answers(matrices.MASS_MATRIX_INVERSE)
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse of the mass matrix (..., nv, nv): ``(I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46).
 
         Kernels of robots with few bodies take both factors from the entries of the mass matrix: fewer operations.
         """
-        if self._tied:
-            self._require_hinges({"q": q})
-            return into(out, np.linalg.inv(self.mass_matrix(q, threads=threads)))
-        columns = self._columns(SOLVE, "qdd", "tau")
-        result = self._joint_matrix(
-            articulated.MASS_MATRIX_INVERSE,
-            {"q": q},
-            True,
-            out,
-            threads,
-            ("mass_matrix_inverse",),
-            columns,
-            may_move=MayMove.INERTIAS,
-            compiled_plan=MASS_MATRIX_INVERSE_BY_FACTORS if self.model.nbodies <= FEW_BODIES else None,
-        )
-        pivots = self._pivots(result, MASS_MATRIX_INVERSE_BY_FACTORS, (self.nv, self.nv), ("q",))
-        self._require_finite(result, {"q": q}, pivots)
-        return result
+        return self._answer(matrices.MASS_MATRIX_INVERSE, {"q": q}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(matrices.CORIOLIS_MATRIX)
     def coriolis_matrix(
         self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
         ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
         """
-        plan, columns, entry = coriolis.CORIOLIS_MATRIX, self._columns(CORIOLIS_TIMES, "T", "a"), ("coriolis_matrix",)
-        arguments = {"q": q, "v": v}
-        return self._joint_matrix(plan, arguments, False, out, threads, entry, columns, may_move=MayMove.INERTIAS)
+        return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(inertia.MOMENTUM_MATRIX)
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        self._require_mass(inertia.MOMENTUM_MATRIX)
-        return self._evaluate(
-            inertia.MOMENTUM_MATRIX,
-            {"q": q},
-            lambda values: inertia.momentum_entries(self.model, values),
-            (6, self.nv),
-            out,
-            threads,
-            entry=("momentum_matrix",),
-        )
+        return self._answer(inertia.MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
-        result = self.momentum_matrix(q, threads=threads)[..., 3:, :] / self.model.total_mass
-        return into(out, result)
+        return self._answer(inertia.CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(matrices.REGRESSOR)
     def regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -128,13 +77,4 @@ class MatrixMethods(JointSpaceMethods):
 
         pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes.
         """
-        return self._evaluate(
-            regressor.REGRESSOR,
-            {"q": q, "v": v, "a": a},
-            lambda values: regressor.regressor_entries(self.model, values.lists.get("rows", [])),
-            (self.nv, 10 * self.model.nbodies),
-            out,
-            threads,
-            entry=("regressor",),
-            columns=self._columns(REGRESSOR_TIMES, "T", "parameters", 10 * self.model.nbodies),
-        )
+        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)

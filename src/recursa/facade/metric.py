@@ -15,9 +15,9 @@ from recursa.dynamics import gathering
 from recursa.dynamics.diagonal import sensitivity
 from recursa.dynamics.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
+from recursa.evaluation.evaluator import into
 from recursa.facade.base import Call, single_state_fast
 from recursa.facade.factorization import FactorizationMethods
-from recursa.facade.joint_space import into
 from recursa.kernels.dispatch import Columns
 from recursa.model.model import Model
 from recursa.model.moving import MayMove

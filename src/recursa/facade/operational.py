@@ -13,9 +13,9 @@ from recursa.dynamics import factorization, operational
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.errors import StateError, unknown_name
+from recursa.evaluation.evaluator import into
 from recursa.facade.base import single_state_fast
 from recursa.facade.diagonal import DiagonalMethods
-from recursa.facade.joint_space import into
 from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.moving import MayMove

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import gathering
 from recursa.dynamics.diagonal import coriolis, motion, tables
-from recursa.errors import NoSweepError
+from recursa.errors import NoSweepError, known_method
 from recursa.facade.base import given, single_state_fast
 from recursa.facade.factorization import block_diagonal
-from recursa.facade.joint_space import known_method
 from recursa.facade.metric import Asking
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.facade.joint_space import into
+from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, fitting

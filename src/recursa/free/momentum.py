@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import inertia
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
-from recursa.facade.joint_space import into
+from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved, times
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, fitting

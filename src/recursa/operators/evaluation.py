@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.configuration import INTEGRATE, next_entries
+from recursa.dynamics.configuration import INTEGRATE_PLAN, next_entries
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import ShapeError, SingularHingeError, SingularMatrixError, StateError, unknown_name
@@ -360,7 +360,7 @@ class Evaluation:
             raise StateError(f"{leaf} is itself found by a complex step: it takes real states only")
         along = self.direction(leaf)[:, :, 0]
         columns = {"q": list(self.batch.rows["q"].T.astype(complex)), "v": list(1j * _SMALL * along.T)}
-        values = list(next_entries(run(INTEGRATE, self.model, columns)))
+        values = list(next_entries(run(INTEGRATE_PLAN, self.model, columns)))
         moved = np.array([np.broadcast_to(x, self.batch.size) for x in values], complex).T
         rows = {**self.batch.rows, "q": moved.reshape(self.batch.size, self.model.nq)}
         return Evaluation(self.model, Batch(rows, self.batch.shape, np.dtype(complex)), self.vectors)

@@ -116,7 +116,7 @@ class DiagonalEquations(Equations):
 @cache
 def _slopes_plan(*, wrenches: bool) -> Plan:
     """The diagonalised equations of motion, and the rates of q that belong to them."""
-    plan, rates = equations_plan(wrenches=wrenches), configuration.COORDINATE_RATES
+    plan, rates = equations_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN
     ((step,),) = (sweep.steps for sweep in rates.sweeps)
     last = base_to_tip(reading(step, v="rate"))
     return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))

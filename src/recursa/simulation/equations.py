@@ -232,20 +232,22 @@ class Equations:
 
 @cache
 def _rates_plan(*, wrenches: bool) -> Plan:
-    return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES)
+    return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN)
 
 
 def coordinate_rates(robot: ExportMethods, q: Array, v: Array) -> Array:
     """dq/dt, (..., nq)."""
     return robot._evaluate(
-        configuration.COORDINATE_RATES, {"q": q, "v": v}, configuration.rate_entries, (robot.nq,), None, None
+        configuration.COORDINATE_RATES_PLAN, {"q": q, "v": v}, configuration.rate_entries, (robot.nq,), None, None
     )
 
 
 def chart_rates(robot: ExportMethods, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
     arguments: dict[str, Any] = {"joint:x": x, "v": v}
-    return robot._evaluate(configuration.CHART_RATES, arguments, configuration.chart_entries, (robot.nv,), None, None)
+    return robot._evaluate(
+        configuration.CHART_RATES_PLAN, arguments, configuration.chart_entries, (robot.nv,), None, None
+    )
 
 
 def freedom_name(model: Any, freedom: int) -> str:

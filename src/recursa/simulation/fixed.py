@@ -91,7 +91,7 @@ class Manifold:
         self._chart = (
             None
             if self.flat
-            else robot._trusting_entry(configuration.CHART_RATES, sizes, configuration.chart_entries, (robot.nv,))
+            else robot._trusting_entry(configuration.CHART_RATES_PLAN, sizes, configuration.chart_entries, (robot.nv,))
         )
 
     def moved(self, q: Array, x: Array) -> Array:

@@ -8,8 +8,10 @@ same steps do trees and joints with several freedoms. Components are in link axe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from recursa.dynamics.book.on_axes import CENTRED, Centred
 from recursa.dynamics.inverse import WRENCH, base_going_up
@@ -141,3 +143,16 @@ def require_mass_centers(model: Model) -> None:
                 f"method 'denoc' takes twists at mass centres, and link '{joint.child}' has none: its masses add up to "
                 "0, their moments do not. Use another method"
             )
+
+
+def require_masses(model: Model, arguments: Mapping[str, Any]) -> None:
+    """Bodies whose mass is given as 0 have no mass centre. Symbols have no values to look at."""
+    parameters = np.asarray(arguments["parameters"])
+    if parameters.dtype == object or parameters.shape[-1:] != (10 * model.nbodies,):
+        return
+    bare = (parameters[..., ::10] == 0.0).reshape(-1, model.nbodies).any(axis=0)
+    for joint in np.asarray(model.joints, dtype=object)[bare][:1]:
+        raise NoSweepError(
+            f"method 'denoc' takes twists at mass centres, and parameters= gives link '{joint.child}' no mass. "
+            "Use another method"
+        )

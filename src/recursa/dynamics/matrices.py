@@ -1,0 +1,122 @@
+"""Matrices in joint space as quantities: by which plan, and how those of large robots are made."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
+from recursa.dynamics.book import methods as book
+from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
+from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
+from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
+from recursa.dynamics.denoc import matrices as denoc
+from recursa.dynamics.denoc.links import require_mass_centers, require_masses
+from recursa.dynamics.factorization import SOLVE
+from recursa.dynamics.inertia import MASS_MATRIX_PLAN
+from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries
+from recursa.dynamics.results import MASSES, columns_of, matrix_of
+from recursa.errors import known_method
+from recursa.kernels.kernel import FEW_BODIES
+from recursa.model.model import WORLD, Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.sweeps import Values
+from recursa.sweeps.batching import Array
+
+MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
+
+
+def _mass_matrix(of: Subject, given: Names, *, method: str) -> Recipe:
+    known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
+    model = of.model
+    gather, shape = matrix_of(model, symmetric=True), (model.nv, model.nv)
+    if method in book.MASS:
+        return Recipe(book.mass_method(of.on_axes, method, tuple(given)), gather, shape, on_axes=True)
+    if method == "denoc":
+        return Recipe(
+            denoc.GENERALIZED_INERTIA,
+            gather,
+            shape,
+            MayMove.FRAMES,
+            otherwise=columns_of(model, denoc.INERTIA_TIMES, "T", "a"),
+            require=require_mass_centers,
+            check=partial(require_masses, model) if "parameters" in given else None,
+        )
+    times = columns_of(model, MASS_TIMES, "T", "a")
+    return Recipe(MASS_MATRIX_PLAN, gather, shape, MayMove.INERTIAS, otherwise=times)
+
+
+def _mass_matrix_inverse(of: Subject, given: Names) -> Recipe | Composed:
+    model = of.model
+    if of.tied:
+        return Composed(_inverse_of_mass_matrix)
+    return Recipe(
+        MASS_MATRIX_INVERSE_PLAN,
+        matrix_of(model, symmetric=True),
+        (model.nv, model.nv),
+        MayMove.INERTIAS,
+        cheaper=Cheaper(MayMove.INERTIAS, _by_factors),
+        otherwise=columns_of(model, SOLVE, "qdd", "tau"),
+        pivots=partial(inverse_pivots, model),
+    )
+
+
+def _inverse_of_mass_matrix(others: Any, q: Any) -> Array:
+    others.require_hinges(q=q)
+    return others.inverse(others(MASS_MATRIX, {"method": "composite"}, q=q))
+
+
+def _by_factors(moved: Model) -> Any:
+    """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
+    return MASS_MATRIX_INVERSE_BY_FACTORS if moved.nbodies <= FEW_BODIES else None
+
+
+def inverse_pivots(model: Model, inverse: Array, by_factors: bool) -> Array:
+    """Entries of the inverse of the mass matrix that are not finite where a hinge inertia is zero: its diagonal, or of
+    what a plan in factors made only the first one of every tree.
+    """
+    diagonal = np.einsum("...ii->...i", inverse)
+    if not by_factors:
+        return diagonal
+    roots = [joint.v_start for joint in model.joints if joint.parent == WORLD]
+    return diagonal[..., roots[0]] if len(roots) == 1 else diagonal[..., roots]
+
+
+def _coriolis_matrix(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    gather, times = matrix_of(model, symmetric=False), columns_of(model, CORIOLIS_TIMES, "T", "a")
+    return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, otherwise=times)
+
+
+def _regressor(of: Subject, given: Names) -> Recipe:
+    model, parameters = of.model, 10 * of.model.nbodies
+
+    def gather(values: Values) -> Any:
+        return regressor_entries(model, values.lists.get("rows", []))
+
+    times = columns_of(model, REGRESSOR_TIMES, "T", "parameters", parameters)
+    return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), otherwise=times)
+
+
+MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",))
+MASS_MATRIX_INVERSE = Quantity(
+    "mass_matrix_inverse",
+    ("q",),
+    _mass_matrix_inverse,
+    "the inverse of the mass matrix's units; rows and columns as in v",
+)
+CORIOLIS_MATRIX = Quantity(
+    "coriolis_matrix",
+    ("q", "v"),
+    _coriolis_matrix,
+    "times v: N m for rotations, N for translations; rows and columns as in v",
+)
+REGRESSOR = Quantity(
+    "regressor",
+    ("q", "v", "a"),
+    _regressor,
+    "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
+)

@@ -1,0 +1,39 @@
+"""What many quantities in joint space share: how a result is gathered, and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.kernels.dispatch import Columns
+from recursa.model.model import Model
+from recursa.quantities.quantity import Gather
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps import Plan, Values
+
+FORCES = "N m for rotations, N for translations; places as in v"
+ACCELERATIONS = "rad/s^2 for rotations, m/s^2 for translations; places as in v"
+MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
+
+
+def vector_of(model: Model, name: str) -> Gather:
+    """A joint vector from a buffer."""
+
+    def gather(values: Values) -> list[Scalar]:
+        return joint_vector(model, values.lists.get(name, []))
+
+    return gather
+
+
+def matrix_of(model: Model, *, symmetric: bool, name: str = "rows") -> Gather:
+    """A matrix in joint space from the entries in a buffer."""
+
+    def gather(values: Values) -> Iterator[Scalar]:
+        return joint_matrix(model, values.lists.get(name, []), symmetric=symmetric)
+
+    return gather
+
+
+def columns_of(model: Model, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
+    """A matrix column by column, should the robot be too large for all of it at once."""
+    return Columns(plan, vector_of(model, name), unit, model.nv if count is None else count)

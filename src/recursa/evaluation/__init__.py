@@ -1,0 +1,1 @@
+"""The way from a quantity and numbers to an answer."""

@@ -1,0 +1,277 @@
+"""The one way from a quantity and numbers to an array. What is made on the way is kept by what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_at, singular_freedom
+from recursa.dynamics.kinematics import POSES
+from recursa.dynamics.lacking import Lacking, singular_hinge
+from recursa.dynamics.needs import needs_hinges
+from recursa.dynamics.wrenches import wrench_array
+from recursa.errors import SingularHingeError
+from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.model.model import Model
+from recursa.model.moving import MayMove
+from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
+from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
+from recursa.sweeps.engine import Values
+from recursa.sweeps.plan import Plan
+
+Options = Mapping[str, Hashable]
+NO_OPTIONS: Options = {}
+_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world: these then stay where they are
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as far as it decides how the answer is computed."""
+
+    quantity: Quantity
+    given: tuple[str, ...]  # of the arrays that need not be
+    options: tuple[tuple[str, Hashable], ...]
+
+    @staticmethod
+    def of(quantity: Quantity, given: Iterable[str], options: Options) -> Question:
+        """The question that such a call asks."""
+        named = set(given)
+        return Question(
+            quantity, tuple(name for name in quantity.optional if name in named), tuple(sorted(options.items()))
+        )
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a question is answered: its recipe, the kernels that serve it, and the plan that these run."""
+
+    recipe: Recipe
+    kernels: KernelStore
+    compiled_plan: Plan
+
+
+class Others:
+    """What a composed quantity asks while it is made: other quantities of the same robot, on the same numbers."""
+
+    __slots__ = ("_evaluator", "_threads")
+
+    def __init__(self, evaluator: Evaluator, threads: int | None) -> None:
+        self._evaluator, self._threads = evaluator, threads
+
+    def __call__(self, quantity: Quantity, options: Options = NO_OPTIONS, **arguments: Any) -> Array:
+        """Another quantity."""
+        return self._evaluator.evaluate(quantity, arguments, options, threads=self._threads)
+
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """``inv(mass) columns`` with a mass matrix (..., nv, nv) and columns (..., nv, m)."""
+        return self._evaluator.solve(mass, columns)
+
+    def inverse(self, mass: Array) -> Array:
+        """``inv(mass)``."""
+        return self._evaluator.inverse(mass)
+
+    def require_hinges(self, **arguments: Any) -> None:
+        """Raise where a joint has nothing to move; parameters that are None are the model's."""
+        self._evaluator.require_hinges({name: value for name, value in arguments.items() if value is not None})
+
+
+class Evaluator:
+    """Answers for one model."""
+
+    __slots__ = ("_lacking", "_stores", "_ways", "model", "subject")
+
+    def __init__(self, model: Model, subject: Subject | None = None) -> None:
+        self.model = model
+        self.subject = subject or Subject(model)
+        self._ways: dict[Question, Way | Composed] = {}
+        self._stores: dict[Hashable, KernelStore] = {}
+        self._lacking: Lacking | None = None
+
+    def evaluate(
+        self,
+        quantity: Quantity,
+        arguments: Mapping[str, Any],
+        options: Options = NO_OPTIONS,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The quantity for every state of a batch.
+
+        ``arguments`` are arrays by the names that callers know, None where one is not given; ``options`` choose the
+        recipe. ``out`` takes the result, ``threads`` share a large batch.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        question = Question.of(quantity, given, options)
+        way = self.way(question)
+        if isinstance(way, Composed):
+            return into(out, way.make(Others(self, threads), **given))
+        if "wrenches" in given:
+            given["wrenches"] = wrench_array(
+                self.model, given["wrenches"], lambda: self.evaluate(POSES, {"q": given["q"]})
+            )
+        return self._filled(question, way, quantity.read(given), out, threads)
+
+    def _filled(
+        self, question: Question, way: Way, arguments: dict[str, Any], out: Array | None, threads: int | None
+    ) -> Array:
+        recipe = way.recipe
+        self.require_inertia(recipe.plan, arguments)
+        if recipe.require is not None:
+            recipe.require(self.model)
+        if recipe.check is not None:
+            recipe.check(arguments)
+        result = evaluate(
+            way.kernels,
+            recipe.plan,
+            arguments,
+            recipe.gather,
+            recipe.shape,
+            compiled_plan=way.compiled_plan,
+            key=question,
+            out=out,
+            threads=threads,
+            labels=question.quantity.labels,
+            columns=recipe.otherwise,
+        )
+        if needs_hinges(recipe.plan):
+            self.require_finite(result, arguments, self._pivots(question, way, arguments, result))
+        return result
+
+    def _pivots(self, question: Question, way: Way, arguments: Mapping[str, Any], result: Array) -> Array:
+        """The entries of a result that tell whether it is finite."""
+        if way.recipe.pivots is None:
+            return result
+        key = question, way.recipe.shape
+        cheaper = way.compiled_plan is not way.recipe.plan
+        by_kernel = cheaper and way.kernels.has(way.compiled_plan, key, tuple(arguments), result.dtype)
+        return way.recipe.pivots(result, by_kernel)
+
+    def way(self, question: Question) -> Way | Composed:
+        """How a question is answered; found out once."""
+        try:
+            found = self._ways.get(question)
+        except TypeError:  # an option that cannot even be looked up; making the recipe says what is wrong with it
+            return self._made(question)
+        return found or self._ways.setdefault(question, self._made(question))
+
+    def _made(self, question: Question) -> Way | Composed:
+        recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
+        return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
+
+    def _way(self, recipe: Recipe, given: tuple[str, ...]) -> Way:
+        if recipe.cheaper is not None and not set(given) & set(_GIVEN_IN_FRAMES):
+            kernels = self.store(recipe.cheaper.may_move, recipe.form)
+            plan = recipe.cheaper.plan(kernels.compiled_model)
+            if plan is not None:
+                return Way(recipe, kernels, plan)
+        if recipe.on_axes:
+            return Way(recipe, self.on_axes, recipe.plan)
+        return Way(recipe, self.store_for(given, recipe.may_move, recipe.form), recipe.plan)
+
+    def entry(self, question: Question, own: Mapping[str, Any]) -> Any:
+        """A native way into the kernel that answers a question for one state, if there are such; None else."""
+        way = self._ways.get(question)
+        if way is None or isinstance(way, Composed) or way.recipe.check is not None:
+            return None
+        inputs = (*question.quantity.inputs, *question.given)
+        names = tuple(question.quantity.reads.get(name, name) for name in inputs)
+        shape = way.recipe.shape
+        return way.kernels.entry(way.compiled_plan, (question, shape), names, shape, own)
+
+    # ---- kernels -----------------------------------------------------------------------------------------------------
+
+    def store(self, may_move: MayMove = MayMove.NOTHING, form: str | None = None) -> KernelStore:
+        """Kernels for results that do not depend on what may move."""
+        found = self._stores.get((may_move, form))
+        return found or self._stores.setdefault((may_move, form), KernelStore(self.model, may_move, form))
+
+    def store_for(self, given: Container[str], may_move: MayMove, form: str | None = None) -> KernelStore:
+        """The same, unless an argument is given in the frames of the bodies or the world: then nothing moves."""
+        framed = any(name in given for name in _GIVEN_IN_FRAMES)
+        return self.store(MayMove.NOTHING if framed else may_move, form)
+
+    @property
+    def on_axes(self) -> KernelStore:
+        """Kernels for the same mechanism with its frames on the joint axes, whether compiled or not."""
+        found = self._stores.get("on axes")
+        return found or self._stores.setdefault("on axes", KernelStore(self.subject.on_axes))
+
+    @property
+    def stores(self) -> tuple[KernelStore, ...]:
+        """All that there are so far."""
+        return tuple(self._stores.values())
+
+    # ---- what has to be there ----------------------------------------------------------------------------------------
+
+    @property
+    def lacking(self) -> Lacking:
+        """What the model lacks for its dynamics, found out when it is first asked for any."""
+        if self._lacking is None:
+            self._lacking = Lacking.of(self.model)
+        return self._lacking
+
+    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+        """Raise, before anything is evaluated, where the robot has not what a plan needs."""
+        if "parameters" not in arguments:
+            self.lacking.require(plan)
+        elif needs_hinges(plan):
+            self.require_hinges(arguments)
+
+    def require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Raise where a joint has nothing to move: in the model, or with the parameters given at one of the states."""
+        if "parameters" not in arguments:
+            self.lacking.require_hinges()
+            return
+        q = as_array(self.model, "q", arguments["q"], coordinates=True)
+        own = as_numbers("parameters", arguments["parameters"], 10 * self.model.nbodies)
+        given = {name: np.real(x) for name, x in {"q": q, "parameters": own}.items()}  # a complex step is no place
+        double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
+
+        def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
+            return evaluate(self.store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
+
+        if all_turn_something(self.model, ask):
+            return
+        pivots, singular = pivots_of(self.model, ask)
+        for row, at in np.argwhere(singular)[:1].tolist():
+            raise singular_hinge(self.model, singular_freedom(self.model, at, pivots[row, at]), " in parameters=")
+
+    def require_finite(self, result: Array, arguments: Mapping[str, Any], pivots: Array | None = None) -> None:
+        """Where finite input gave something that is not finite, name the joint whose hinge inertia is zero.
+
+        ``pivots`` are entries of a large result that tell.
+        """
+        if self.model.nv == 0 or np.isfinite(result if pivots is None else pivots).all():
+            return
+        batch = prepare(self.model, arguments, {})
+        sound = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in batch.rows.values()])
+        lost = sound & ~np.isfinite(result.reshape(batch.size, -1)).all(axis=1)
+        for row in np.flatnonzero(lost)[:1]:
+            state = {name: rows[row : row + 1] for name, rows in batch.rows.items() if name in ("q", "parameters")}
+            for found in singular_at(self.model, state)[:1]:
+                raise singular_hinge(self.model, found, " in parameters=" if "parameters" in state else "")
+
+    def inverse(self, mass: Array) -> Array:
+        """``inv(mass)``, for robots whose joints are tied."""
+        return np.linalg.inv(mass)
+
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """``inv(mass) columns``, for robots whose joints are tied and for methods that say so."""
+        try:
+            return np.linalg.solve(mass, columns)
+        except np.linalg.LinAlgError:
+            raise SingularHingeError(
+                f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
+            ) from None
+
+
+def into(out: Array | None, result: Array) -> Array:
+    """The result in the caller's array, if there is one."""
+    if out is None:
+        return result
+    checked_out(out, result.shape, result.dtype)[...] = result
+    return out

@@ -1,0 +1,61 @@
+"""The same recipes on other numbers than floats: one state at a time, on arrays of any scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from recursa.errors import UntraceableError
+from recursa.evaluation.evaluator import Evaluator, Question, Way
+from recursa.kernels.graph import Traced
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import run
+
+
+class ScalarEvaluator(Evaluator):
+    """Symbols go the way that kernels go, with what may move moved; numbers go the plain way."""
+
+    __slots__ = ()
+
+    def _filled(
+        self, question: Question, way: Way, arguments: dict[str, Any], out: Array | None, threads: int | None
+    ) -> Array:
+        self.require_inertia(way.recipe.plan, arguments)
+        if way.recipe.require is not None:
+            way.recipe.require(self.model)
+        inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
+        symbols = any(isinstance(x, Traced) for values in inputs.values() for x in values)
+        return self._run(way, inputs, symbols=symbols).reshape(way.recipe.shape)
+
+    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        plan, model = (
+            (way.compiled_plan, way.kernels.compiled_model) if symbols else (way.recipe.plan, way.kernels.model)
+        )
+        return object_array(list(way.recipe.gather(run(plan, model, inputs))))
+
+    def require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Parameters that are symbols cannot be judged."""
+        if "parameters" not in arguments:
+            super().require_hinges(arguments)
+
+    def require_finite(self, result: Array, arguments: Mapping[str, Any], pivots: Array | None = None) -> None:
+        """Symbols have no values; what is not finite is found when constants are printed."""
+
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """There is no linear solve in straight-line code."""
+        raise UntraceableError(
+            "it solves with the mass matrix. Export mass_matrix and bias_forces and solve M a = tau - C"
+        )
+
+    def inverse(self, mass: Array) -> Array:
+        """Nor an inverse."""
+        raise UntraceableError("joints are tied, so it inverts the mass matrix. Export mass_matrix and invert that")
+
+
+def object_array(entries: list[Any]) -> Array:
+    """Scalars of any kind in an array."""
+    result = np.empty(len(entries), dtype=object)
+    result[:] = entries
+    return result
