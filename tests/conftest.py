@@ -14,11 +14,15 @@ from hypothesis import settings
 import recursa as rc
 from recursa.cli import main
 from recursa.kernels.dispatch import Switch
+from recursa.kernels.native import Effort
 
 settings.register_profile("recursa", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("recursa")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so are a shell's background jobs, and all their children
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+USUAL_EFFORT, LITTLE_EFFORT = 2, 0  # of LLVM: the bits are the same (kernels/), the tests take a third of the time
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +32,11 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     Tests marked ``interpreted`` are those about the interpreter, and those where every case would compile code that
     no other case needs; the marker's reason says which.
     """
-    before = Switch.on, Switch.form
+    before = Switch.on, Switch.form, Effort.level
     Switch.on = request.node.get_closest_marker("interpreted") is None
+    Effort.level = USUAL_EFFORT if "kernels" in request.path.parts else LITTLE_EFFORT
     yield
-    Switch.on, Switch.form = before
+    Switch.on, Switch.form, Effort.level = before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,6 +63,7 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         base = base.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RECURSA_CACHE", str(base / "kernel-cache"))
+        patch.setenv("RECURSA_EFFORT", str(LITTLE_EFFORT))  # of programs that tests start
         yield
 
 

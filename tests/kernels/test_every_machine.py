@@ -17,6 +17,7 @@ from questions import QUESTIONS, arguments
 from recursa.kernels import kernel
 from recursa.kernels.dispatch import Switch
 from recursa.kernels.emit import Shape
+from recursa.kernels.native import Effort
 from zoo import small_mixed_tree
 
 ASKED = (
@@ -73,3 +74,19 @@ def test_registers_of_any_width_give_the_same_bits(make, form, monkeypatch):
     for lanes, answers in found.items():
         for what, answer in answers.items():
             assert np.array_equal(answer, found[1][what]), (lanes, what)
+
+
+@pytest.mark.parametrize("form", ["straight", "loop"])
+@pytest.mark.parametrize("make", [rc.robots.stanford, small_mixed_tree], ids=lambda make: make.__name__)
+def test_code_made_with_less_effort_gives_the_same_bits(make, form, monkeypatch):
+    """Most other tests compile with little effort, which takes a third of the time."""
+    monkeypatch.setattr(Switch, "form", form)
+    found = []
+    for level in (0, 2, 3):
+        monkeypatch.setattr(Effort, "level", level)
+        robot = make()
+        values = arguments(robot, 11)
+        found.append({what: QUESTIONS[what].ask(robot, values)[""] for what in ASKED})
+    for answers in found[1:]:
+        for what, answer in answers.items():
+            assert np.array_equal(answer, found[0][what]), what

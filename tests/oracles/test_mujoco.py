@@ -58,6 +58,7 @@ def compare(robot: rc.Robot, seed: int = 0) -> bool:
 NOTHING_TO_MOVE = {"romeo_description/romeo.urdf", "romeo_description/romeo_laas_small.urdf"}
 
 
+@pytest.mark.interpreted(reason="over a hundred robots, each with code of its own; a dozen: test_compiled_urdfs.py")
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", FILES)

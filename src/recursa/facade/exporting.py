@@ -19,6 +19,7 @@ import numpy as np
 
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.parts import Cut
+from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
@@ -30,6 +31,7 @@ from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove
+from recursa.quantities import quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values, run
@@ -40,47 +42,27 @@ TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
 _NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
 
-_FORCES = "N m for rotations, N for translations; places as in v"
-_MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
 _FRAMES = {
     "body": "link axes at the link origin",
     "mixed": "world axes at the link origin",
     "world": "world axes at the world origin",
 }
 
-QUANTITIES: dict[str, str] = {
-    "inverse_dynamics": _FORCES,
-    "forward_dynamics": "rad/s^2 for rotations, m/s^2 for translations; places as in v",
-    "bias_forces": _FORCES,
-    "gravity_forces": _FORCES,
-    "joint_losses": _FORCES,
-    "reaction_wrenches": "(moment, force) per joint in N m and N, on the child, link axes at the link origin",
-    "mass_matrix": _MASSES,
-    "mass_matrix_inverse": "the inverse of the mass matrix's units; rows and columns as in v",
-    "coriolis_matrix": "times v: N m for rotations, N for translations; rows and columns as in v",
+_OTHERS: dict[str, str] = {
     "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
     "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
-    "regressor": "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
-    "momentum_matrix": "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
-    "center_of_mass_jacobian": "times v: m/s, world axes; columns as in v",
-    "center_of_mass": "m, world axes",
-    "momentum": "(angular, linear) in kg m^2/s and kg m/s, world axes",
-    "kinetic_energy": "J",
-    "potential_energy": "J",
-    "poses": "per link a homogeneous matrix, link to world components, positions in m",
-    "pose": "a homogeneous matrix, link to world components, position in m",
-    "velocities": "per link (angular, linear) in rad/s and m/s, {frame}",
-    "accelerations": "per link (angular, linear) in rad/s^2 and m/s^2, without gravity, {frame}",
-    "jacobian": "times v: (angular, linear) in rad/s and m/s; columns as in v, {frame}",
-    "jacobian_derivative": "times v: (angular, linear) in rad/s^2 and m/s^2; columns as in v, {frame}",
     "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
-    "integrate": "coordinates; places as in q",
     "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
     "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
     "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
-    "diagonal.joint_moments": _FORCES,
+    "diagonal.joint_moments": FORCES,
     "diagonal.coriolis": "sqrt(J)/s; places as in v",
     "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
+}
+_NOT_EXPORTED = ("difference", "equations_of_motion")  # no argument of C yet; no method
+QUANTITIES: dict[str, str] = {
+    **{one.name: one.units for one in quantities() if one.name not in _NOT_EXPORTED},
+    **_OTHERS,
 }
 """The methods that can be exported, with the units of what they return."""
 
@@ -119,7 +101,7 @@ _INPUTS: dict[str, _Input] = {
     "q": _Input(lambda model: (model.nq,), "coordinates, joint by joint as below", _coordinates),
     "v": _Input(lambda model: (model.nv,), "speeds, joint by joint as below", _speeds),
     "a": _Input(lambda model: (model.nv,), "accelerations: componentwise rates of v, places as in v", _speeds),
-    "tau": _Input(lambda model: (model.nv,), f"joint forces: {_FORCES}", _speeds),
+    "tau": _Input(lambda model: (model.nv,), f"joint forces: {FORCES}", _speeds),
     "nu": _Input(lambda model: (model.nv,), "total joint rates in sqrt(J), places as in v", _speeds),
     "eps": _Input(lambda model: (model.nv,), "working moments in sqrt(J)/s, places as in v", _speeds),
     "dv": _Input(lambda model: (model.nv,), "a motion: speeds for unit time, places as in v", _speeds),

@@ -14,7 +14,15 @@ from recursa.kernels.cache import object_code
 from recursa.kernels.emit import Shape
 
 _COMPILE_LOCK = threading.RLock()
-_OPT = 2
+
+
+class Effort:
+    """How hard LLVM tries when it chooses instructions and registers, 0 to 3. Less compiles sooner, runs more slowly;
+    arithmetic and bits are the same. RECURSA_EFFORT sets it.
+    """
+
+    level = {"0": 0, "1": 1, "3": 3}.get(os.environ.get("RECURSA_EFFORT", ""), 2)
+
 
 # A fork waits for a compilation that is under way: the child then finds this lock, llvmlite's own, and LLVM free.
 if hasattr(os, "register_at_fork"):
@@ -34,7 +42,7 @@ def available() -> bool:
 
 
 @cache
-def _setting() -> dict[str, str]:
+def _setting(effort: int) -> dict[str, str]:
     """What decides the object code beside the IR; the cache's key."""
     import llvmlite
     import llvmlite.binding as llvm
@@ -43,7 +51,7 @@ def _setting() -> dict[str, str]:
         "cpu": llvm.get_host_cpu_name(),
         "features": llvm.get_host_cpu_features().flatten(),
         "llvm_version": f"{'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}",
-        "options": f"{llvm.get_default_triple()} opt={_OPT} jit",
+        "options": f"{llvm.get_default_triple()} opt={effort} jit",
     }
 
 
@@ -53,9 +61,9 @@ def _host() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    setting = _setting()
+    setting = _setting(Effort.level)
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=setting["cpu"], features=setting["features"], opt=_OPT, jit=True)
+    return target.create_target_machine(cpu=setting["cpu"], features=setting["features"], opt=Effort.level, jit=True)
 
 
 def compiled(ir: str) -> bytes:
@@ -99,7 +107,7 @@ class Native:
 
     def __init__(self, ir: str, name: str, pointers: int) -> None:
         with _COMPILE_LOCK:
-            self._engine = _loaded(object_code(ir, compiled, **_setting()))
+            self._engine = _loaded(object_code(ir, compiled, **_setting(Effort.level)))
             self.address = self._engine.get_function_address(name)
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(self.address)
 
