@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from functools import partial
 from inspect import signature, unwrap
 
@@ -54,6 +56,18 @@ def test_a_quantity_from_outside_is_evaluated_in_every_form(make, form):
         close(found, by_hand(robot, q, v), 1e-12)
         assert point_energy(robot, q[0], v[0]) == found[0]
         assert point_energy(robot, q, v, options={"scale": 2.0}) == pytest.approx(2.0 * found)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_quantity_from_outside_is_counted_and_written_as_c(tmp_path):
+    robot = rc.robots.stanford()
+    counts = rc.count(robot, POINT_ENERGY)
+    assert 0 < counts.mul < rc.count(robot, "kinetic_energy").mul
+    export = robot.export_c(POINT_ENERGY, tmp_path / "points.c", name="points", scale=2.0)
+    source, _, program = export.files
+    built = tmp_path / "points"
+    subprocess.run(["cc", "-std=c99", "-O1", source, program, "-o", built, "-lm"], check=True)
+    subprocess.run([built], check=True)
 
 
 def test_names_are_not_given_twice():

@@ -21,7 +21,7 @@ from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Subject
+from recursa.quantities import Quantity, Subject
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
@@ -45,7 +45,9 @@ _CHOICES = ("method", "mass", "bias", "losses")
 _LONGEST = 400_000  # nodes
 
 
-def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: bool = True, **options: Any) -> Counts:
+def count(
+    robot: Robot, quantity: str | Quantity, *, rules: str = "specialised", regroup: bool = True, **options: Any
+) -> Counts:
     """Operations of one evaluation: multiplications, additions, divisions, roots, sines and cosines.
 
     ``quantity`` and ``options`` are as in :meth:`Robot.export_c`, and besides ``"linearize"`` and
@@ -67,6 +69,8 @@ def count(robot: Robot, quantity: str, *, rules: str = "specialised", regroup: b
     """
     if rules not in RULES:
         raise unknown_name("set of counting rules", rules, RULES)
+    if isinstance(quantity, Quantity):
+        return Question.of(robot.model, quantity, options).traced("kernel").operations
     if rules == "table":
         return counted(generalized(robot.model), quantity, options)
     if quantity not in IN_JOINT_SPACE and quantity not in QUANTITIES:

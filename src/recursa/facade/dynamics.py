@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import inverse, methods
 from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.dynamics.book.on_axes import require_axes
+from recursa.dynamics.matrices import MassMethod
 from recursa.dynamics.methods import ForwardMethod, InverseMethod
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
-from recursa.facade.matrices import MassMethod, MatrixMethods
+from recursa.facade.matrices import MatrixMethods
 from recursa.sweeps.batching import Array
 
 

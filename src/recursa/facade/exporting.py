@@ -31,7 +31,7 @@ from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove
-from recursa.quantities import quantities
+from recursa.quantities import Quantity, quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values, run
@@ -143,14 +143,15 @@ class ExportMethods(SecondDerivativeMethods):
     __slots__ = ()
 
     def export_c(
-        self, quantity: str, path: str | os.PathLike[str], *, name: str | None = None, **options: Any
+        self, quantity: str | Quantity, path: str | os.PathLike[str], *, name: str | None = None, **options: Any
     ) -> CExport:
         """Write a quantity as self-contained C99: ``id.c``, ``id.h`` and a test program ``id_test.c``.
 
-        ``quantity`` is the name of a method, ``options`` are its options (``link="flange"``, ``frame="world"``,
-        ``losses=True``); arrays that are optional there become arguments of the C function with ``wrenches=True``,
-        ``base_acceleration=True``, ``parameters=True``. The header tells the order of arguments and joints, shapes,
-        units and frames. No allocation, no state, nothing but ``math.h``. Existing files are replaced.
+        ``quantity`` is the name of a method, or your own record (:class:`recursa.quantities.Quantity`), ``options``
+        are its options (``link="flange"``, ``frame="world"``, ``losses=True``); arrays that are optional there become
+        arguments of the C function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The header
+        tells the order of arguments and joints, shapes, units and frames. No allocation, no state, nothing but
+        ``math.h``. Existing files are replaced.
 
         >>> import recursa as rc, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +163,7 @@ class ExportMethods(SecondDerivativeMethods):
         source = _source_path(path)
         function = question.traced(c_identifier(question.title if name is None else name))
         states, expected = question.examples()
-        title = f"{quantity} of robot '{self.model.name}', written by Recursa."
+        title = f"{question.quantity} of robot '{self.model.name}', written by Recursa."
         texts = (
             c_unit(function, title, source.stem),
             c_header(function, _about(question, function, title)),
@@ -237,10 +238,15 @@ class Question:
     quantity: str
     inputs: tuple[str, ...]
     options: dict[str, Any]
+    record: Quantity | None = None  # of a quantity that has no method
 
     @classmethod
-    def of(cls, model: Model, quantity: str, options: Mapping[str, Any]) -> Question:
+    def of(cls, model: Model, quantity: str | Quantity, options: Mapping[str, Any]) -> Question:
         """Checked: the quantity exists, its options too, and none is missing."""
+        if isinstance(quantity, Quantity):
+            arrays = (*quantity.inputs, *(name for name in quantity.optional if options.get(name)))
+            others = {name: value for name, value in options.items() if name not in quantity.optional}
+            return cls(model, quantity.name, arrays, others, quantity)
         if quantity not in QUANTITIES:
             raise unknown_name("quantity to export", quantity, QUANTITIES)
         parameters = inspect.signature(_method(quantity)).parameters
@@ -269,6 +275,8 @@ class Question:
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
+        if self.record is not None:
+            return self.options
         parameters = inspect.signature(_method(self.quantity)).parameters
         usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
         return {name: value for name, value in (usual | self.options).items() if value is not None}
@@ -276,7 +284,8 @@ class Question:
     @property
     def units(self) -> str:
         """Units and axes of the answer."""
-        return QUANTITIES[self.quantity].format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
+        units = QUANTITIES[self.quantity] if self.record is None else self.record.units
+        return units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
 
     def sizes(self) -> dict[str, int]:
         """Numbers per input."""
@@ -291,7 +300,10 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                answer = attrgetter(self.quantity)(ScalarRobot(self.model))(**arrays, **self.options)
+                robot = ScalarRobot(self.model)
+                if self.record is not None:
+                    return robot._answer(self.record, arrays, self.options)
+                answer = attrgetter(self.quantity)(robot)(**arrays, **self.options)
                 return np.stack(answer) if isinstance(answer, tuple) else answer
         except (UntraceableError, SingularHingeError, ModelError) as error:
             raise self._refusal(str(error)) from None
@@ -334,7 +346,8 @@ class Question:
 def _about(question: Question, function: CFunction, title: str) -> Iterator[str]:
     """The lines of the header's comment."""
     model = question.model
-    yield from (title, "", *_meaning(question.quantity), "")
+    meaning = _meaning(question.quantity) if question.record is None else ()
+    yield from (title, "", *meaning, "")
     if question.all_options:
         yield "Options: " + ", ".join(f"{name} = {value}" for name, value in question.all_options.items())
     yield "Arguments, in order; matrices row by row; SI units, radians, six-vectors with the angular part first:"
