@@ -12,18 +12,20 @@ from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_at, 
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
-from recursa.dynamics.wrenches import wrench_array
+from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.inputs import Input
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
-from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
+from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 Options = Mapping[str, Hashable]
 NO_OPTIONS: Options = {}
+_POSES = ("poses",)
 _GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world: these then stay where they are
 
 
@@ -81,7 +83,7 @@ class Others:
 class Evaluator:
     """Answers for one model."""
 
-    __slots__ = ("_lacking", "_stores", "_ways", "model", "subject")
+    __slots__ = ("_lacking", "_stores", "_ways", "entries", "model", "subject")
 
     def __init__(self, model: Model, subject: Subject | None = None) -> None:
         self.model = model
@@ -89,6 +91,7 @@ class Evaluator:
         self._ways: dict[Question, Way | Composed] = {}
         self._stores: dict[Hashable, KernelStore] = {}
         self._lacking: Lacking | None = None
+        self.entries: dict[Hashable, Any] = {}  # for readers of arguments, which need answers themselves
 
     def evaluate(
         self,
@@ -110,9 +113,7 @@ class Evaluator:
         if isinstance(way, Composed):
             return into(out, way.make(Others(self, threads), **given))
         if "wrenches" in given:
-            given["wrenches"] = wrench_array(
-                self.model, given["wrenches"], lambda: self.evaluate(POSES, {"q": given["q"]})
-            )
+            given["wrenches"] = wrench_array(self.model, given["wrenches"], lambda: self._poses(given["q"]))
         return self._filled(question, way, quantity.read(given), out, threads)
 
     def _filled(
@@ -172,15 +173,34 @@ class Evaluator:
             return Way(recipe, self.on_axes, recipe.plan)
         return Way(recipe, self.store_for(given, recipe.may_move, recipe.form), recipe.plan)
 
-    def entry(self, question: Question, own: Mapping[str, Any]) -> Any:
+    # ---- native entries ----------------------------------------------------------------------------------------------
+
+    def entry(self, question: Question) -> Any:
         """A native way into the kernel that answers a question for one state, if there are such; None else."""
         way = self._ways.get(question)
         if way is None or isinstance(way, Composed) or way.recipe.check is not None:
             return None
         inputs = (*question.quantity.inputs, *question.given)
         names = tuple(question.quantity.reads.get(name, name) for name in inputs)
+        own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         shape = way.recipe.shape
         return way.kernels.entry(way.compiled_plan, (question, shape), names, shape, own)
+
+    def _wrench_reader(self) -> Any:
+        """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
+        if Input is None:
+            return None
+        rows = {link.name: row for row, link in enumerate(self.model.links)}
+        axes, _ = argument_axes(self.model, "wrench")
+        return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
+
+    def _poses(self, q: Any) -> Array:
+        found = self.evaluate(POSES, {"q": q})
+        if _POSES not in self.entries:
+            native = self.entry(Question.of(POSES, (), NO_OPTIONS))
+            if native is not None:
+                self.entries[_POSES] = native
+        return found
 
     # ---- kernels -----------------------------------------------------------------------------------------------------
 
