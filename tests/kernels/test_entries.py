@@ -488,3 +488,12 @@ def test_without_the_extension_everything_works():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.split()[:3] == ["function", "0", "0"]
+
+
+def test_accelerations_of_links_come_with_every_call():
+    """What is taken apart after the kernel has no entry that would give it whole."""
+    robot = rc.robots.stanford()
+    q, v = robot.random_state(0)
+    for _ in range(3):
+        joints, links = robot.forward_dynamics(q, v, v, links=True)
+        assert joints.shape == (6,) and links.shape == (robot.nlinks, 6)

@@ -24,6 +24,8 @@ from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.sweeps import Plan, Step, run
 from zoo import ZOO, pendulum
 
+pytestmark = pytest.mark.interpreted(reason="every method of dozens of arms; those marked compiled compare the forms")
+
 CLOSED = "closed-form"  # the one for revolute joints only
 METHODS = tuple(INVERSE)
 BOTH_KINDS = tuple(method for method in METHODS if method != CLOSED)

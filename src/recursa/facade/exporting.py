@@ -59,7 +59,7 @@ _OTHERS: dict[str, str] = {
     "diagonal.coriolis": "sqrt(J)/s; places as in v",
     "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
-_NOT_EXPORTED = ("difference", "equations_of_motion")  # no argument of C yet; no method
+_NOT_EXPORTED = ("difference", "equations_of_motion", "forward_dynamics_with_links")  # no argument of C; no method
 QUANTITIES: dict[str, str] = {
     **{one.name: one.units for one in quantities() if one.name not in _NOT_EXPORTED},
     **_OTHERS,
