@@ -38,7 +38,7 @@ def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
 
 def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
     model = of.model
-    linearized.require_axes(model)
+    linearized.require_suited(model)
     gather = partial(derivatives.derivative_entries, model)
     return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
 

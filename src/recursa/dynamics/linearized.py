@@ -35,18 +35,13 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 
-def suits(model: Model) -> bool:
-    """Whether all joints turn or slide."""
-    return all(suits_joint(joint) for joint in model.joints)
-
-
 def suits_joint(joint: Joint) -> bool:
     """Whether a joint turns or slides."""
     return joint.kind.name in ("revolute", "continuous", "prismatic")
 
 
-def require_axes(model: Model) -> None:
-    """Raise where a joint neither turns nor slides, or does both."""
+def require_suited(model: Model) -> None:
+    """Raise where a joint neither turns nor slides."""
     for joint in model.joints:
         if not suits_joint(joint):
             raise NoSweepError(

@@ -169,7 +169,7 @@ def _sizes(batch: Batch) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class InParts:
-    """The matrices of a cut plan in a few kernels, made when one turns out too long; ``otherwise`` if even a few do."""
+    """The matrices of a cut plan in a few kernels, made when one turns out too long; ``otherwise`` if these do too."""
 
     cut: Cut
     model: Model
