@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.configuration import random_state
-from recursa.dynamics.parts import Cut
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
@@ -49,8 +48,6 @@ _FRAMES = {
 }
 
 _OTHERS: dict[str, str] = {
-    "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
-    "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
     "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
     "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
@@ -59,9 +56,16 @@ _OTHERS: dict[str, str] = {
     "diagonal.coriolis": "sqrt(J)/s; places as in v",
     "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
-_NOT_EXPORTED = ("difference", "equations_of_motion", "forward_dynamics_with_links")  # no argument of C; no method
+_NOT_EXPORTED = (
+    "difference", "equations_of_motion", "forward_dynamics_with_links", "forward_dynamics_derivatives", "state_space",
+)  # fmt: skip
+_GROUPS = ("", "diagonal")  # of names before a dot; others have no method
 QUANTITIES: dict[str, str] = {
-    **{one.name: one.units for one in quantities() if one.name not in _NOT_EXPORTED},
+    **{
+        one.name: one.units
+        for one in quantities()
+        if one.name.rpartition(".")[0] in _GROUPS and one.name not in _NOT_EXPORTED
+    },
     **_OTHERS,
 }
 """The methods that can be exported, with the units of what they return."""
@@ -207,12 +211,6 @@ class ScalarRobot(SecondDerivativeMethods):
 
     def _pivots(self, inverse: Array, *_: Any) -> Array:
         return inverse
-
-    def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
-        """All in one piece."""
-
-    def _second_of_each(self, *_: Any) -> Array:
-        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
 
 
 def _method(quantity: str) -> Callable[..., Any]:
