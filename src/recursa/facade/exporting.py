@@ -53,13 +53,12 @@ _OTHERS: dict[str, str] = {
     "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
 }
-_NOT_EXPORTED = (  # no argument of C yet; no method; large tensors
-    *("difference", "equations_of_motion", "diagonal.sensitivity", "diagonal.articulated_rates"),
-)
+# no argument of C yet; no method; tensors
+_NOT_EXPORTED = ("difference", "equations_of_motion", "diagonal.sensitivity", "diagonal.articulated_rates")
 
 
 def _exported(name: str) -> bool:
-    """Methods of robots and of their diagonal equations; what other names with a dot are, is not of one call."""
+    """Methods of a robot and of its diagonal equations, by the names that :func:`_method` knows."""
     return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
 
 
