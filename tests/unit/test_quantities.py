@@ -75,6 +75,15 @@ def test_names_are_not_given_twice():
         Quantity("mass_matrix", ("q",), _recipe, "")
 
 
+def test_an_array_that_must_be_given_is_not_left_out():
+    robot = rc.robots.planar(2)
+    for ask in (robot.mass_matrix, robot.factorization, robot.diagonal.sensitivity):
+        with pytest.raises(rc.StateError, match="q must be numbers, not object"):
+            ask(None)
+    with pytest.raises(rc.StateError, match="v must be numbers, not object"):
+        robot.diagonal.total_rates([0.0, 0.0], None)
+
+
 # ---- the registry ----------------------------------------------------------------------------------------------------
 
 

@@ -49,23 +49,20 @@ _FRAMES = {
 
 _OTHERS: dict[str, str] = {
     "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
-    "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
-    "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
-    "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
-    "diagonal.joint_moments": FORCES,
-    "diagonal.coriolis": "sqrt(J)/s; places as in v",
-    "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
-_NOT_EXPORTED = (
-    "difference", "equations_of_motion", "forward_dynamics_with_links", "forward_dynamics_derivatives", "state_space",
+_NOT_EXPORTED = (  # no argument of C yet; no method; tensors; several matrices
+    "difference", "equations_of_motion", "forward_dynamics_with_links", "diagonal.sensitivity",
+    "diagonal.articulated_rates", "forward_dynamics_derivatives", "state_space",
 )  # fmt: skip
-_GROUPS = ("", "diagonal")  # of names before a dot; others have no method
+
+
+def _exported(name: str) -> bool:
+    """Methods of a robot and of its diagonal equations, by the names that :func:`_method` knows."""
+    return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
+
+
 QUANTITIES: dict[str, str] = {
-    **{
-        one.name: one.units
-        for one in quantities()
-        if one.name.rpartition(".")[0] in _GROUPS and one.name not in _NOT_EXPORTED
-    },
+    **{one.name: one.units for one in quantities() if _exported(one.name)},
     **_OTHERS,
 }
 """The methods that can be exported, with the units of what they return."""
