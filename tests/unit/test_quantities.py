@@ -85,7 +85,8 @@ def test_methods_take_what_records_say(one):
         assert one.name == "equations_of_motion"  # of which forward dynamics is composed
         return
     form = signature(unwrap(method)).parameters
-    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", "link")]
+    options = signature(one.recipe).parameters
+    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *options)]
     assert tuple(needed) == one.inputs
     assert all(form[name].default is None for name in one.optional)
     assert one.units

@@ -51,7 +51,6 @@ _FRAMES = {
 _OTHERS: dict[str, str] = {
     "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
     "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
-    "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
     "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
     "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
     "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
@@ -59,9 +58,20 @@ _OTHERS: dict[str, str] = {
     "diagonal.coriolis": "sqrt(J)/s; places as in v",
     "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
 }
-_NOT_EXPORTED = ("difference", "equations_of_motion")  # no argument of C yet; no method
+_NOT_EXPORTED = (
+    *("difference", "equations_of_motion"),  # no argument of C yet; no method
+    *("operational_compliance_between", "delassus"),
+    *("rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"),
+)
+
+
+def _exported(name: str) -> bool:
+    """Names with a dot are of records that are no methods of a robot; those of its diagonal equations are written."""
+    return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
+
+
 QUANTITIES: dict[str, str] = {
-    **{one.name: one.units for one in quantities() if one.name not in _NOT_EXPORTED},
+    **{one.name: one.units for one in quantities() if _exported(one.name)},
     **_OTHERS,
 }
 """The methods that can be exported, with the units of what they return."""
