@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.operational_matrices import selected_rows
 from recursa.errors import ShapeError, SingularConfigurationError
 from recursa.facade.joint_space import times
-from recursa.facade.operational import selected_rows
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array
 

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame
+from recursa.dynamics.operational_matrices import MASS_SOLVED, Coordinates, link_list, selected_links
 from recursa.errors import ShapeError
 from recursa.facade.joint_space import times
-from recursa.facade.operational import Coordinates, link_list
+from recursa.facade.operational import inertia_of
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
 
@@ -125,7 +126,7 @@ def model(
     True
     """
     names = link_list(links)
-    numbers, rows = robot._selected_links(names, coordinates)
+    numbers, rows = selected_links(robot.model, names, coordinates)
     state = as_array(robot.model, "q", q, coordinates=True)
     speeds = as_array(robot.model, "v", v, coordinates=False)
 
@@ -137,8 +138,9 @@ def model(
     jacobian = stacked([robot.jacobian(q, name, frame=frame) for name in names])
     rate = stacked([robot.jacobian_derivative(q, v, name, frame=frame) for name in names])
     compliance = robot.delassus(q, names, coordinates=coordinates, frame=frame)
-    mass = robot._inertia_of(compliance, numbers, rows, tolerance, None)
-    inverse = robot._mass_solved(q, np.swapaxes(jacobian, -1, -2)) @ np.asarray(mass)
+    mass = inertia_of(robot.model, compliance, numbers, rows, tolerance)
+    yielding = robot._answer(MASS_SOLVED, {"q": q, "columns": np.swapaxes(jacobian, -1, -2)})
+    inverse = yielding @ np.asarray(mass)
     gravity = robot.gravity_forces(q)
     back = np.swapaxes(inverse, -1, -2)
     coriolis = times(back, robot.bias_forces(q, v) - gravity) - times(np.asarray(mass), times(rate, speeds))

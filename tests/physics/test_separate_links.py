@@ -127,7 +127,7 @@ def test_position_projection_squares_the_gaps():
     sizes = []
     for _ in range(4):
         sizes.append(np.abs(links.gaps(where)).max())
-        where = where.moved(links._solve(links._position_projection, "alpha", where, {}))
+        where = where.moved(links._ask(separate_links.POSITION_PROJECTION, where))
     assert sizes[0] > 1e-2
     assert sizes[1] < 0.2 * sizes[0]
     assert sizes[2] < 20.0 * sizes[1] ** 2

@@ -94,7 +94,8 @@ def test_methods_take_what_records_say(one):
         assert one.name in ("equations_of_motion", "forward_dynamics_with_links")  # parts of forward dynamics
         return
     form = signature(unwrap(method)).parameters
-    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", "link")]
+    options = signature(one.recipe).parameters
+    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *options)]
     assert tuple(needed) == one.inputs
     assert all(form[name].default is None for name in one.optional)
     assert one.units

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.denoc import in_base
 from recursa.dynamics.gathering import speed_index
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.model.model import WORLD
 from recursa.robot import Robot
-from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def twists(robot: Robot, q: ArrayLike, v: ArrayLike, *, out: Array | None = None
     >>> rc.denoc.twists(rc.robots.planar(1), [0.0], [2.0]).round(12) + 0.0  # a rod of 0.3 m, its middle
     array([[0. , 0. , 2. , 0. , 0.3, 0. ]])
     """
-    return _per_link(robot, in_base.TWISTS, {"q": q, "v": v}, "t0", out, threads)
+    return robot._answer(in_base.TWISTS, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
 
 def twist_rates(
@@ -90,7 +90,7 @@ def twist_rates(
     >>> rc.denoc.twist_rates(rc.robots.planar(1), [0.0], [2.0], [0.0]).round(12) + 0.0  # 0.15 m 2^2/s^2
     array([[ 0. ,  0. ,  0. , -0.6,  0. ,  0. ]])
     """
-    return _per_link(robot, in_base.TWIST_RATES, {"q": q, "v": v, "a": a}, "t0", out, threads)
+    return robot._answer(in_base.TWIST_RATES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
 
 
 def joint_wrenches(
@@ -112,9 +112,8 @@ def joint_wrenches(
     >>> rc.denoc.joint_wrenches(rc.robots.planar(1), [0.0], [0.0], [0.0]).round(6) + 0.0  # 0.5 kg
     array([[0.   , 0.   , 0.   , 0.   , 4.905, 0.   ]])
     """
-    arguments = {"q": q, "v": v, "a": a} | robot._extra(q, wrenches, None, None)
-    plan = in_base.joint_wrenches_plan(wrenches=wrenches is not None)
-    return _per_link(robot, plan, arguments, "w0", out, threads)
+    arguments = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+    return robot._answer(in_base.JOINT_WRENCHES, arguments, NO_OPTIONS, out, threads)
 
 
 # ---- the complement --------------------------------------------------------------------------------------------------
@@ -216,22 +215,12 @@ class _Links(NamedTuple):
 
 
 def _links(robot: Robot, q: ArrayLike) -> _Links:
-    robot._require_centers({})
     n, columns = robot.nbodies, sum(_freedoms(robot))
-    flat = robot._evaluate(in_base.LINKS, {"q": q}, in_base.link_entries, (24 * n + 6 * columns,), None, None)
+    flat = robot._answer(in_base.LINKS, {"q": q})
     batch = flat.shape[:-1]
     bodies, p = flat[..., : 24 * n].reshape(*batch, n, 24), flat[..., 24 * n :].reshape(*batch, columns, 6)
     pose, center, moment = np.split(bodies, [12, 15], axis=-1)
     return _Links(pose.reshape(*batch, n, 3, 4), center, moment.reshape(*batch, n, 3, 3), p)
-
-
-def _per_link(
-    robot: Robot, plan: Plan, arguments: dict[str, Any], name: str, out: Array | None, threads: int | None
-) -> Array:
-    robot._require_centers(arguments)
-    return robot._evaluate(
-        plan, arguments, lambda values: in_base.six_entries(values, name), (robot.nbodies, 6), out, threads
-    )
 
 
 def _freedoms(robot: Robot) -> list[int]:

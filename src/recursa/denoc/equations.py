@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.denoc import elimination, in_base, inverse, matrices
-from recursa.errors import NoSweepError
-from recursa.model.moving import MayMove
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -43,10 +42,7 @@ def convective_matrix(
     >>> bool(np.allclose(C, robot.coriolis_matrix(q, v)))
     False
     """
-    arguments = {"q": q, "v": v}
-    robot._require_centers(arguments)
-    plan, columns = matrices.CONVECTIVE_MATRIX, robot._columns(matrices.CONVECTIVE_TIMES, "T", "a")
-    return robot._joint_matrix(plan, arguments, False, out, threads, None, columns, may_move=MayMove.FRAMES)
+    return robot._answer(matrices.CONVECTIVE_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
 
 def generalized_forces(
@@ -66,10 +62,7 @@ def generalized_forces(
     >>> bool(np.allclose(tau, robot.inverse_dynamics(q, v, v, wrenches=push)))
     True
     """
-    arguments = {"q": q} | robot._extra(q, wrenches, None, None)
-    plan = inverse.generalized_forces_plan(wrenches=wrenches is not None)
-    robot._require_centers(arguments)
-    return robot._joint_vector(plan, "T", arguments, out, threads, may_move=MayMove.FRAMES)
+    return robot._answer(inverse.GENERALIZED_FORCES, {"q": q, "wrenches": wrenches}, NO_OPTIONS, out, threads)
 
 
 # ---- I in factors ----------------------------------------------------------------------------------------------------
@@ -94,11 +87,8 @@ def articulated(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Ar
     array([1.4205e+00, 1.3465e+00, 6.1000e+00, 1.2000e-03, 1.5000e-03,
            2.0000e-03])
     """
-    _require_independent(robot)
     n, nv = robot.nbodies, robot.nv
-    robot._require_centers({})
-    flat = robot._evaluate(in_base.MASSES, {"q": q}, in_base.mass_entries, (36 * n + 7 * nv,), None, threads)
-    robot._require_finite(flat, {"q": q})
+    flat = robot._answer(in_base.MASSES, {"q": q}, threads=threads)
     masses, pivots, psi = np.split(flat, [36 * n, 36 * n + nv], axis=-1)
     batch = flat.shape[:-1]
     return Articulated(
@@ -127,13 +117,5 @@ def udu(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Factors:
     (True, True)
     """
     pivots = articulated(robot, q, threads=threads).pivots
-    U = robot._joint_matrix(elimination.FACTOR, {"q": q}, False, None, threads, may_move=MayMove.FRAMES)
+    U = robot._answer(elimination.FACTOR, {"q": q}, threads=threads)
     return Factors(U, pivots[..., None] * np.eye(robot.nv))
-
-
-def _require_independent(robot: Robot) -> None:
-    if robot._tied:
-        raise NoSweepError(
-            f"robot '{robot.name}' has tied joints, and the elimination is that of trees with independent joints. "
-            'Load it with mimic="free", or use reverse_gaussian_elimination(robot.mass_matrix(q))'
-        )

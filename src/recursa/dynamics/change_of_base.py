@@ -11,7 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+import numpy as np
+
+from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.kinematics import (
     BUFFERS,
     LINK_BUFFERS,
@@ -23,13 +28,16 @@ from recursa.dynamics.kinematics import (
     jacobian_derivative_plan,
     jacobian_plan,
 )
+from recursa.dynamics.results import ACCELERATIONS, FORCES
 from recursa.model.assemble import assemble
 from recursa.model.model import Joint, Model
 from recursa.model.rebase import turned_joints, with_base
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link
+from recursa.sweeps.batching import Array, as_array, fitting
 
 Block = tuple[tuple[Scalar, ...], ...]  # columns
 
@@ -162,3 +170,74 @@ def _with_blocks(plan: Plan, step: Step, several: tuple[int, ...]) -> Plan:
     return replace(
         plan, buffers=(*plan.buffers, Buffer("block", ())), sweeps=(*plan.sweeps, base_to_tip(step, only=several))
     )
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _changed(of: Subject, link: str) -> ChangeOfBase:
+    require_free_flyer(of.model, "another base")
+    return ChangeOfBase.of(of.model, link)
+
+
+def _rebase_state(of: Subject, given: Names, *, link: str) -> Recipe:
+    change = _changed(of, link)
+    return Recipe(change.state, change.state_entries, (of.model.nq + of.model.nv,))
+
+
+def _base_transform(of: Subject, given: Names, *, link: str) -> Recipe:
+    change = _changed(of, link)
+    return Recipe(change.transform, partial(change.matrix_entries, rate=False), (of.model.nv, of.model.nv))
+
+
+def _base_transform_derivative(of: Subject, given: Names, *, link: str) -> Recipe:
+    change = _changed(of, link)
+    return Recipe(change.rate, partial(change.matrix_entries, rate=True), (of.model.nv, of.model.nv))
+
+
+def _rebase_acceleration(of: Subject, given: Names, *, link: str) -> Composed:
+    """``T a + dT/dt v``."""
+
+    def make(others: Any, q: Any, v: Any, a: Any) -> Array:
+        acceleration = as_array(of.model, "a", a, coordinates=False)
+        speed = as_array(of.model, "v", v, coordinates=False)
+        fitting(q=as_array(of.model, "q", q, coordinates=True), v=speed, a=acceleration)
+        T = others(BASE_TRANSFORM, {"link": link}, q=q)
+        rate = others(BASE_TRANSFORM_DERIVATIVE, {"link": link}, q=q, v=v)
+        changed: Array = (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0]
+        return changed
+
+    return Composed(make)
+
+
+def _rebase_forces(of: Subject, given: Names, *, link: str) -> Composed:
+    """``T^-T tau``."""
+
+    def make(others: Any, q: Any, tau: Any) -> Array:
+        forces = as_array(of.model, "tau", tau, coordinates=False)
+        fitting(q=as_array(of.model, "q", q, coordinates=True), tau=forces)
+        T = others(BASE_TRANSFORM, {"link": link}, q=q)
+        changed: Array = np.linalg.solve(np.swapaxes(T, -1, -2), forces[..., None])[..., 0]
+        return changed
+
+    return Composed(make)
+
+
+_NEW_PLACES = "places as in v of the robot with the other base"
+
+REBASE_STATE = Quantity(
+    "rebase_state", ("q", "v"), _rebase_state, "q, then v, of the robot with the other base, in the units of both"
+)
+BASE_TRANSFORM = Quantity(
+    "base_transform", ("q",), _base_transform, f"times v: rad/s and m/s; rows: {_NEW_PLACES}, columns as in v"
+)
+BASE_TRANSFORM_DERIVATIVE = Quantity(
+    "base_transform_derivative",
+    ("q", "v"),
+    _base_transform_derivative,
+    f"times v: rad/s^2 and m/s^2; rows: {_NEW_PLACES}, columns as in v",
+)
+REBASE_ACCELERATION = Quantity(
+    "rebase_acceleration", ("q", "v", "a"), _rebase_acceleration, f"{ACCELERATIONS} of the robot with the other base"
+)
+REBASE_FORCES = Quantity("rebase_forces", ("q", "tau"), _rebase_forces, f"{FORCES} of the robot with the other base")

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
 from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
+from recursa.errors import unknown_name
 from recursa.model.model import Joint, Model
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -89,7 +91,7 @@ MOMENTUM_MATRIX_PLAN = Plan(
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
 )
-LOCKED_INERTIA = Plan(
+LOCKED_INERTIA_PLAN = Plan(
     "locked_inertia",
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE)),
@@ -127,6 +129,13 @@ def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
 # ---- quantities ----------------------------------------------------------------------------------------------------
 
 
+def _locked_inertia(of: Subject, given: Names, *, at: str) -> Recipe:
+    require_free_flyer(of.model, "rc.free.locked_inertia")
+    if at not in ("com", "base"):
+        raise unknown_name("reference point", at, ("com", "base"))
+    return Recipe(LOCKED_INERTIA_PLAN, partial(locked_entries, of.model, at=at), (6, 6), require=require_mass)
+
+
 def _momentum_matrix(of: Subject, given: Names) -> Recipe:
     return Recipe(MOMENTUM_MATRIX_PLAN, partial(momentum_entries, of.model), (6, of.model.nv), require=require_mass)
 
@@ -136,6 +145,12 @@ def _center_of_mass_jacobian(of: Subject, given: Names) -> Composed:
     return Composed(lambda others, q: others(MOMENTUM_MATRIX, q=q)[..., 3:, :] / of.model.total_mass)
 
 
+LOCKED_INERTIA = Quantity(
+    "free.locked_inertia",
+    ("q",),
+    _locked_inertia,
+    "kg m^2 for rotations, kg for translations, kg m mixed; world axes at the centre of mass, or base axes",
+)
 MOMENTUM_MATRIX = Quantity(
     "momentum_matrix",
     ("q",),

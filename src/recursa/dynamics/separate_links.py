@@ -16,19 +16,22 @@ Inputs per body: ``body:axes`` (x and y axis of the link in world axes), ``body:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from recursa.dynamics.articulated import BIAS_FORCE, LESS_LOSSES
-from recursa.dynamics.free_flying import LINK_ACCELERATION, messages
+from recursa.dynamics.free_flying import LINK_ACCELERATION, branches, messages
+from recursa.dynamics.kinematics import motion_entries
 from recursa.model.model import Joint
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps.batching import Array
 
 POSES = ("body:axes", "body:place")
 TWIST = "body:twist"
@@ -179,12 +182,12 @@ def position_projection_plan(*, branching: bool) -> Plan:
     return _solver(first, (), "poses of separate links, projected", branching=branching, falling=False)
 
 
-GAPS = Plan(
+GAPS_PLAN = Plan(
     "gaps of separate links",
     (*_OWN, Buffer("X", Transform.identity())),
     (base_to_tip(POSE, BETWEEN, HINGE_POSE, GAP),),
 )
-MEASURED = Plan(
+MEASURED_PLAN = Plan(
     "coordinates of separate links",
     (*_OWN, Buffer("X", Transform.identity()), Buffer("V", Motion.zero()), Buffer("coordinate", ())),
     (base_to_tip(POSE, VELOCITY, BETWEEN, HINGE_POSE, COORDINATES, ACROSS, RATES),),
@@ -196,3 +199,60 @@ def measured_entries(values: Values) -> Iterator[Scalar]:
     for name in ("coordinate", "rate"):
         for part in values[name]:
             yield from part
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _of_every_link(make: Callable[..., Plan], name: str, of: Subject, given: Names) -> Recipe:
+    """Motions of all bodies by messages."""
+    plan = make(branching=branches(of.model))
+    return Recipe(plan, partial(_motions, name), (of.model.nbodies, 6), pivots=_none)
+
+
+def _motions(name: str, values: Values) -> Iterator[Scalar]:
+    return motion_entries(values[name])
+
+
+def _none(result: Array, cheaper: bool) -> Array:
+    """There is no q at which a hinge could be named; a run says where its motion is not finite."""
+    return result[..., :0]
+
+
+def _gaps(of: Subject, given: Names) -> Recipe:
+    return Recipe(GAPS_PLAN, partial(_motions, "e"), (of.model.nbodies, 6))
+
+
+def _measured(of: Subject, given: Names) -> Recipe:
+    return Recipe(MEASURED_PLAN, measured_entries, (of.model.nq + of.model.nv,))
+
+
+_READS = {"axes": POSES[0], "place": POSES[1], "twist": TWIST}
+
+LINK_ACCELERATIONS = Quantity(
+    "free.link_accelerations",
+    ("axes", "place", "twist", "tau"),
+    partial(_of_every_link, accelerations_plan, "AL"),
+    "(angular, linear) of every body in rad/s^2 and m/s^2, link axes",
+    reads=_READS,
+)
+VELOCITY_PROJECTION = Quantity(
+    "free.velocity_projection",
+    ("axes", "place", "twist"),
+    partial(_of_every_link, velocity_projection_plan, "alpha"),
+    "changes of the velocity (angular, linear) of every body in rad/s and m/s, link axes",
+    reads=_READS,
+)
+POSITION_PROJECTION = Quantity(
+    "free.position_projection",
+    ("axes", "place"),
+    partial(_of_every_link, position_projection_plan, "alpha"),
+    "displacements (rotation, translation) of every body in rad and m, link axes",
+    reads=_READS,
+)
+GAPS = Quantity(
+    "free.gaps", ("axes", "place"), _gaps, "(rotation, translation) at every joint in rad and m", reads=_READS
+)
+MEASURED = Quantity(
+    "free.measured", ("axes", "place", "twist"), _measured, "q, then v, in the units of both", reads=_READS
+)

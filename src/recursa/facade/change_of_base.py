@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.change_of_base import ChangeOfBase
-from recursa.dynamics.free_flying import require_free_flyer
-from recursa.evaluation.evaluator import into
+from recursa.dynamics import change_of_base
 from recursa.facade.kinematics import KinematicsMethods
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array
 
 
 class ChangeOfBaseMethods(KinematicsMethods):
@@ -36,8 +32,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
         >>> bool(np.isclose(other.kinetic_energy(q2, v2), robot.kinetic_energy(q, v)))
         True
         """
-        change = self._change_of_base(link)
-        both = self._evaluate(change.state, {"q": q, "v": v}, change.state_entries, (self.nq + self.nv,), None, threads)
+        both = self._answer(change_of_base.REBASE_STATE, {"q": q, "v": v}, {"link": link}, None, threads)
         new_q, new_v = np.split(both, [self.nq], axis=-1)
         return np.ascontiguousarray(new_q), np.ascontiguousarray(new_v)
 
@@ -58,9 +53,7 @@ class ChangeOfBaseMethods(KinematicsMethods):
         >>> bool(np.allclose(T.T @ other.mass_matrix(q2) @ T, robot.mass_matrix(q)))
         True
         """
-        change = self._change_of_base(link)
-        entries = partial(change.matrix_entries, rate=False)
-        return self._evaluate(change.transform, {"q": q}, entries, (self.nv, self.nv), out, threads)
+        return self._answer(change_of_base.BASE_TRANSFORM, {"q": q}, {"link": link}, out, threads)
 
     def base_transform_derivative(
         self, q: ArrayLike, v: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
@@ -73,9 +66,8 @@ class ChangeOfBaseMethods(KinematicsMethods):
         >>> robot.base_transform_derivative(q, v, "link2").shape
         (8, 8)
         """
-        change = self._change_of_base(link)
-        entries = partial(change.matrix_entries, rate=True)
-        return self._evaluate(change.rate, {"q": q, "v": v}, entries, (self.nv, self.nv), out, threads)
+        options = {"link": link}
+        return self._answer(change_of_base.BASE_TRANSFORM_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
 
     def rebase_acceleration(
         self,
@@ -95,12 +87,8 @@ class ChangeOfBaseMethods(KinematicsMethods):
         >>> robot.rebase_acceleration(q, v, np.zeros(8), "link2")[6:]      # joints keep theirs
         array([0., 0.])
         """
-        acceleration = as_array(self.model, "a", a, coordinates=False)
-        speed = as_array(self.model, "v", v, coordinates=False)
-        fitting(q=as_array(self.model, "q", q, coordinates=True), v=speed, a=acceleration)
-        T = self.base_transform(q, link, threads=threads)
-        rate = self.base_transform_derivative(q, v, link, threads=threads)
-        return into(out, (T @ acceleration[..., None] + rate @ speed[..., None])[..., 0])
+        options = {"link": link}
+        return self._answer(change_of_base.REBASE_ACCELERATION, {"q": q, "v": v, "a": a}, options, out, threads)
 
     def rebase_forces(
         self, q: ArrayLike, tau: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
@@ -116,12 +104,4 @@ class ChangeOfBaseMethods(KinematicsMethods):
         >>> bool(np.isclose(other @ robot.rebase_state(q, v, "link2")[1], tau @ v))
         True
         """
-        forces = as_array(self.model, "tau", tau, coordinates=False)
-        fitting(q=as_array(self.model, "q", q, coordinates=True), tau=forces)
-        T = self.base_transform(q, link, threads=threads)
-        return into(out, np.linalg.solve(np.swapaxes(T, -1, -2), forces[..., None])[..., 0])
-
-    def _change_of_base(self, link: str) -> ChangeOfBase:
-        require_free_flyer(self.model, "another base")
-        self.model.link_index(link)
-        return self._plan("change of base", partial(ChangeOfBase.of, self.model, link), link)
+        return self._answer(change_of_base.REBASE_FORCES, {"q": q, "tau": tau}, {"link": link}, out, threads)

@@ -47,13 +47,13 @@ _FRAMES = {
     "world": "world axes at the world origin",
 }
 
-_OTHERS: dict[str, str] = {
-    "operational_compliance": "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2, {frame}",
-}
-_NOT_EXPORTED = (  # no argument of C yet; no method; tensors; several matrices
-    "difference", "equations_of_motion", "forward_dynamics_with_links", "diagonal.sensitivity",
-    "diagonal.articulated_rates", "forward_dynamics_derivatives", "state_space",
-)  # fmt: skip
+_NOT_EXPORTED = (
+    *("difference", "rebase_forces"),  # arguments that C does not have yet
+    *("equations_of_motion", "forward_dynamics_with_links"),  # no methods
+    *("forward_dynamics_derivatives", "state_space"),  # several matrices
+    *("diagonal.sensitivity", "diagonal.articulated_rates", "operational_compliance_between", "delassus"),
+    *("rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration"),
+)
 
 
 def _exported(name: str) -> bool:
@@ -61,10 +61,7 @@ def _exported(name: str) -> bool:
     return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
 
 
-QUANTITIES: dict[str, str] = {
-    **{one.name: one.units for one in quantities() if _exported(one.name)},
-    **_OTHERS,
-}
+QUANTITIES: dict[str, str] = {one.name: one.units for one in quantities() if _exported(one.name)}
 """The methods that can be exported, with the units of what they return."""
 
 

@@ -9,23 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import separate_links
-from recursa.dynamics.free_flying import branches
-from recursa.dynamics.kinematics import motion_entries
 from recursa.errors import SimulationError, StateError
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkPoses, chart_rates, flat, quaternions_of
 from recursa.integrators import named, weighted
 from recursa.integrators.table import LinksIntegrator
+from recursa.quantities import Quantity
 from recursa.robot import Robot
 from recursa.simulation.asking import told_when
 from recursa.sweeps.batching import Array, as_array, fitting
-from recursa.sweeps.plan import Plan
 
 Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
 _MOST_STEPS = 10_000_000
@@ -133,11 +130,7 @@ class _Links:
     def __init__(self, robot: Robot, torque: Torque) -> None:
         self.robot, self.model = robot, robot.model
         self.torque = torque
-        branching = branches(robot.model)
         self.bodies = [robot.model.link_index(joint.child) for joint in robot.model.joints]
-        self._accelerations = separate_links.accelerations_plan(branching=branching)
-        self._velocity_projection = separate_links.velocity_projection_plan(branching=branching)
-        self._position_projection = separate_links.position_projection_plan(branching=branching)
 
     def start(self, q0: ArrayLike, v0: ArrayLike) -> tuple[LinkPoses, Array]:
         """The links where the joints put them."""
@@ -156,31 +149,27 @@ class _Links:
     def accelerations(self, time: float, poses: LinkPoses, twists: Array) -> Array:
         """Of every link, by messages."""
         tau = self._torques(time, poses, twists)
-        return self._solve(self._accelerations, "AL", poses, {"body:twist": flat(twists), "tau": tau})
+        return self._ask(separate_links.LINK_ACCELERATIONS, poses, twist=flat(twists), tau=tau)
 
     def projected(self, poses: LinkPoses, twists: Array) -> tuple[LinkPoses, Array]:
         """The nearest state with closed joints: poses, then velocities."""
         for _ in range(_MOST_PASSES):  # each squares the gaps; one is enough but for large steps
-            displacement = self._solve(self._position_projection, "alpha", poses, {})
+            displacement = self._ask(separate_links.POSITION_PROJECTION, poses)
             poses = poses.moved(displacement)
             if not np.abs(displacement).max() > _ONE_PASS:
                 break
-        return poses, twists + self._solve(self._velocity_projection, "alpha", poses, {"body:twist": flat(twists)})
+        return poses, twists + self._ask(separate_links.VELOCITY_PROJECTION, poses, twist=flat(twists))
 
     # ---- between the links -----------------------------------------------------------------------------------------
 
     def measured(self, poses: LinkPoses, twists: Array) -> tuple[Array, Array]:
         """Joint coordinates and speeds (..., nq), (..., nv)."""
-        size = self.model.nq + self.model.nv
-        arguments = self._poses(poses) | {"body:twist": flat(twists)}
-        both = self.robot._evaluate(
-            separate_links.MEASURED, arguments, separate_links.measured_entries, (size,), None, None
-        )
+        both = self._ask(separate_links.MEASURED, poses, twist=flat(twists))
         return both[..., : self.model.nq], both[..., self.model.nq :]
 
     def gaps(self, poses: LinkPoses) -> Array:
         """Errors (..., N, 6) at the joints: rotation, translation."""
-        return self._evaluate(separate_links.GAPS, "e", self._poses(poses))
+        return self._ask(separate_links.GAPS, poses)
 
     def _torques(self, time: float, poses: LinkPoses, twists: Array) -> Array:
         if self.torque is None:
@@ -191,18 +180,10 @@ class _Links:
             given = self.torque
         return as_array(self.model, "torque", given, coordinates=False)
 
-    def _poses(self, poses: LinkPoses) -> dict[str, Any]:
+    def _ask(self, quantity: Quantity, poses: LinkPoses, **more: Array) -> Array:
         x, y, z = (poses.frames[..., k] for k in range(3))
         axes, place = np.concatenate([x, y], axis=-1), np.concatenate([z, poses.origins], axis=-1)
-        return {"body:axes": flat(axes), "body:place": flat(place)}
-
-    def _solve(self, plan: Plan, name: str, poses: LinkPoses, arguments: dict[str, Any]) -> Array:
-        return self._evaluate(plan, name, self._poses(poses) | arguments)
-
-    def _evaluate(self, plan: Plan, name: str, arguments: dict[str, Any]) -> Array:
-        return self.robot._evaluate(
-            plan, arguments, lambda values: motion_entries(values[name]), (self.model.nbodies, 6), None, None
-        )
+        return self.robot._answer(quantity, {"axes": flat(axes), "place": flat(place), **more})
 
 
 class _LinkMechanics:

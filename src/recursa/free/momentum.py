@@ -10,7 +10,6 @@ Umetani and Yoshida is ``J* = J_m - J_b inv(A_b) A_m``. Armature does not enter:
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -58,12 +57,7 @@ def locked_inertia(
     >>> bool(np.allclose(rc.free.locked_inertia(robot, q, at="base"), robot.mass_matrix(q)[:6, :6]))
     True
     """
-    free_flyer(robot, "locked_inertia")
-    if at not in ("com", "base"):
-        raise unknown_name("reference point", at, ("com", "base"))
-    robot._require_mass(inertia.LOCKED_INERTIA)
-    gather = partial(inertia.locked_entries, robot.model, at=at)
-    return robot._evaluate(inertia.LOCKED_INERTIA, {"q": q}, gather, (6, 6), out, threads, key=at)
+    return robot._answer(inertia.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
 
 
 def momentum_maps(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> MomentumMaps:

@@ -15,7 +15,11 @@ from recursa.dynamics.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.dynamics.denoc.links import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.dynamics.results import matrix_of
+from recursa.errors import NoSweepError
 from recursa.model.model import Joint
+from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.vectors6 import Force, Motion
@@ -78,7 +82,7 @@ def factor_rows(number: int, pivots: Pivots, below: Columns, B: Shift) -> tuple[
     return tuple(entries), tuple((key, B.wrench(psi)) for key, psi in (*own, *below))
 
 
-FACTOR = Plan(
+FACTOR_PLAN = Plan(
     "U, denoc",
     _BUFFERS,
     (
@@ -144,3 +148,24 @@ def forward_plan(*, wrenches: bool = False) -> Plan:
         base_to_tip(THIRD),
     )
     return Plan("forward_dynamics, denoc", buffers, with_wrenches(sweeps, wrenches=wrenches))
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def require_independent(of: Subject) -> None:
+    """Raise where joints are tied."""
+    if of.tied:
+        raise NoSweepError(
+            f"robot '{of.model.name}' has tied joints, and the elimination is that of trees with independent joints. "
+            'Load it with mimic="free", or use reverse_gaussian_elimination(robot.mass_matrix(q))'
+        )
+
+
+def _factor(of: Subject, given: Names) -> Recipe:
+    require_independent(of)
+    gather = matrix_of(of.model, symmetric=False)
+    return Recipe(FACTOR_PLAN, gather, (of.model.nv, of.model.nv), MayMove.FRAMES)
+
+
+FACTOR = Quantity("denoc.factor", ("q",), _factor, "U of the mass matrix U D U^T; rows and columns as in v")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
 from recursa.dynamics.book.on_axes import Centred
-from recursa.dynamics.denoc.elimination import ARTICULATE, ARTICULATED, Pivots
+from recursa.dynamics.denoc.elimination import ARTICULATE, ARTICULATED, Pivots, require_independent
 from recursa.dynamics.denoc.inverse import RATE, inverse_plan
-from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge
+from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.kinematics import POSE
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -67,7 +68,7 @@ _BUFFERS = (
     Buffer("Mh0", ArticulatedInertia.zero()),
     Buffer("psi0", ()),
 )
-LINKS = Plan(
+LINKS_PLAN = Plan(
     "links in base axes, denoc",
     _BUFFERS,
     (
@@ -80,17 +81,17 @@ LINKS = Plan(
         ),
     ),
 )
-TWISTS = Plan(
+TWISTS_PLAN = Plan(
     "twists, denoc",
     _BUFFERS,
     (base_to_tip(*GEOMETRY, TWIST, POSE, Step(twist_in_base, ("W", "t"), ("t0",), "t in base axes")),),
 )
-TWIST_RATES = Plan(
+TWIST_RATES_PLAN = Plan(
     "twist_rates, denoc",
     (*(buffer for buffer in _BUFFERS if buffer.name != "xi"), Buffer("xi", Motion.zero())),  # without gravity
     (base_to_tip(*MOTION, RATE, POSE, Step(twist_in_base, ("W", "xi"), ("t0",), "dt/dt in base axes")),),
 )
-MASSES = Plan(
+MASSES_PLAN = Plan(
     "articulated masses in base axes, denoc",
     (*_BUFFERS, *(buffer for buffer in ARTICULATED.buffers if buffer.name in ("Mh", "psi"))),
     (
@@ -140,3 +141,59 @@ def _six(values: Values, name: str) -> Iterator[Scalar]:
     for columns in values.lists.get(name, []):
         for column in columns:
             yield from column.components()
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _per_link(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
+    return Recipe(plan, partial(six_entries, name=name), (of.model.nbodies, 6), require=require_mass_centers)
+
+
+def _joint_wrenches(of: Subject, given: Names) -> Recipe:
+    return _per_link(joint_wrenches_plan(wrenches="wrenches" in given), "w0", of, given)
+
+
+def _links(of: Subject, given: Names) -> Recipe:
+    size = 24 * of.model.nbodies + 6 * sum(joint.kind.nv for joint in of.model.joints)
+    return Recipe(LINKS_PLAN, link_entries, (size,), require=require_mass_centers)
+
+
+def _masses(of: Subject, given: Names) -> Recipe:
+    require_independent(of)
+    size = 36 * of.model.nbodies + 7 * of.model.nv
+    return Recipe(MASSES_PLAN, mass_entries, (size,), require=require_mass_centers)
+
+
+LINKS = Quantity(
+    "denoc.links",
+    ("q",),
+    _links,
+    "per body its 3 x 4 pose, C in m and I in kg m^2; then p, freedom by freedom; world axes",
+)
+TWISTS = Quantity(
+    "denoc.twists",
+    ("q", "v"),
+    partial(_per_link, TWISTS_PLAN, "t0"),
+    "(angular, linear) of every body in rad/s and m/s, world axes at its mass centre",
+)
+TWIST_RATES = Quantity(
+    "denoc.twist_rates",
+    ("q", "v", "a"),
+    partial(_per_link, TWIST_RATES_PLAN, "t0"),
+    "(angular, linear) of every body in rad/s^2 and m/s^2, world axes at its mass centre",
+)
+JOINT_WRENCHES = Quantity(
+    "denoc.joint_wrenches",
+    ("q", "v", "a"),
+    _joint_wrenches,
+    "(moment, force) onto every body in N m and N, world axes at its mass centre",
+    optional=("wrenches",),
+    reads={"wrenches": "wrench"},
+)
+MASSES = Quantity(
+    "denoc.masses",
+    ("q",),
+    _masses,
+    "per body Mh, 6 x 6, in kg m^2, kg m and kg; then mh and psi, freedom by freedom; world axes at mass centres",
+)

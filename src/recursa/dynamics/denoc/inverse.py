@@ -19,9 +19,13 @@ from recursa.dynamics.denoc.links import (
     Shift,
     along,
     carried,
+    require_mass_centers,
     with_wrenches,
 )
 from recursa.dynamics.inverse import at_joint, less_external
+from recursa.dynamics.results import FORCES, vector_of
+from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
@@ -110,3 +114,21 @@ def generalized_forces_plan(*, wrenches: bool = False) -> Plan:
     buffers = (*BUFFERS, Buffer("g", ZERO, falling))
     sweeps = with_wrenches((outward, tip_to_base(TORQUE)), wrenches=wrenches)
     return Plan("generalized_forces, denoc", buffers, sweeps)
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _generalized_forces(of: Subject, given: Names) -> Recipe:
+    plan = generalized_forces_plan(wrenches="wrenches" in given)
+    return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.FRAMES, require=require_mass_centers)
+
+
+GENERALIZED_FORCES = Quantity(
+    "denoc.generalized_forces",
+    ("q",),
+    _generalized_forces,
+    FORCES,
+    optional=("wrenches",),
+    reads={"wrenches": "wrench"},
+)

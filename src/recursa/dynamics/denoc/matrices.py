@@ -11,11 +11,24 @@ from typing import NamedTuple
 from recursa.dynamics.book.on_axes import Centred
 from recursa.dynamics.coriolis import CoriolisInertia
 from recursa.dynamics.denoc.inverse import TORQUE, drift
-from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, Shift, carried, rigid
+from recursa.dynamics.denoc.links import (
+    BUFFERS,
+    GEOMETRY,
+    MOTION,
+    TWIST,
+    Hinge,
+    Shift,
+    carried,
+    require_mass_centers,
+    rigid,
+)
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import Columns, own_columns, rows_along
 from recursa.dynamics.inverse import ROTORS
+from recursa.dynamics.results import columns_of, matrix_of
 from recursa.model.model import Joint
+from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.vec3 import ZERO, Vec3
@@ -140,7 +153,7 @@ def convective_rows(
     return tuple(entries), tuple((key, outer.moved(B)) for key, outer in (*own, *below))
 
 
-CONVECTIVE_MATRIX = Plan(
+CONVECTIVE_MATRIX_PLAN = Plan(
     "convective_matrix, denoc",
     (*_BUFFERS, Buffer("L", CoriolisInertia.zero())),
     (
@@ -191,3 +204,26 @@ CONVECTIVE_TIMES = Plan(
     ),
 )
 """``C x = N^T (M Ndot + Mdot N) x`` (20), in O(n); x comes as a."""
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _convective_matrix(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    return Recipe(
+        CONVECTIVE_MATRIX_PLAN,
+        matrix_of(model, symmetric=False),
+        (model.nv, model.nv),
+        MayMove.FRAMES,
+        otherwise=columns_of(model, CONVECTIVE_TIMES, "T", "a"),
+        require=require_mass_centers,
+    )
+
+
+CONVECTIVE_MATRIX = Quantity(
+    "denoc.convective_matrix",
+    ("q", "v"),
+    _convective_matrix,
+    "times v: N m for rotations, N for translations; rows and columns as in v",
+)
