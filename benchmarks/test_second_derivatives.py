@@ -89,7 +89,7 @@ def test_batch_by_a_differentiated_graph(benchmark, name):
 
 
 def graph_kernel(robot: rc.Robot) -> Native:
-    n, model = robot.nv, robot._store(MayMove.INERTIAS).compiled_model
+    n, model = robot.nv, robot.evaluator.store(MayMove.INERTIAS).compiled_model
     graph = Graph()
     q, v, a, weights = (graph.inputs(name, n) for name in "qvaw")
     torques = gathering.joint_vector(model, run(inverse.inverse_plan(), model, {"q": q, "v": v, "a": a})["T"])

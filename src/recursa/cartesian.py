@@ -25,9 +25,8 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.operational_matrices import selected_rows
 from recursa.errors import ShapeError, SingularConfigurationError
-from recursa.facade.joint_space import times
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, as_array
+from recursa.sweeps.batching import Array, as_array, times
 
 MAX_CONDITION = 1e8  # of the Jacobian; beyond, half of the digits are lost
 

@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike
 from recursa.dynamics.kinematics import Frame
 from recursa.dynamics.operational_matrices import MASS_SOLVED, Coordinates, link_list, selected_links
 from recursa.errors import ShapeError
-from recursa.facade.joint_space import times
 from recursa.facade.operational import inertia_of
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
+from recursa.sweeps.batching import Array, as_array, as_numbers, fitting, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ def model(
     rate = stacked([robot.jacobian_derivative(q, v, name, frame=frame) for name in names])
     compliance = robot.delassus(q, names, coordinates=coordinates, frame=frame)
     mass = inertia_of(robot.model, compliance, numbers, rows, tolerance)
-    yielding = robot._answer(MASS_SOLVED, {"q": q, "columns": np.swapaxes(jacobian, -1, -2)})
+    yielding = robot.evaluator.evaluate(MASS_SOLVED, {"q": q, "columns": np.swapaxes(jacobian, -1, -2)})
     inverse = yielding @ np.asarray(mass)
     gravity = robot.gravity_forces(q)
     back = np.swapaxes(inverse, -1, -2)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
+from recursa.dynamics.results import ACCELERATIONS, vector_of
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.integrators import Scheme, named, weighted
 from recursa.integrators.table import RolloutIntegrator
@@ -20,6 +21,7 @@ from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import Run
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
@@ -262,10 +264,10 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 def _carry_out(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
-    robot._require_hinges({"q": run.q} | extra)
-    store = robot._store_for(extra, MayMove.INERTIAS)
+    robot.evaluator.require_hinges({"q": run.q} | extra)
+    store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    if not robot._tied and store.compiles(Batch({}, (run.rows,), dtype)):
+    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra))
         kernel = store.rollout((losses, bool(extra)), make, scheme, dtype == np.float32)
         if kernel is not None:
@@ -316,6 +318,14 @@ def stepped(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) 
     run.q[...], run.v[...] = q, v
 
 
+def _accelerations(of: Subject, given: Names, *, losses: bool) -> Recipe:
+    plan, gather = articulated.forward_plan(losses=losses), vector_of(of.model, "qdd")
+    return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
+
+
+ACCELERATION = Quantity("rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",))
+
+
 class _Rows:
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
@@ -341,12 +351,11 @@ class _Rows:
 
     def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
-        if robot._tied:
+        if robot.evaluator.subject.tied:
             tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
             return self._solved(q, v, tau, self.extra)
-        plan = articulated.forward_plan(losses=self.losses)
         arguments = {"q": q, "v": v, "tau": self.tau} | self.extra
-        return robot._joint_vector(plan, "qdd", arguments, None, self.threads, may_move=MayMove.INERTIAS)
+        return robot.evaluator.evaluate(ACCELERATION, arguments, {"losses": self.losses}, None, self.threads)
 
     def _solved(self, q: Array, v: Array, tau: Array, extra: dict[str, Array]) -> Array:
         """By the mass matrix; nan in rows that are lost, where rounding has left it singular."""
@@ -365,11 +374,7 @@ class _Rows:
     def local_rate(self, u: Array, v: Array) -> Array:
         if self.flat:
             return v
-        arguments: dict[str, ArrayLike] = {"joint:x": u, "v": v}
-        size = (self.robot.nv,)
-        return self.robot._evaluate(
-            configuration.CHART_RATES_PLAN, arguments, configuration.chart_entries, size, None, self.threads
-        )
+        return self.robot.evaluator.evaluate(configuration.CHART_RATES, {"x": u, "v": v}, threads=self.threads)
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
         return weighted(self.run.step, start, *terms)

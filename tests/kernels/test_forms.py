@@ -137,7 +137,7 @@ def ask(name: str, text: str, form: str, values: dict[str, Any]) -> Any:
 
 def kernels(robot: rc.Robot) -> list[Any]:
     """Those whose form is not settled."""
-    return [kernel for store in robot._stores if store._form is None for _, kernel in store._kernels.values()]
+    return [kernel for store in robot.evaluator.stores if store._form is None for _, kernel in store._kernels.values()]
 
 
 @pytest.mark.parametrize(("name", "text"), list(pairs()))

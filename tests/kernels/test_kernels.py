@@ -47,7 +47,7 @@ def test_kernels_are_used():
     robot = rc.robots.panda_like()
     q, v, a = states(robot, 3)
     robot.inverse_dynamics(q, v, a)
-    kernels = [kernel for _, kernel in robot._store(MayMove.INERTIAS_FOR_EULER)._kernels.values()]
+    kernels = [kernel for _, kernel in robot.evaluator.store(MayMove.INERTIAS_FOR_EULER)._kernels.values()]
     assert len(kernels) == 1
     assert kernels[0].form == "straight"
     assert kernels[0].inputs == ("q", "v", "a")

@@ -23,7 +23,7 @@ def _loops(monkeypatch):
 
 
 def kernels(robot):
-    return [kernel for store in robot._stores for _, kernel in store._kernels.values()]
+    return [kernel for store in robot.evaluator.stores for _, kernel in store._kernels.values()]
 
 
 @pytest.mark.parametrize("name", ["tree", "mixed_tree", "one_of_each", "free_flyer", "tied_gripper", "tree40"])

@@ -47,7 +47,7 @@ LOOPS = ("chain", "one_of_each")
 
 
 def kernels(robot: rc.Robot) -> list[rollout_kernel.RolloutKernel]:
-    return [kernel for store in robot._stores for kernel in store._rollouts.values() if kernel is not None]
+    return [kernel for store in robot.evaluator.stores for kernel in store._rollouts.values() if kernel is not None]
 
 
 @pytest.fixture(scope="module")

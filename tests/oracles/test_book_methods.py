@@ -375,7 +375,7 @@ ARMS = {"six_joints": six_joints, "mixed": lambda: random_arm("RPRP", 6)}
 
 
 def forms(robot: rc.Robot) -> set[str]:
-    return {kernel.form for _, kernel in robot._on_axes._kernels.values()}
+    return {kernel.form for _, kernel in robot.evaluator.on_axes._kernels.values()}
 
 
 @pytest.mark.compiled

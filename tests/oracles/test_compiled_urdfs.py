@@ -158,7 +158,7 @@ def single_precision(case: Case, regular: bool) -> None:
 
 
 def kernels(robot: rc.Robot) -> list[Any]:
-    return [kernel for store in robot._stores for _, kernel in store._kernels.values()]
+    return [kernel for store in robot.evaluator.stores for _, kernel in store._kernels.values()]
 
 
 @pytest.mark.parametrize(

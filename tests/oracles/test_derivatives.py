@@ -365,7 +365,7 @@ def test_forward_derivatives_are_compiled_whole_or_apart(bodies):
     for ask in (robot.forward_dynamics_derivatives, robot.state_space):
         for one, other in zip(ask(q, v, tau), interpreted(ask, q, v, tau), strict=True):
             close(one, other, 1e-8)
-    kernels = {plan.name: kernel for plan, kernel in robot._store(MayMove.INERTIAS)._kernels.values()}
+    kernels = {plan.name: kernel for plan, kernel in robot.evaluator.store(MayMove.INERTIAS)._kernels.values()}
     assert (kernels["forward_dynamics_derivatives by factors"] is None) == ("inverse_dynamics_derivatives" in kernels)
 
 
@@ -376,7 +376,9 @@ def test_large_robots_go_column_by_column():
     ours = robot.inverse_dynamics_derivatives(q, v, a)
     for one, other in zip(ours, interpreted(robot.inverse_dynamics_derivatives, q, v, a), strict=True):
         close(one, other, 1e-10)
-    kernels = [kernel for plan, kernel in robot._store(MayMove.INERTIAS)._kernels.values() if "tangents" in plan.name]
+    kernels = [
+        kernel for plan, kernel in robot.evaluator.store(MayMove.INERTIAS)._kernels.values() if "tangents" in plan.name
+    ]
     assert [kernel.form for kernel in kernels] == ["loop"]
     forward = robot.forward_dynamics_derivatives(q, v, a)
     at = robot.inverse_dynamics_derivatives(q, v, robot.forward_dynamics(q, v, a))

@@ -295,7 +295,7 @@ def test_large_robots_go_row_by_row():
     theirs = interpreted(lambda *x: robot.inverse_dynamics_second_derivatives(*x, contract=w), q, v, a)
     for one, other in zip(ours, theirs, strict=True):
         close(one, other, 1e-10)
-    kernels = {plan.name: kernel for plan, kernel in robot._store(MayMove.INERTIAS)._kernels.values()}
+    kernels = {plan.name: kernel for plan, kernel in robot.evaluator.store(MayMove.INERTIAS)._kernels.values()}
     assert kernels["inverse_dynamics_second_derivatives"] is None
     assert kernels["Hessian of inverse dynamics times a direction"].form == "loop"
 

@@ -304,7 +304,7 @@ def test_kernels_match_the_interpreter(name, form, method, monkeypatch):
         return a, links, robot.forward_dynamics(q, v, tau, method=method)
 
     found = ask()
-    kernels = [kernel for store in robot._stores for _, kernel in store._kernels.values()]
+    kernels = [kernel for store in robot.evaluator.stores for _, kernel in store._kernels.values()]
     assert kernels and all(kernel is not None and kernel.form == form for kernel in kernels)
     Switch.on = False
     for ours, expected in zip(found, ask(), strict=True):

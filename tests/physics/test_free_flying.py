@@ -55,7 +55,7 @@ def test_kernels_match_the_interpreter(name, form, monkeypatch):
     robot = FLYERS[name]()
     q, v, tau = states(robot, 9)
     found = robot.forward_dynamics(q, v, tau, method=METHOD)
-    kernels = [kernel for store in robot._stores for _, kernel in store._kernels.values()]
+    kernels = [kernel for store in robot.evaluator.stores for _, kernel in store._kernels.values()]
     assert kernels and all(kernel is not None and kernel.form == form for kernel in kernels)
     assert np.array_equal(robot.forward_dynamics(q[4], v[4], tau[4], method=METHOD), found[4])
     Switch.on = False

@@ -489,7 +489,7 @@ def test_compiled_matches_interpreted(make, form, monkeypatch):
         Switch.on = True
         close(compiled, interpreted, 1e-10, name)
         close(ask(q[3]), compiled[3], 1e-12, name)
-    made = {plan.name: kernel for store in robot._stores for plan, kernel in store._kernels.values()}
+    made = {plan.name: kernel for store in robot.evaluator.stores for plan, kernel in store._kernels.values()}
     blocks = made.pop("operational_blocks")
     assert (blocks is None) == (form == "loop")  # bodies where links meet differ in structure
     assert made and all(kernel is not None for kernel in made.values())
@@ -500,7 +500,9 @@ def test_many_links_compile_as_loops():
     robot = rc.robots.tree(40, seed=5)
     q, _, _ = states(robot, 3)
     compiled = robot.operational_compliance(q)
-    forms = {kernel.form for store in robot._stores for _, kernel in store._kernels.values() if kernel is not None}
+    forms = {
+        kernel.form for store in robot.evaluator.stores for _, kernel in store._kernels.values() if kernel is not None
+    }
     assert forms == {"loop"}
     Switch.on = False
     close(compiled, robot.operational_compliance(q), 1e-10)

@@ -162,7 +162,7 @@ def test_kernels_match_the_interpreter(parents, form, monkeypatch):
     where, twists = links.start(q, v)
     where = where.moved(1e-3 * np.random.default_rng(1).normal(size=twists.shape))
     found = links.accelerations(0.0, where, twists), links.projected(where, twists), links.gaps(where)
-    made = {plan.name: kernel for plan, kernel in robot._store()._kernels.values()}
+    made = {plan.name: kernel for plan, kernel in robot.evaluator.store()._kernels.values()}
     for make in ("accelerations_plan", "velocity_projection_plan", "position_projection_plan"):
         kernel = made[getattr(separate_links, make)(branching=branching).name]
         assert kernel is not None and kernel.form == form

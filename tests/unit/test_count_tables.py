@@ -13,7 +13,7 @@ import recursa as rc
 from numeric import close
 from recursa.counts import printed
 from recursa.counts.arms import GEOMETRIES, generalized, table_arm
-from recursa.counts.counting import IN_JOINT_SPACE, _TableRobot, counted
+from recursa.counts.counting import IN_JOINT_SPACE, _TableEvaluator, counted
 from recursa.counts.exact import Exact, ExactGraph
 from recursa.counts.polynomials import Polynomial
 from recursa.counts.robots import METHODS
@@ -101,7 +101,8 @@ def test_the_solve_is_right_and_costs_what_the_book_says(n):
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_what_is_counted_computes_the_right_numbers(geometry):
     """All methods on the arm of the tables, in exact arithmetic but for sines: they agree."""
-    robot = _TableRobot(table_arm(2, geometry))
+    model = table_arm(2, geometry)
+    robot = rc.Robot(model, _TableEvaluator(model))
     q, v, a = np.array([[0.4, -0.7], [0.9, 1.3], [-0.6, 1.1]], dtype=object)
     torque = robot.inverse_dynamics(q, v, a).astype(float)
     for method in INVERSE:

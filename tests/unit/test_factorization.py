@@ -192,7 +192,7 @@ def test_kernels_match_the_definitions(name):
         expected = hinge @ fac.P[:, k] @ hinge.T + np.diag(joint.armature)
         assert gap(fac.D[:, own, own], expected) < 1e-12
         assert gap(fac.G[:, :, own] @ expected, fac.P[:, k] @ hinge.T) < 1e-11
-    kernels = [kernel for store in robot._stores for plan, kernel in store._kernels.values()
+    kernels = [kernel for store in robot.evaluator.stores for plan, kernel in store._kernels.values()
                if plan.name in ("factorization", "solve")]  # fmt: skip
     assert len(kernels) == 2
     assert all(kernel is not None for kernel in kernels)

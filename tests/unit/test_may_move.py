@@ -16,7 +16,6 @@ from numeric import tied_gripper
 from questions import QUESTIONS, arguments, each, interpreted
 from recursa.errors import NoSweepError
 from recursa.evaluation import evaluator
-from recursa.facade import base
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Gather
 from recursa.model.model import Model
@@ -63,8 +62,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
         return evaluate(store, plan, *args, compiled_plan=compiled_plan, **more)
 
     monkeypatch.setattr(KernelStore, "_make", note)
-    for module in (base, evaluator):
-        monkeypatch.setattr(module, "evaluate", evaluated)
+    monkeypatch.setattr(evaluator, "evaluate", evaluated)
     return found
 
 
@@ -77,7 +75,7 @@ def asked(robot: rc.Robot, wanted: list[Wanted], only: Container[str] | None = N
         wanted.clear()
         question.ask(robot, values)  # not every question is for every robot: some are refused
         yield from ((text, one) for one in tuple(wanted))
-    for coordinates in () if robot._tied or only is not None else ("joint", "diagonal"):
+    for coordinates in () if robot.evaluator.subject.tied or only is not None else ("joint", "diagonal"):
         wanted.clear()
         robot.simulate(*robot.random_state(0), duration=0.002, coordinates=coordinates, progress=False)
         yield from ((f"simulate(coordinates={coordinates!r})", one) for one in tuple(wanted))

@@ -93,7 +93,7 @@ def test_count_matches_the_kernel_that_runs():
     robot = rc.robots.puma560()
     q, _ = robot.random_state(0)
     robot.mass_matrix(q)
-    ((_, kernel),) = robot._store(MayMove.INERTIAS)._kernels.values()
+    ((_, kernel),) = robot.evaluator.store(MayMove.INERTIAS)._kernels.values()
     assert isinstance(kernel, Kernel)
     assert rc.count(robot, "mass_matrix") == kernel.operations
 

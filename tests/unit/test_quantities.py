@@ -37,7 +37,7 @@ POINT_ENERGY = Quantity("tests.point_energy", ("q", "v"), _recipe, "J")
 
 
 def point_energy(robot, q, v, **options):
-    return robot._answer(POINT_ENERGY, {"q": q, "v": v}, **options)
+    return robot.evaluator.evaluate(POINT_ENERGY, {"q": q, "v": v}, **options)
 
 
 def by_hand(robot, q, v):
@@ -116,7 +116,7 @@ def test_questions_about_one_plan_have_kernels_of_their_own():
     )
     robot = rc.robots.stanford()
     q, _ = robot.random_state(0)
-    found = [robot._answer(one, {"q": q}) for one in (first, second, first)]
+    found = [robot.evaluator.evaluate(one, {"q": q}) for one in (first, second, first)]
     bodies = [robot.model.link_index(joint.child) for joint in robot.model.joints]
     for column, vector in zip((0, 1, 0), found, strict=True):
         close(vector, robot.poses(q)[bodies, column, 3], 1e-14)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.exporting import QUANTITIES, Question, ScalarRobot
+from recursa.facade.exporting import QUANTITIES, Question
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
@@ -25,7 +25,6 @@ from recursa.quantities import Quantity, Subject
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
-from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import Plan
 
 RULES = ("specialised", "table")
@@ -75,10 +74,10 @@ def count(
         return counted(generalized(robot.model), quantity, options)
     if quantity not in IN_JOINT_SPACE and quantity not in QUANTITIES:
         raise unknown_name("quantity to count", quantity, dict.fromkeys((*QUANTITIES, *IN_JOINT_SPACE)))
-    usual = "composite" if robot._tied else None
+    usual = "composite" if robot.evaluator.subject.tied else None
     solved = quantity == "forward_dynamics" and (options.get("method") or usual) == "composite"
     if quantity == "linearize" or solved or not regroup:
-        return _counted(_CountedRobot(robot.model, regroup=regroup), quantity, options)
+        return _counted(_CountingEvaluator(robot.model, regroup=regroup), quantity, options)
     return Question.of(robot.model, quantity, options).traced("kernel").operations
 
 
@@ -89,7 +88,7 @@ def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bo
     """
     if at_rest:
         model = replace(model, gravity=(0.0, 0.0, 0.0))
-    return _counted(_TableRobot(model), quantity, options, at_rest=at_rest)
+    return _counted(_TableEvaluator(model), quantity, options, at_rest=at_rest)
 
 
 class _CountingEvaluator(ScalarEvaluator):
@@ -130,50 +129,18 @@ class _TableEvaluator(_CountingEvaluator):
         """Likewise."""
 
 
-class _CountedRobot(ScalarRobot, DerivativeMethods):
-    """A robot whose methods take scalars, with the linear solve."""
-
-    __slots__ = ()
-
-    def __init__(self, model: Model, *, regroup: bool = True) -> None:
-        super().__init__(model)
-        self._evaluator = _CountingEvaluator(model, regroup=regroup)
-
-
-class _TableRobot(_CountedRobot):
-    """The same for a model with its frames on the axes: every method runs its own plan on it."""
-
-    __slots__ = ()
-
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self._evaluator = _TableEvaluator(model)
-
-    def _evaluate(
-        self,
-        plan: Plan,
-        arguments: dict[str, Any],
-        gather: Callable[[Values], Iterator[Any] | Any],
-        shape: tuple[int, ...],
-        *_: Any,
-        **__: Any,
-    ) -> Array:
-        inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        return object_array(list(gather(run(plan, self.model, inputs)))).reshape(shape)
-
-
-def _counted(robot: _CountedRobot, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
+def _counted(evaluator: _CountingEvaluator, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
     if quantity not in IN_JOINT_SPACE:
         raise unknown_name("quantity in joint space", quantity, IN_JOINT_SPACE)
     _require_options(quantity, options)
-    model, graph = robot.model, ExactGraph(limit=_LONGEST)
+    model, graph = evaluator.model, ExactGraph(limit=_LONGEST)
     sizes = {name: model.nq if name == "q" else model.nv for name in IN_JOINT_SPACE[quantity]}
     inputs = [
         object_array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
         for name, size in sizes.items()
     ]
     try:
-        answer = getattr(robot, quantity)(*inputs, **options)
+        answer = getattr(Robot(model, evaluator), quantity)(*inputs, **options)
     except UntraceableError as error:
         raise RecursaError(f"robot '{model.name}': {quantity} cannot be counted: {error}") from None
     entries = np.stack(answer) if isinstance(answer, tuple) else answer

@@ -76,7 +76,7 @@ def twists(robot: Robot, q: ArrayLike, v: ArrayLike, *, out: Array | None = None
     >>> rc.denoc.twists(rc.robots.planar(1), [0.0], [2.0]).round(12) + 0.0  # a rod of 0.3 m, its middle
     array([[0. , 0. , 2. , 0. , 0.3, 0. ]])
     """
-    return robot._answer(in_base.TWISTS, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+    return robot.evaluator.evaluate(in_base.TWISTS, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
 
 def twist_rates(
@@ -90,7 +90,7 @@ def twist_rates(
     >>> rc.denoc.twist_rates(rc.robots.planar(1), [0.0], [2.0], [0.0]).round(12) + 0.0  # 0.15 m 2^2/s^2
     array([[ 0. ,  0. ,  0. , -0.6,  0. ,  0. ]])
     """
-    return robot._answer(in_base.TWIST_RATES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
+    return robot.evaluator.evaluate(in_base.TWIST_RATES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
 
 
 def joint_wrenches(
@@ -113,7 +113,7 @@ def joint_wrenches(
     array([[0.   , 0.   , 0.   , 0.   , 4.905, 0.   ]])
     """
     arguments = {"q": q, "v": v, "a": a, "wrenches": wrenches}
-    return robot._answer(in_base.JOINT_WRENCHES, arguments, NO_OPTIONS, out, threads)
+    return robot.evaluator.evaluate(in_base.JOINT_WRENCHES, arguments, NO_OPTIONS, out, threads)
 
 
 # ---- the complement --------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class _Links(NamedTuple):
 
 def _links(robot: Robot, q: ArrayLike) -> _Links:
     n, columns = robot.nbodies, sum(_freedoms(robot))
-    flat = robot._answer(in_base.LINKS, {"q": q})
+    flat = robot.evaluator.evaluate(in_base.LINKS, {"q": q})
     batch = flat.shape[:-1]
     bodies, p = flat[..., : 24 * n].reshape(*batch, n, 24), flat[..., 24 * n :].reshape(*batch, columns, 6)
     pose, center, moment = np.split(bodies, [12, 15], axis=-1)

@@ -42,7 +42,7 @@ def convective_matrix(
     >>> bool(np.allclose(C, robot.coriolis_matrix(q, v)))
     False
     """
-    return robot._answer(matrices.CONVECTIVE_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+    return robot.evaluator.evaluate(matrices.CONVECTIVE_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
 
 def generalized_forces(
@@ -62,7 +62,9 @@ def generalized_forces(
     >>> bool(np.allclose(tau, robot.inverse_dynamics(q, v, v, wrenches=push)))
     True
     """
-    return robot._answer(inverse.GENERALIZED_FORCES, {"q": q, "wrenches": wrenches}, NO_OPTIONS, out, threads)
+    return robot.evaluator.evaluate(
+        inverse.GENERALIZED_FORCES, {"q": q, "wrenches": wrenches}, NO_OPTIONS, out, threads
+    )
 
 
 # ---- I in factors ----------------------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ def articulated(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Ar
            2.0000e-03])
     """
     n, nv = robot.nbodies, robot.nv
-    flat = robot._answer(in_base.MASSES, {"q": q}, threads=threads)
+    flat = robot.evaluator.evaluate(in_base.MASSES, {"q": q}, threads=threads)
     masses, pivots, psi = np.split(flat, [36 * n, 36 * n + nv], axis=-1)
     batch = flat.shape[:-1]
     return Articulated(
@@ -117,5 +119,5 @@ def udu(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Factors:
     (True, True)
     """
     pivots = articulated(robot, q, threads=threads).pivots
-    U = robot._answer(elimination.FACTOR, {"q": q}, threads=threads)
+    U = robot.evaluator.evaluate(elimination.FACTOR, {"q": q}, threads=threads)
     return Factors(U, pivots[..., None] * np.eye(robot.nv))

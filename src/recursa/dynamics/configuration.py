@@ -126,6 +126,19 @@ INTEGRATE = Quantity(
     "coordinates; places as in q",
     reads={"dv": "v"},
 )
+COORDINATE_RATES = Quantity(
+    "configuration.coordinate_rates",
+    ("q", "v"),
+    partial(_along, COORDINATE_RATES_PLAN, rate_entries, "nq"),
+    "per second; places as in q",
+)
+CHART_RATES = Quantity(
+    "configuration.chart_rates",
+    ("x", "v"),
+    partial(_along, CHART_RATES_PLAN, chart_entries, "nv"),
+    "rates of x in ``q exp(x)``; places as in v",
+    reads={"x": "joint:x"},
+)
 DIFFERENCE = Quantity(
     "difference",
     ("q0", "q1"),

@@ -17,7 +17,7 @@ from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
-from recursa.kernels.inputs import Input
+from recursa.kernels.inputs import Input, argument_input
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
@@ -104,7 +104,6 @@ class Evaluator:
         quantity: Quantity,
         arguments: Mapping[str, Any],
         options: Options = NO_OPTIONS,
-        *,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -146,7 +145,7 @@ class Evaluator:
             labels=question.quantity.labels,
             columns=recipe.otherwise,
         )
-        if needs_hinges(recipe.plan):
+        if needs_hinges(recipe.plan) and not recipe.lenient:
             self.require_finite(result, arguments, self._pivots(question, way, arguments, result))
         return result
 
@@ -200,6 +199,26 @@ class Evaluator:
         shape = way.recipe.shape
         return way.kernels.entry(way.compiled_plan, (question, shape), _names(question), shape, own)
 
+    def trusting_entry(self, quantity: Quantity, given: Iterable[str] = ()) -> Any:
+        """A native function of single-state arrays that leaves the length of quaternions to its caller.
+
+        Its kernel is made at once. It answers NotImplemented where the result is not finite. None where nothing is
+        compiled, and where the quantity is made of others.
+        """
+        question = Question.of(quantity, given, NO_OPTIONS)
+        way, names = self.way(question), _names(question)
+        if isinstance(way, Composed):
+            return None
+        self.require_inertia(way.recipe.plan, names)
+        if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
+            return None
+        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in names}
+        shape = way.recipe.shape
+        kernel = way.kernels.kernel(way.compiled_plan, (question, shape), sizes, way.recipe.gather)
+        if kernel is None:
+            return None
+        return kernel.entry(shape, [argument_input(self.model, *one, checked=False) for one in sizes.items()])
+
     def _wrench_reader(self) -> Any:
         """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
         if Input is None:
@@ -248,11 +267,11 @@ class Evaluator:
             self._lacking = Lacking.of(self.model)
         return self._lacking
 
-    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
         """Raise, before anything is evaluated, where the robot has not what a plan needs."""
         if "parameters" not in arguments:
             self.lacking.require(plan)
-        elif needs_hinges(plan):
+        elif needs_hinges(plan) and isinstance(arguments, Mapping):
             self.require_hinges(arguments)
 
     def require_hinges(self, arguments: Mapping[str, Any]) -> None:

@@ -20,21 +20,16 @@ import numpy as np
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Evaluator
-from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.evaluation.scalars import ScalarEvaluator
 from recursa.facade.diagonal import Diagonal
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
-from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
-from recursa.model.moving import MayMove
 from recursa.quantities import Quantity, quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
-from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import Plan
 
 _TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
@@ -175,38 +170,6 @@ class ExportMethods(SecondDerivativeMethods):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-class ScalarRobot(SecondDerivativeMethods):
-    """A robot whose methods take arrays of any scalars, one state at a time, and return arrays of such."""
-
-    __slots__ = ()
-
-    def _evaluate(
-        self,
-        plan: Plan,
-        arguments: dict[str, Any],
-        gather: Callable[[Values], Iterator[Any] | Any],
-        shape: tuple[int, ...],
-        *_: Any,
-        may_move: MayMove = MayMove.NOTHING,
-        store: KernelStore | None = None,
-        compiled_plan: Plan | None = None,
-        **__: Any,
-    ) -> Array:
-        self._require_inertia(plan, arguments)
-        store = store or self._store_for(arguments, may_move)
-        inputs = {name: list(np.asarray(value, dtype=object).ravel()) for name, value in arguments.items()}
-        model = store.model
-        if any(isinstance(x, Traced) for values in inputs.values() for x in values):
-            model, plan = store.compiled_model, compiled_plan or plan  # as kernels do it; numbers go the plain way
-        return object_array(list(gather(run(plan, model, inputs)))).reshape(shape)
-
-    def _new_evaluator(self, model: Model) -> Evaluator:
-        return ScalarEvaluator(model)
-
-    def _pivots(self, inverse: Array, *_: Any) -> Array:
-        return inverse
-
-
 def _method(quantity: str) -> Callable[..., Any]:
     """The method that a quantity is."""
     group, _, name = quantity.rpartition(".")
@@ -292,9 +255,10 @@ class Question:
             arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
         try:
             with np.errstate(all="ignore"):
-                robot = ScalarRobot(self.model)
+                evaluator = ScalarEvaluator(self.model)
                 if self.record is not None:
-                    return robot._answer(self.record, arrays, self.options)
+                    return evaluator.evaluate(self.record, arrays, self.options)
+                robot = SecondDerivativeMethods(self.model, evaluator)
                 answer = attrgetter(self.quantity)(robot)(**arrays, **self.options)
                 return np.stack(answer) if isinstance(answer, tuple) else answer
         except (UntraceableError, SingularHingeError, ModelError) as error:

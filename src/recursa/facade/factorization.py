@@ -47,12 +47,12 @@ class Factorization:
     @cached_property
     def factor(self) -> Array:
         """``I + H phi K`` (..., nv, nv): unit upper block triangular, base first (43). O(n d) for depth d."""
-        return self._robot._answer(factorization.FACTOR, {"q": self._q})
+        return self._robot.evaluator.evaluate(factorization.FACTOR, {"q": self._q})
 
     @cached_property
     def inverse_factor(self) -> Array:
         """``I - H psi K`` (..., nv, nv), the inverse of :attr:`factor` (45)."""
-        return self._robot._answer(factorization.INVERSE_FACTOR, {"q": self._q})
+        return self._robot.evaluator.evaluate(factorization.INVERSE_FACTOR, {"q": self._q})
 
     def solve(self, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``inv(mass) tau`` (..., nv), without bias: filter and smoother, (49)-(54). O(n).
@@ -66,7 +66,9 @@ class Factorization:
         >>> bool(np.allclose(fac.solve(np.eye(2)), robot.mass_matrix_inverse([0.3, -0.5])))
         True
         """
-        return self._robot._answer(factorization.SOLUTION, {"q": self._q, "tau": tau}, NO_OPTIONS, out, threads)
+        return self._robot.evaluator.evaluate(
+            factorization.SOLUTION, {"q": self._q, "tau": tau}, NO_OPTIONS, out, threads
+        )
 
     def logdet(self) -> Array:
         """``log det mass`` (...): the factors have determinant 1, so the sum of the logarithms of D's pivots. O(n).

@@ -9,11 +9,11 @@ from recursa.dynamics import inertia, matrices
 from recursa.dynamics.matrices import MassMethod
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.joint_space import JointSpaceMethods
+from recursa.facade.kinematics import KinematicsMethods
 from recursa.sweeps.batching import Array
 
 
-class MatrixMethods(JointSpaceMethods):
+class MatrixMethods(KinematicsMethods):
     """Matrices of the equations of motion."""
 
     __slots__ = ()

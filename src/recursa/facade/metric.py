@@ -32,7 +32,7 @@ class Asking:
 
     def _independent(self) -> None:
         """Refuse robots with tied joints: their mass matrix has no sweeps for factors."""
-        require_independent(self._robot._evaluator.subject)
+        require_independent(self._robot.evaluator.subject)
 
     def _answer(
         self,
@@ -42,7 +42,7 @@ class Asking:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        return self._robot._answer(quantity, arguments, options, out, threads)
+        return self._robot.evaluator.evaluate(quantity, arguments, options, out, threads)
 
     def _native_entry(self, question: Question) -> Any:
         return self._robot._native_entry(question)
@@ -181,7 +181,7 @@ class Metric(Asking):
         )
 
     def _cholesky(self, q: Array) -> Array:
-        self._robot._require_hinges({"q": q})
+        self._robot.evaluator.require_hinges({"q": q})
         try:
             return np.linalg.cholesky(self._robot.mass_matrix(q))
         except np.linalg.LinAlgError:

@@ -40,11 +40,6 @@ def six(name: str, value: Any, meaning: str) -> Array:
     return array
 
 
-def times(matrix: Array, vector: Array) -> Array:
-    """``A x`` over batches."""
-    return (matrix @ vector[..., None])[..., 0]
-
-
 def solved(robot: Robot, matrix: Array, right: Array) -> Array:
     """``inv(A) B`` of a 6 x 6 inertia of the whole robot."""
     if _singular(matrix).any():

@@ -183,7 +183,7 @@ class _Links:
     def _ask(self, quantity: Quantity, poses: LinkPoses, **more: Array) -> Array:
         x, y, z = (poses.frames[..., k] for k in range(3))
         axes, place = np.concatenate([x, y], axis=-1), np.concatenate([z, poses.origins], axis=-1)
-        return self.robot._answer(quantity, {"axes": flat(axes), "place": flat(place), **more})
+        return self.robot.evaluator.evaluate(quantity, {"axes": flat(axes), "place": flat(place), **more})
 
 
 class _LinkMechanics:

@@ -19,9 +19,9 @@ from recursa.dynamics import inertia
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
 from recursa.evaluation.evaluator import into
-from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved, times
+from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, as_array, fitting
+from recursa.sweeps.batching import Array, as_array, fitting, times
 
 Undisturbed = Literal["all", "attitude", "position"]
 _ROWS = {"all": slice(0, 6), "attitude": slice(0, 3), "position": slice(3, 6)}
@@ -57,7 +57,7 @@ def locked_inertia(
     >>> bool(np.allclose(rc.free.locked_inertia(robot, q, at="base"), robot.mass_matrix(q)[:6, :6]))
     True
     """
-    return robot._answer(inertia.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
+    return robot.evaluator.evaluate(inertia.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
 
 
 def momentum_maps(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> MomentumMaps:

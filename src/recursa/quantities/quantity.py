@@ -77,6 +77,7 @@ class Recipe:
     - ``apart``: what makes the result of other quantities there, so that nothing is interpreted.
     - ``form``: the form of code that kernels must have.
     - ``on_axes``: the plan is for the model with its link frames on the joint axes, whether compiled or not.
+    - ``lenient``: what is not finite is the caller's business, who knows better than to blame the robot.
     - ``require``: raises where it does not make sense for a model; called after what the model lacks is known.
     - ``check``: looks at the arguments of each call, by the names of the plan's inputs.
     - ``pivots``: ``pivots(result, cheaper)`` are entries of a large result that are not finite where a hinge inertia is
@@ -92,6 +93,7 @@ class Recipe:
     apart: Composed | None = None
     form: Form | None = None
     on_axes: bool = False
+    lenient: bool = False
     require: Callable[[Model], None] | None = None
     check: Callable[[Mapping[str, Any]], None] | None = None
     pivots: Callable[[Array, bool], Array] | None = None

@@ -16,8 +16,9 @@ import numpy as np
 
 from recursa.dynamics import configuration, gathering
 from recursa.dynamics.diagonal.motion import equations_plan, reading
-from recursa.dynamics.diagonal.tables import JOINT_RATES
+from recursa.dynamics.diagonal.quantities import JOINT_RATES
 from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.equations import Equations, Rates, coordinate_rates
 from recursa.sweeps import Plan, base_to_tip
 from recursa.sweeps.batching import Array
@@ -32,14 +33,8 @@ class DiagonalEquations(Equations):
     def __init__(self, robot: Any, *acting: Any) -> None:
         robot.diagonal._independent()
         super().__init__(robot, *acting)
-        self._diagonal_plan = _slopes_plan(wrenches=self.wrenches is not None)
-        sizes = {"q": self.nq, "joint:nu": self.nv, "tau": self.nv}
-        sizes |= {"wrench": 6 * robot.nlinks} if self.wrenches is not None else {}
-        shape = (self.nq + 2 * self.nv,)
-        self._slopes = robot._trusting_entry(self._diagonal_plan, sizes, self._gather_slopes, shape, MayMove.INERTIAS)
-        self._joint_rates = robot._trusting_entry(
-            JOINT_RATES, {"q": self.nq, "joint:nu": self.nv}, self._gather_rates, (self.nv,), MayMove.INERTIAS
-        )
+        self._slopes = robot.evaluator.trusting_entry(SLOPES, () if self.wrenches is None else ("wrenches",))
+        self._joint_rates = robot.evaluator.trusting_entry(JOINT_RATES)
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
 
@@ -96,21 +91,9 @@ class DiagonalEquations(Equations):
         robot, shape = self.robot, (self.nq + 2 * self.nv,)
         if not all(np.isfinite(x).all() for x in given):
             return np.full(shape, np.nan)
-        arguments: dict[str, Any] = {"q": self.normalized(q), "joint:nu": u, "tau": tau}
-        if wrench is not None:
-            arguments["wrench"] = wrench.reshape(robot.nlinks, 6)
-        found = robot._evaluate(
-            self._diagonal_plan, arguments, self._gather_slopes, shape, None, None, may_move=MayMove.INERTIAS
-        )
-        robot._require_finite(found, arguments)
-        return found
-
-    def _gather_slopes(self, values: Values) -> Any:
-        nu_dot = gathering.joint_vector(self.robot.model, values.lists.get("eps", []))
-        return chain(configuration.rate_entries(values), nu_dot, self._gather_rates(values))
-
-    def _gather_rates(self, values: Values) -> Any:
-        return gathering.joint_vector(self.robot.model, values.lists.get("rate", []))
+        shaped = None if wrench is None else wrench.reshape(robot.nlinks, 6)
+        arguments = {"q": self.normalized(q), "nu": u, "tau": tau, "wrenches": shaped}
+        return robot.evaluator.evaluate(SLOPES, arguments)
 
 
 @cache
@@ -120,6 +103,27 @@ def _slopes_plan(*, wrenches: bool) -> Plan:
     ((step,),) = (sweep.steps for sweep in rates.sweeps)
     last = base_to_tip(reading(step, v="rate"))
     return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))
+
+
+def _slopes(of: Subject, given: Names) -> Recipe:
+    model = of.model
+
+    def gather(values: Values) -> Any:
+        nu_dot, rate = (gathering.joint_vector(model, values.lists.get(name, [])) for name in ("eps", "rate"))
+        return chain(configuration.rate_entries(values), nu_dot, rate)
+
+    plan = _slopes_plan(wrenches="wrenches" in given)
+    return Recipe(plan, gather, (model.nq + 2 * model.nv,), MayMove.INERTIAS)
+
+
+SLOPES = Quantity(
+    "simulation.slopes",
+    ("q", "nu", "tau"),
+    _slopes,
+    "dq/dt, places as in q, dnu/dt in sqrt(J)/s and v, places as in v",
+    optional=("wrenches",),
+    reads={"nu": "joint:nu", "wrenches": "wrench"},
+)
 
 
 def equations_in(coordinates: str) -> type[Equations]:

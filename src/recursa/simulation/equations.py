@@ -11,6 +11,7 @@ import numpy as np
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.facade.exporting import ExportMethods
 from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.asking import from_outside, told_when
 from recursa.simulation.forces import StopForces, Torque, checked_torque
 from recursa.sweeps.batching import Array
@@ -66,14 +67,8 @@ class Equations:
         self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
         self.quaternions = robot.model.quaternions
         self._tied = any(not joint.independent for joint in robot.model.joints)
-        self._plan = _rates_plan(wrenches=wrenches is not None)
-        sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
-        sizes |= {"wrench": 6 * robot.nlinks} if wrenches is not None else {}
-        self._native = (
-            None
-            if self._tied
-            else robot._trusting_entry(self._plan, sizes, self._gather, (self.nq + self.nv,), MayMove.INERTIAS)
-        )
+        given = () if wrenches is None else ("wrenches",)
+        self._native = None if self._tied else robot.evaluator.trusting_entry(RATES, given)
 
     # ---- states as one vector ----------------------------------------------------------------------------------------
 
@@ -218,16 +213,7 @@ class Equations:
         if self._tied:
             a = robot.forward_dynamics(q, v, tau, wrenches=shaped)
             return np.concatenate([coordinate_rates(robot, q, v), a])
-        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau} | ({} if shaped is None else {"wrench": shaped})
-        both = robot._evaluate(
-            self._plan, arguments, self._gather, (self.nq + self.nv,), None, None, may_move=MayMove.INERTIAS
-        )
-        robot._require_finite(both, arguments)
-        return both
-
-    def _gather(self, values: Values) -> Any:
-        qdd = gathering.joint_vector(self.robot.model, values.lists.get("qdd", []))
-        return chain(configuration.rate_entries(values), qdd)
+        return robot.evaluator.evaluate(RATES, {"q": q, "v": v, "tau": tau, "wrenches": shaped})
 
 
 @cache
@@ -235,19 +221,34 @@ def _rates_plan(*, wrenches: bool) -> Plan:
     return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN)
 
 
+def _rates(of: Subject, given: Names) -> Recipe:
+    model = of.model
+
+    def gather(values: Values) -> Any:
+        return chain(configuration.rate_entries(values), gathering.joint_vector(model, values.lists.get("qdd", [])))
+
+    plan = _rates_plan(wrenches="wrenches" in given)
+    return Recipe(plan, gather, (model.nq + model.nv,), MayMove.INERTIAS)
+
+
+RATES = Quantity(
+    "simulation.rates",
+    ("q", "v", "tau"),
+    _rates,
+    "dq/dt, places as in q, and dv/dt, places as in v",
+    optional=("wrenches",),
+    reads={"wrenches": "wrench"},
+)
+
+
 def coordinate_rates(robot: ExportMethods, q: Array, v: Array) -> Array:
     """dq/dt, (..., nq)."""
-    return robot._evaluate(
-        configuration.COORDINATE_RATES_PLAN, {"q": q, "v": v}, configuration.rate_entries, (robot.nq,), None, None
-    )
+    return robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
 
 
 def chart_rates(robot: ExportMethods, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
-    arguments: dict[str, Any] = {"joint:x": x, "v": v}
-    return robot._evaluate(
-        configuration.CHART_RATES_PLAN, arguments, configuration.chart_entries, (robot.nv,), None, None
-    )
+    return robot.evaluator.evaluate(configuration.CHART_RATES, {"x": x, "v": v})
 
 
 def freedom_name(model: Any, freedom: int) -> str:

@@ -87,12 +87,7 @@ class Manifold:
         kinds = [joint.kind for joint in robot.model.joints if joint.independent]
         zeros = {kind.name: [0.0] * kind.nv for kind in kinds}
         self.flat = all(kind.bracket(zeros[kind.name], zeros[kind.name]) is None for kind in kinds)
-        sizes = {"joint:x": robot.nv, "v": robot.nv}
-        self._chart = (
-            None
-            if self.flat
-            else robot._trusting_entry(configuration.CHART_RATES_PLAN, sizes, configuration.chart_entries, (robot.nv,))
-        )
+        self._chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
 
     def moved(self, q: Array, x: Array) -> Array:
         """``q exp(x)``."""

@@ -107,6 +107,11 @@ def checked_out(out: Array, wanted: tuple[int, ...], dtype: Any) -> Array:
     return out
 
 
+def times(matrix: Array, vector: Array) -> Array:
+    """Matrices (..., m, n) times vectors (..., n)."""
+    return (matrix @ vector[..., None])[..., 0]  # type: ignore[no-any-return]
+
+
 # ---- arguments -----------------------------------------------------------------------------------------------------
 
 
