@@ -30,10 +30,11 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     """Plans are compiled, whatever the environment says.
 
     Tests marked ``interpreted`` are those about the interpreter, and those where every case would compile code that
-    no other case needs; the marker's reason says which.
+    no other case needs; the marker's reason says which. In such a file, ``compiled`` marks those that are not.
     """
     before = Switch.on, Switch.form, Effort.level
-    Switch.on = request.node.get_closest_marker("interpreted") is None
+    marks = {mark.name for mark in request.node.own_markers}
+    Switch.on = "compiled" in marks or request.node.get_closest_marker("interpreted") is None
     Effort.level = USUAL_EFFORT if "kernels" in request.path.parts else LITTLE_EFFORT
     yield
     Switch.on, Switch.form, Effort.level = before

@@ -18,8 +18,10 @@ import numpy as np
 
 import recursa as rc
 from numeric import FRAMES
+from recursa.evaluation.evaluator import Question as Asked
 from recursa.facade.total_rates import Unnormalized
 from recursa.kernels.dispatch import Switch
+from recursa.quantities import Quantity
 
 CLASSES: dict[str, type] = {
     "robot": rc.Robot,
@@ -202,6 +204,11 @@ def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
     """What ``ask`` answers where nothing is compiled."""
     with answered("interpreted"):
         return ask(*state)
+
+
+def parts_used(robot: rc.Robot, quantity: Quantity, *given: str) -> Any:
+    """What filled a matrix that is too long for one kernel."""
+    return robot._evaluator.way(Asked.of(quantity, given, {})).recipe.otherwise.chosen[0]
 
 
 # ---- the list --------------------------------------------------------------------------------------------------------

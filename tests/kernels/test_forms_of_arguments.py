@@ -283,7 +283,7 @@ def test_wrenches_are_read_anew_in_every_call():
         (lambda: rc.Wrench(at="tipp", force=(1, 0, 0)), "tipp"),
         (lambda: rc.Wrench(at="tip", force=(1, 0)), r"force.*\(2,\)"),
         (lambda: rc.Wrench(at="tip", frame="body"), "body"),
-        (lambda: np.zeros((2, 6)), r"wrench has shape \(.*2, 6\)"),
+        (lambda: np.zeros((2, 6)), r"wrenches has shape \(.*2, 6\)"),
     ],
 )
 def test_bad_wrenches_keep_their_errors(wrench, message):

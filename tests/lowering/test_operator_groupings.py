@@ -18,6 +18,8 @@ from recursa.operators.simplify import simplify
 from recursa.robots import random_description
 from zoo import pendulum
 
+pytestmark = pytest.mark.interpreted(reason="hundreds of random expressions; those marked compiled compare the forms")
+
 ROBOTS = {
     "pendulum": pendulum,
     "small_tree": lambda: trusted(

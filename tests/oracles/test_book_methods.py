@@ -24,6 +24,8 @@ from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.sweeps import Plan, Step, run
 from zoo import ZOO, pendulum
 
+pytestmark = pytest.mark.interpreted(reason="every method of dozens of arms; those marked compiled compare the forms")
+
 CLOSED = "closed-form"  # the one for revolute joints only
 METHODS = tuple(INVERSE)
 BOTH_KINDS = tuple(method for method in METHODS if method != CLOSED)
@@ -392,7 +394,7 @@ def test_kernels_match_the_interpreter(name, method, form, monkeypatch):
     one = robot.inverse_dynamics(q[1], v[1], a[1], method=method)
     again = robot.inverse_dynamics(q[1], v[1], a[1], method=method)  # straight into the kernel
     assert forms(robot) == {form}
-    assert ("inverse_dynamics", method) in robot._entries
+    assert any(call[0] == "inverse_dynamics" for call in robot._calls)
     assert np.array_equal(one, again)
     Switch.on = False
     expected = robot.inverse_dynamics(q, v, a, method=method)
@@ -409,7 +411,7 @@ def test_kernels_of_mass_matrices_match_the_interpreter(name, method):
     found = robot.mass_matrix(q, method=method)
     assert forms(robot) == {"straight"}
     close(robot.mass_matrix(q[1], method=method), found[1])
-    assert ("mass_matrix", method) in robot._entries
+    assert any(call[0] == "mass_matrix" for call in robot._calls)
     close(robot.mass_matrix(q[1], method=method), found[1])
     Switch.on = False
     close(found, robot.mass_matrix(q, method=method), 1e-12)

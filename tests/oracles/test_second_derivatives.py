@@ -9,9 +9,10 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step, graph_values, states, tied_gripper, with_rotors
-from questions import interpreted
+from questions import interpreted, parts_used
 from recursa.dynamics import gathering, inverse
 from recursa.dynamics.second_derivatives import COVECTOR, SECOND_CUT
+from recursa.dynamics.second_order import INVERSE_DYNAMICS_SECOND_DERIVATIVES
 from recursa.interop import pinocchio as interop
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph
@@ -325,7 +326,7 @@ def test_middling_robots_go_in_parts(make):
     q, v, a, w = at(robot, 6, seed=20)
     ask = robot.inverse_dynamics_second_derivatives
     ours = ask(q, v, a, contract=w)
-    assert len(robot._in_parts["inverse_dynamics_second_derivatives"].plans) > 1
+    assert len(parts_used(robot, INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract").plans) > 1
     for one, other in zip(ours, interpreted(lambda *x: ask(*x, contract=w), q, v, a), strict=True):
         close(one, other, 1e-11)
     out = np.empty((6, 4, robot.nv, robot.nv))

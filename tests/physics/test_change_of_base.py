@@ -16,6 +16,8 @@ from recursa.model.joints import KINDS
 from recursa.robots import random_description
 from recursa.sweeps import run
 
+pytestmark = pytest.mark.interpreted(reason="a robot for every link; kernels/test_forms.py compares the forms")
+
 ALL = ("revolute", "prismatic", "helical", "spherical", "planar", "continuous", "free")
 
 

@@ -17,6 +17,8 @@ from recursa.kernels.dispatch import Switch
 from recursa.sweeps import Direction, run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted
 
+pytestmark = pytest.mark.interpreted(reason="every method of every robot; kernels/test_forms.py compares the forms")
+
 SWEEPS = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "denoc", "diagonal")
 METHODS = (*SWEEPS, "composite")
 ROBOTS = {

@@ -16,6 +16,10 @@ import recursa as rc
 from numeric import FRAMES, central, close, complex_step, motion_matrix, rigid_matrix, skew, states, tied_gripper
 from zoo import ZOO, each_kind, large_interpreted
 
+pytestmark = pytest.mark.interpreted(
+    reason="hundreds of cases, each with code of its own; kernels/test_forms.py compares the forms"
+)
+
 ROBOTS: dict[str, Callable[[], rc.Robot]] = {**ZOO, "tied_gripper": tied_gripper}
 STATES = 3
 LINKS = 4

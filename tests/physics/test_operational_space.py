@@ -16,6 +16,10 @@ from recursa.spatial.counting import Counter
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted, one_of_each, small_mixed_tree
 
+pytestmark = pytest.mark.interpreted(
+    reason="code for every link of every robot; kernels/test_forms.py compares the forms"
+)
+
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},  # too large; singular
     "floating_tree_with_rotors": floating_tree_with_rotors,

@@ -122,7 +122,7 @@ def test_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert program(monkeypatch, "info", "planar")[0] == 0
     assert program(monkeypatch, "--version")[0] == 0
     assert program(monkeypatch, "doctor", "puma560")[0] == 1
-    assert program(monkeypatch, "explain", "inv(M + P)", "--robot", "planar")[0] == 1
+    assert program(monkeypatch, "explain", "inv(M + phi)", "--robot", "planar")[0] == 1
     for wrong in (("info", "nope"), ("fly",), ("info",), ("inverse", "planar"), ("counts", "--table", "x")):
         code, out, err = program(monkeypatch, *wrong)
         assert (code, out) == (2, "")

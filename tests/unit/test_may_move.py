@@ -15,6 +15,7 @@ from expressions import expressions, leaves, products
 from numeric import tied_gripper
 from questions import QUESTIONS, arguments, each, interpreted
 from recursa.errors import NoSweepError
+from recursa.evaluation import evaluator
 from recursa.facade import base
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import Gather
@@ -62,7 +63,8 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
         return evaluate(store, plan, *args, compiled_plan=compiled_plan, **more)
 
     monkeypatch.setattr(KernelStore, "_make", note)
-    monkeypatch.setattr(base, "evaluate", evaluated)
+    for module in (base, evaluator):
+        monkeypatch.setattr(module, "evaluate", evaluated)
     return found
 
 

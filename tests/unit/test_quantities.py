@@ -75,6 +75,15 @@ def test_names_are_not_given_twice():
         Quantity("mass_matrix", ("q",), _recipe, "")
 
 
+def test_an_array_that_must_be_given_is_not_left_out():
+    robot = rc.robots.planar(2)
+    for ask in (robot.mass_matrix, robot.factorization, robot.diagonal.sensitivity):
+        with pytest.raises(rc.StateError, match="q must be numbers, not object"):
+            ask(None)
+    with pytest.raises(rc.StateError, match="v must be numbers, not object"):
+        robot.diagonal.total_rates([0.0, 0.0], None)
+
+
 # ---- the registry ----------------------------------------------------------------------------------------------------
 
 
@@ -82,7 +91,7 @@ def test_names_are_not_given_twice():
 def test_methods_take_what_records_say(one):
     method = getattr(rc.Robot, one.name, None)
     if method is None:
-        assert one.name == "equations_of_motion"  # of which forward dynamics is composed
+        assert one.name in ("equations_of_motion", "forward_dynamics_with_links")  # parts of forward dynamics
         return
     form = signature(unwrap(method)).parameters
     options = signature(one.recipe).parameters

@@ -6,12 +6,17 @@ Rodriguez & Kreutz-Delgado (34)-(36) for P, D, G; Identities 3, 5 and 6 (43)-(46
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
 from recursa.dynamics.gathering import Entries, Entry, flat
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.model.model import Joint
+from recursa.dynamics.results import ACCELERATIONS, matrix_of, vector_of
+from recursa.errors import NoSweepError
+from recursa.model.model import Joint, Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -68,6 +73,12 @@ BLOCKS = Plan(
 )
 
 
+def block_sizes(model: Model) -> tuple[int, ...]:
+    """Numbers of P, D, G, K and 1/D, as :func:`block_entries` lists them."""
+    nv = model.nv
+    return 36 * model.nbodies, sum(joint.kind.nv**2 for joint in model.joints), 6 * nv, 6 * nv, nv
+
+
 def block_entries(values: Values) -> Iterator[Scalar]:
     """P (6 x 6 per body), D (a block per joint), G and K (6 x nv), row by row; then 1/D of the eliminations."""
     inertias, hinges, own, carried, done = (values.lists.get(name, []) for name in ("P", "D", "gain", "K", "G"))
@@ -119,7 +130,7 @@ def _rows(joint: Joint, number: int, below: Columns, sign: float) -> Entries:
     )
 
 
-FACTOR = Plan(
+FACTOR_PLAN = Plan(
     "factor",
     _BUFFERS,
     (
@@ -131,7 +142,7 @@ FACTOR = Plan(
         ),
     ),
 )
-INVERSE_FACTOR = Plan(
+INVERSE_FACTOR_PLAN = Plan(
     "inverse_factor",
     _BUFFERS,
     (
@@ -160,3 +171,33 @@ SOLVE = Plan(
         base_to_tip(SMOOTH),
     ),
 )
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _blocks(of: Subject, given: Names) -> Recipe:
+    if of.tied:
+        raise NoSweepError(
+            f"robot '{of.model.name}' has tied joints: the factorisation is that of trees with independent "
+            'joints. Load it with mimic="free", or factor mass_matrix(q)'
+        )
+    return Recipe(BLOCKS, block_entries, (sum(block_sizes(of.model)),))
+
+
+def _matrix(plan: Plan, of: Subject, given: Names) -> Recipe:
+    model = of.model
+    return Recipe(plan, matrix_of(model, symmetric=False), (model.nv, model.nv), MayMove.INERTIAS)
+
+
+def _solution(of: Subject, given: Names) -> Recipe:
+    return Recipe(SOLVE, vector_of(of.model, "qdd"), (of.model.nv,), MayMove.INERTIAS)
+
+
+_FACTOR = "between units of rotations and translations: 1, m or 1/m; rows and columns as in v"
+
+FACTORIZATION = Quantity(
+    "factorization.blocks", ("q",), _blocks, "entries of P, D, G and K in SI units, link axes; then 1/D per freedom"
+)
+FACTOR = Quantity("factorization.factor", ("q",), partial(_matrix, FACTOR_PLAN), _FACTOR)
+INVERSE_FACTOR = Quantity("factorization.inverse_factor", ("q",), partial(_matrix, INVERSE_FACTOR_PLAN), _FACTOR)
+SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS)

@@ -24,6 +24,7 @@ from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -34,14 +35,19 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 
-def suits(model: Model) -> bool:
-    """Whether all joints turn or slide."""
-    return all(suits_joint(joint) for joint in model.joints)
-
-
 def suits_joint(joint: Joint) -> bool:
     """Whether a joint turns or slides."""
     return joint.kind.name in ("revolute", "continuous", "prismatic")
+
+
+def require_suited(model: Model) -> None:
+    """Raise where a joint neither turns nor slides."""
+    for joint in model.joints:
+        if not suits_joint(joint):
+            raise NoSweepError(
+                f"joint '{joint.name}' is {joint.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
+                'Use method="spatial"'
+            )
 
 
 def offset_rate(joint: Joint, step: ScrewChain, parent: Motion, v: Sequence[Scalar]) -> Vec3:

@@ -10,6 +10,7 @@ In the mixed frame the axes turn along with the link no more: vectors change by 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import COLUMN_RATES, Rates
@@ -28,6 +29,7 @@ from recursa.dynamics.kinematics import (
     jacobian_entries,
 )
 from recursa.model.model import Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
@@ -91,3 +93,17 @@ def link_derivative_entries(model: Model, link: int, values: Values) -> Iterator
     found = values.lists.get("JF", [])
     for number in range(3):
         yield from jacobian_entries(model, link, [rates[number] if rates else () for rates in found])
+
+
+def _link_derivatives(of: Subject, given: Names, *, link: str) -> Recipe:
+    model, number = of.model, of.model.link_index(link)
+    gather = partial(link_derivative_entries, model, number)
+    return Recipe(link_derivatives_plan(model, number), gather, (3, 6, model.nv))
+
+
+LINK_DERIVATIVES = Quantity(
+    "kinematics.link_derivatives",
+    ("q", "v", "a"),
+    _link_derivatives,
+    "velocity by q, acceleration by q and by v: (angular, linear), world axes at the link origin; columns as in v",
+)

@@ -139,7 +139,8 @@ def _joints_and_links(model: Model, values: Values) -> Any:
 def _losses_first(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
     """Methods that know no losses get torques from which they are taken off."""
     left = np.asarray(tau) - others(inverse.JOINT_LOSSES, v=v)
-    return others(FORWARD_DYNAMICS, {**options, "losses": False}, q=q, v=v, tau=left, **more)
+    record = FORWARD_DYNAMICS_WITH_LINKS if options["links"] else FORWARD_DYNAMICS
+    return others(record, {**options, "losses": False}, q=q, v=v, tau=left, **more)
 
 
 def _links_afterwards(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
@@ -206,6 +207,14 @@ FORWARD_DYNAMICS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     ACCELERATIONS,
+    optional=("wrenches", "parameters"),
+    reads=_READS,
+)
+FORWARD_DYNAMICS_WITH_LINKS = Quantity(
+    "forward_dynamics_with_links",
+    ("q", "v", "tau"),
+    _forward_dynamics,
+    f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
     optional=("wrenches", "parameters"),
     reads=_READS,
 )

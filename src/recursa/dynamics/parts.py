@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+
+import numpy as np
 
 from recursa.dynamics.gathering import joint_matrix
+from recursa.kernels.dispatch import Filler, KernelStore
+from recursa.kernels.kernel import MANY_BODIES, SERIAL_ROWS, Gather, Kernel
 from recursa.model.model import Model
+from recursa.quantities import Subject
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values, base_to_tip, run, tip_to_base
+from recursa.sweeps.batching import Array, Batch
 
 
 @dataclass(frozen=True)
@@ -101,3 +108,92 @@ def _needed(model: Model, only: Iterable[int]) -> set[int]:
     """The bodies that have to do with some joints: inward, and outward."""
     chosen = set(only)
     return _inward(model, chosen) | {body for body in range(model.nbodies) if chosen & set(model.support(body))}
+
+
+# ---- evaluation ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Plans whose entries make up the matrices: how many each has, and for every place in the matrices its entry."""
+
+    plans: tuple[tuple[Plan, int], ...]
+    source: Array
+    gather: Gather
+
+    @staticmethod
+    def of(cut: Cut, model: Model, groups: tuple[tuple[int, ...], ...]) -> Parts:
+        """One part for every group of joints."""
+        plans = [cut.part(model, group) for group in groups]
+        places = [cut.places(model, plan) for plan in plans]
+        counts = [len(own) for own in places]
+        source = np.full(len(cut.blocks) * model.nv * model.nv, sum(counts))
+        for number, targets in enumerate(chain.from_iterable(places)):
+            source[list(targets)] = number
+        return Parts(tuple(zip(plans, counts, strict=True)), source, cut.entries)
+
+    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill rows (B, places), some states at a time so that the entries stay in the cache; what has none is zero."""
+        kernels = self.kernels(store, _sizes(batch), single=batch.dtype == np.float32)
+        if None in kernels:
+            return False
+        counts = [count for _, count in self.plans]
+        at_once = _STATES_AT_ONCE if workers == 1 else max(_STATES_AT_ONCE, SERIAL_ROWS * workers)
+        for start in range(0, batch.size, at_once):
+            some = slice(start, min(start + at_once, batch.size))
+            rows = {name: values[some] for name, values in batch.rows.items()}
+            found = [np.empty((some.stop - start, count), batch.dtype) for count in counts]
+            for kernel, entries in zip(kernels, found, strict=True):
+                assert kernel is not None
+                kernel(rows, entries, workers)
+            nothing = np.zeros((some.stop - start, 1), batch.dtype)
+            np.take(np.concatenate([*found, nothing], axis=1), self.source, axis=1, mode="clip", out=flat[some])
+        return True
+
+    def kernels(self, store: KernelStore, sizes: Mapping[str, int], *, single: bool = False) -> list[Kernel | None]:
+        """One per plan, up to the first that is too long."""
+        made: list[Kernel | None] = []
+        for plan, count in self.plans:
+            made.append(store.kernel(plan, (None, (count,)), sizes, self.gather, single=single))
+            if made[-1] is None:
+                break
+        return made
+
+
+_STATES_AT_ONCE = 256
+
+
+def _sizes(batch: Batch) -> dict[str, int]:
+    return {name: rows.shape[1] for name, rows in batch.rows.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class InParts:
+    """The matrices of a cut plan in a few kernels, made when one turns out too long; ``otherwise`` if these do too."""
+
+    cut: Cut
+    model: Model
+    otherwise: Filler
+    chosen: list[Filler] = field(default_factory=list)  # the parts or the other way, once it is known
+
+    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill rows (B, blocks nv nv)."""
+        if not self.chosen:
+            self.chosen.append(self._parts(store, batch) or self.otherwise)
+        return self.chosen[0].fill(store, batch, flat, workers)
+
+    def _parts(self, store: KernelStore, batch: Batch) -> Parts | None:
+        for longest in self.cut.longest:
+            groups = self.cut.groups(self.model, longest)
+            if not 0 < len(groups) <= self.cut.most:
+                return None
+            parts = Parts.of(self.cut, self.model, groups)
+            if None not in parts.kernels(store, _sizes(batch), single=batch.dtype == np.float32):
+                return parts
+        return None
+
+
+def in_parts(cut: Cut, of: Subject, otherwise: Filler) -> Filler:
+    """What fills the matrices of a cut plan where one kernel would be too long: parts if the robot's size suits."""
+    suits = cut.bodies < of.model.nbodies <= MANY_BODIES and not of.tied
+    return InParts(cut, of.model, otherwise) if suits else otherwise

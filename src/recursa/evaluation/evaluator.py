@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,21 @@ from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_at, 
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
-from recursa.dynamics.wrenches import wrench_array
+from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
-from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels import native
+from recursa.kernels.dispatch import KernelStore, Switch, evaluate
+from recursa.kernels.inputs import Input
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
-from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
+from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
 Options = Mapping[str, Hashable]
 NO_OPTIONS: Options = {}
+_POSES = ("poses",)
 _GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world: these then stay where they are
 
 
@@ -73,6 +77,10 @@ class Others:
         """``inv(mass)``."""
         return self._evaluator.inverse(mass)
 
+    def for_each_torque(self, **arguments: Any) -> dict[str, Array]:
+        """Joint vectors with one more batch axis, and ``contract``, the unit vectors along it."""
+        return self._evaluator.for_each_torque(arguments)
+
     def require_hinges(self, **arguments: Any) -> None:
         """Raise where a joint has nothing to move; parameters that are None are the model's."""
         self._evaluator.require_hinges({name: value for name, value in arguments.items() if value is not None})
@@ -81,7 +89,7 @@ class Others:
 class Evaluator:
     """Answers for one model."""
 
-    __slots__ = ("_lacking", "_stores", "_ways", "model", "subject")
+    __slots__ = ("_lacking", "_stores", "_ways", "entries", "model", "subject")
 
     def __init__(self, model: Model, subject: Subject | None = None) -> None:
         self.model = model
@@ -89,6 +97,7 @@ class Evaluator:
         self._ways: dict[Question, Way | Composed] = {}
         self._stores: dict[Hashable, KernelStore] = {}
         self._lacking: Lacking | None = None
+        self.entries: dict[Hashable, Any] = {}  # for readers of arguments, which need answers themselves
 
     def evaluate(
         self,
@@ -104,15 +113,15 @@ class Evaluator:
         ``arguments`` are arrays by the names that callers know, None where one is not given; ``options`` choose the
         recipe. ``out`` takes the result, ``threads`` share a large batch.
         """
-        given = {name: value for name, value in arguments.items() if value is not None}
+        given = {name: value for name, value in arguments.items() if value is not None or name in quantity.inputs}
         question = Question.of(quantity, given, options)
         way = self.way(question)
+        if isinstance(way, Way) and way.recipe.apart is not None and not self.one_kernel(question, way):
+            way = way.recipe.apart
         if isinstance(way, Composed):
             return into(out, way.make(Others(self, threads), **given))
         if "wrenches" in given:
-            given["wrenches"] = wrench_array(
-                self.model, given["wrenches"], lambda: self.evaluate(POSES, {"q": given["q"]})
-            )
+            given["wrenches"] = wrench_array(self.model, given["wrenches"], lambda: self._poses(given["q"]))
         return self._filled(question, way, quantity.read(given), out, threads)
 
     def _filled(
@@ -172,15 +181,40 @@ class Evaluator:
             return Way(recipe, self.on_axes, recipe.plan)
         return Way(recipe, self.store_for(given, recipe.may_move, recipe.form), recipe.plan)
 
-    def entry(self, question: Question, own: Mapping[str, Any]) -> Any:
+    def one_kernel(self, question: Question, way: Way) -> bool:
+        """Whether one kernel is not too long for a question; taken for granted where nothing is compiled."""
+        recipe = way.recipe
+        if not (Switch.on and native.available() and 0 not in recipe.shape):
+            return True
+        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in _names(question)}
+        return way.kernels.kernel(way.compiled_plan, (question, recipe.shape), sizes, recipe.gather) is not None
+
+    # ---- native entries ----------------------------------------------------------------------------------------------
+
+    def entry(self, question: Question) -> Any:
         """A native way into the kernel that answers a question for one state, if there are such; None else."""
         way = self._ways.get(question)
         if way is None or isinstance(way, Composed) or way.recipe.check is not None:
             return None
-        inputs = (*question.quantity.inputs, *question.given)
-        names = tuple(question.quantity.reads.get(name, name) for name in inputs)
+        own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         shape = way.recipe.shape
-        return way.kernels.entry(way.compiled_plan, (question, shape), names, shape, own)
+        return way.kernels.entry(way.compiled_plan, (question, shape), _names(question), shape, own)
+
+    def _wrench_reader(self) -> Any:
+        """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
+        if Input is None:
+            return None
+        rows = {link.name: row for row, link in enumerate(self.model.links)}
+        axes, _ = argument_axes(self.model, "wrench")
+        return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
+
+    def _poses(self, q: Any) -> Array:
+        found = self.evaluate(POSES, {"q": q})
+        if _POSES not in self.entries:
+            entry = self.entry(Question.of(POSES, (), NO_OPTIONS))
+            if entry is not None:
+                self.entries[_POSES] = entry
+        return found
 
     # ---- kernels -----------------------------------------------------------------------------------------------------
 
@@ -255,6 +289,12 @@ class Evaluator:
             for found in singular_at(self.model, state)[:1]:
                 raise singular_hinge(self.model, found, " in parameters=" if "parameters" in state else "")
 
+    def for_each_torque(self, arguments: Mapping[str, Any]) -> dict[str, Array]:
+        """Joint vectors with one more batch axis, and ``contract``, the unit vectors along it."""
+        vectors = {name: as_array(self.model, name, x, coordinates=name == "q") for name, x in arguments.items()}
+        units = np.eye(self.model.nv, dtype=np.result_type(*vectors.values()))
+        return {name: x[..., None, :] for name, x in vectors.items()} | {"contract": units}
+
     def inverse(self, mass: Array) -> Array:
         """``inv(mass)``, for robots whose joints are tied."""
         return np.linalg.inv(mass)
@@ -267,6 +307,12 @@ class Evaluator:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
+
+
+def _names(question: Question) -> tuple[str, ...]:
+    """The arrays of a question by the names that plans know."""
+    quantity = question.quantity
+    return tuple(quantity.reads.get(name, name) for name in (*quantity.inputs, *question.given))
 
 
 def into(out: Array | None, result: Array) -> Array:

@@ -35,6 +35,14 @@ class ScalarEvaluator(Evaluator):
         )
         return object_array(list(way.recipe.gather(run(plan, model, inputs))))
 
+    def one_kernel(self, question: Question, way: Way) -> bool:
+        """All in one piece, however long."""
+        return True
+
+    def for_each_torque(self, arguments: Mapping[str, Any]) -> dict[str, Array]:
+        """There are no batches."""
+        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
+
     def require_hinges(self, arguments: Mapping[str, Any]) -> None:
         """Parameters that are symbols cannot be judged."""
         if "parameters" not in arguments:

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import mass_properties
-from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.wrenches import Wrench
 from recursa.evaluation.evaluator import NO_OPTIONS, Evaluator, Options, Question
 from recursa.kernels import native
 from recursa.kernels.dispatch import Filler, KernelStore, Switch, evaluate
@@ -21,7 +19,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Quantity
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, argument_axes
+from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.plan import Plan
 
@@ -122,12 +120,7 @@ class Facade:
 
     def _native_entry(self, question: Question) -> Any:
         """The native way into the kernel that answers a question for one state, if there is one."""
-        found = self._evaluator.entry(
-            question, {"wrench": self._wrench_input()} if "wrenches" in question.given else {}
-        )
-        if found is not None and question.quantity is POSES:
-            self._entries["poses",] = found  # which readers of wrenches in world axes ask for
-        return found
+        return self._evaluator.entry(question)
 
     @property
     def _stores(self) -> tuple[KernelStore, ...]:
@@ -224,19 +217,11 @@ class Facade:
         )
         known = self._entries if entries is None else entries
         if entry is not None and result.ndim == len(shape) and entry not in known:
-            own = {"wrench": self._wrench_input()} if "wrench" in arguments else {}
+            own = {"wrench": self._evaluator._wrench_reader()} if "wrench" in arguments else {}
             native = kernels.entry(compiled_plan or plan, (key, shape), tuple(arguments), shape, own)
             if native is not None:
                 known[entry] = native
         return result
-
-    def _wrench_input(self) -> Any:
-        """The reader of wrenches, which asks for the poses of all links if some are in world axes."""
-        if Input is None:
-            return None
-        rows = {link.name: row for row, link in enumerate(self.model.links)}
-        axes, _ = argument_axes(self.model, "wrench")
-        return Input(axes, rows, wrench=Wrench, entries=self._entries, poses=("poses",))
 
     def _trusting_entry(
         self,

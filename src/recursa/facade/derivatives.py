@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import derivatives, forward_derivatives, gathering, linearized, link_derivatives, tangent
+from recursa.dynamics import first_order, gathering
+from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
 from recursa.errors import NoSweepError, ShapeError, unknown_name
-from recursa.facade.base import single_state_fast
-from recursa.facade.parts import PartMethods
-from recursa.kernels import native
-from recursa.kernels.dispatch import Columns, Switch
-from recursa.model.model import Model
-from recursa.model.moving import MayMove
-from recursa.spatial.scalars import Scalar
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.facade.parameters import ParameterMethods
 from recursa.sweeps.batching import Array, as_array, fitting
-from recursa.sweeps.engine import Values
-from recursa.sweeps.plan import Plan
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]
-FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
 
 
 class Linearization(NamedTuple):
@@ -48,7 +41,7 @@ class StateSpace(NamedTuple):
     B: Array
 
 
-class DerivativeMethods(PartMethods):
+class DerivativeMethods(ParameterMethods):
     """How torques change with the motion, and motions with the torques."""
 
     __slots__ = ()
@@ -158,12 +151,11 @@ class DerivativeMethods(PartMethods):
         >>> bool(np.allclose(change, model.mass @ da + model.damping @ dv + model.stiffness @ dq))
         True
         """
-        arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
         if method not in ("spatial", "balafoutis-patel"):
             raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
         if direction is None:
             model = Linearization(
-                *_three(self._algorithm_7_1(arguments, out, threads))
+                *_three(self._answer(first_order.ALGORITHM_7_1, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads))
                 if method == "balafoutis-patel"
                 else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
             )
@@ -214,18 +206,8 @@ class DerivativeMethods(PartMethods):
             A, B = self.state_space(q, v, given - lost, threads=threads)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
             return StateSpace(A, B)
-        known = ("_state_space",) in self._entries
-        if not known and not self._fits(
-            forward_derivatives.STATE_SPACE_BY_FACTORS,
-            forward_derivatives.state_space_entries,
-            (6 * self.nv * self.nv,),
-        ):
-            return self._state_space_apart(q, v, tau, threads)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
-        split, batch, nv = 4 * self.nv * self.nv, both.shape[:-1], self.nv
-        return StateSpace(
-            both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
-        )
+        return StateSpace(*first_order.state_space_halves(both, self.nv))
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
@@ -234,7 +216,7 @@ class DerivativeMethods(PartMethods):
         """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
         return np.array(gathering.loss_coefficients(self.model)[0])
 
-    @single_state_fast
+    @answers(first_order.LINEARIZE_ALONG)
     def _tangent(
         self,
         q: ArrayLike,
@@ -248,162 +230,39 @@ class DerivativeMethods(PartMethods):
         threads: int | None = None,
     ) -> Array:
         """d tau (..., nv) along a direction."""
-        return self._evaluate(
-            tangent.TANGENT,
-            {"q": q, "v": v, "a": a, "joint:dq": dq, "joint:dv": dv, "joint:da": da},
-            lambda values: tangent.tangent_entries(self.model, values),
-            (self.nv,),
-            out,
-            threads,
-            labels={"joint:dq": "dq", "joint:dv": "dv", "joint:da": "da"},
-            entry=("_tangent",),
-            may_move=MayMove.INERTIAS,
-        )
+        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
+        return self._answer(first_order.LINEARIZE_ALONG, arrays, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
     def _inverse_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """d tau by q, v and a, (..., 3, nv, nv)."""
-        arguments: dict[str, Any] = {"q": q, "v": v, "a": a}
-        return self._evaluate(
-            derivatives.INVERSE_DERIVATIVES,
-            arguments,
-            lambda values: derivatives.derivative_entries(self.model, values),
-            (3, self.nv, self.nv),
-            out,
-            threads,
-            entry=("_inverse_derivatives",),
-            may_move=MayMove.INERTIAS,
-            columns=self._parts(derivatives.INVERSE_CUT, arguments)
-            or Columns(tangent.TANGENTS, lambda values: tangent.column_entries(self.model, values), "joint:x", self.nv),
+        return self._answer(
+            first_order.INVERSE_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
         )
 
-    @single_state_fast
+    @answers(first_order.FORWARD_DYNAMICS_DERIVATIVES)
     def _forward_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """d a by q, v and tau, (..., 3, nv, nv)."""
-        if not self._fits(
-            forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
-            forward_derivatives.forward_derivative_entries,
-            (3, self.nv, self.nv),
-        ):
-            return self._forward_derivatives_apart(q, v, tau, out, threads)
-        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
-        result = self._evaluate(
-            forward_derivatives.FORWARD_DERIVATIVES,
-            arguments,
-            lambda values: forward_derivatives.forward_derivative_entries(self.model, values),
-            (3, self.nv, self.nv),
-            out,
-            threads,
-            entry=("_forward_derivatives",),
-            may_move=MayMove.INERTIAS,
-            compiled_plan=forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS,
+        return self._answer(
+            first_order.FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads
         )
-        plan = forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS
-        pivots = self._pivots(result[..., 2, :, :], plan, (3, self.nv, self.nv), tuple(arguments))
-        self._require_finite(result, arguments, pivots)
-        return result
 
-    @single_state_fast
+    @answers(first_order.STATE_SPACE)
     def _state_space(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """A and B, one after the other, (..., 6 nv^2)."""
-        arguments: dict[str, Any] = {"q": q, "v": v, "tau": tau}
-        result = self._evaluate(
-            forward_derivatives.STATE_SPACE,
-            arguments,
-            lambda values: forward_derivatives.state_space_entries(self.model, values),
-            (6 * self.nv * self.nv,),
-            out,
-            threads,
-            entry=("_state_space",),
-            may_move=MayMove.INERTIAS,
-            compiled_plan=forward_derivatives.STATE_SPACE_BY_FACTORS,
-        )
-        inverse = result[..., 5 * self.nv * self.nv :].reshape(*result.shape[:-1], self.nv, self.nv)
-        plan = forward_derivatives.STATE_SPACE_BY_FACTORS
-        pivots = self._pivots(inverse, plan, (6 * self.nv * self.nv,), tuple(arguments))
-        self._require_finite(result, arguments, pivots)
-        return result
-
-    def _state_space_apart(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, threads: int | None) -> StateSpace:
-        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, threads=threads)
-        nv, batch = self.nv, by_q.shape[:-2]
-        A, B = np.zeros((*batch, 2 * nv, 2 * nv), by_q.dtype), np.zeros((*batch, 2 * nv, nv), by_q.dtype)
-        A[..., :nv, :nv] = self._evaluate(
-            forward_derivatives.MOVING_COORDINATES,
-            {"v": v},
-            lambda values: forward_derivatives.moving_entries(self.model, values),
-            (nv, nv),
-            None,
-            threads,
-        )
-        A[..., :nv, nv:] = np.eye(nv)
-        A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = by_q, by_v, by_tau
-        return StateSpace(A, B)
-
-    def _algorithm_7_1(self, arguments: dict[str, Any], out: Array | None, threads: int | None) -> Array:
-        """d tau by q, v and a, (..., 3, nv, nv), in Cartesian tensors."""
-        if not linearized.suits(self.model):
-            other = next(joint for joint in self.model.joints if not linearized.suits_joint(joint))
-            raise NoSweepError(
-                f"joint '{other.name}' is {other.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
-                'Use method="spatial"'
-            )
-        return self._evaluate(
-            linearized.ALGORITHM_7_1,
-            arguments,
-            lambda values: derivatives.derivative_entries(self.model, values),
-            (3, self.nv, self.nv),
-            out,
-            threads,
-            store=self._on_axes,
-        )
+        return self._answer(first_order.STATE_SPACE, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads)
 
     def _link_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, threads: int | None = None
     ) -> tuple[Array, Array, Array]:
         """dV/dq, dalpha/dq and dalpha/dv of a link, each (..., 6, nv): mixed frame, classical acceleration."""
-        number = self.model.link_index(link)
-        plan = self._plan(
-            "link_derivatives", lambda: link_derivatives.link_derivatives_plan(self.model, number), number
-        )
-        return _three(
-            self._evaluate(
-                plan,
-                {"q": q, "v": v, "a": a},
-                lambda values: link_derivatives.link_derivative_entries(self.model, number, values),
-                (3, 6, self.nv),
-                None,
-                threads,
-            )
-        )
-
-    def _fits(self, plan: Plan, entries: Callable[[Model, Values], Iterator[Scalar]], shape: tuple[int, ...]) -> bool:
-        """Whether a plan about forward dynamics is one kernel; where nothing is compiled, whether that is likely."""
-        if self._tied or self.model.nbodies > FUSED_BODIES:
-            return False
-        if not (Switch.on and native.available() and self.nv):
-            return True
-        sizes = {"q": self.nq, "v": self.nv, "tau": self.nv}
-        store = self._store(MayMove.INERTIAS)
-        return store.kernel(plan, (None, shape), sizes, partial(entries, self.model)) is not None
-
-    def _forward_derivatives_apart(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None
-    ) -> Array:
-        """The same: accelerations, derivatives and inverse mass matrix one by one."""
-        a = self.forward_dynamics(q, v, tau, threads=threads)
-        result = self._inverse_derivatives(q, v, a, out=out, threads=threads)
-        inverse = self.mass_matrix_inverse(q, threads=threads)
-        np.negative(inverse, out=inverse)
-        result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
-        np.negative(inverse, out=result[..., 2, :, :])
-        return result
+        return _three(self._answer(LINK_DERIVATIVES, {"q": q, "v": v, "a": a}, {"link": link}, None, threads))
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

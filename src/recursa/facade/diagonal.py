@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.diagonal import coriolis, motion, tables
-from recursa.dynamics.factorization import six_by_six
-from recursa.facade.base import single_state_fast
+from recursa.dynamics.diagonal import quantities
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.metric import Metric
-from recursa.facade.total_rates import TotalRates, Unnormalized, both_of
+from recursa.facade.total_rates import Unnormalized, both_of
 from recursa.sweeps.batching import Array
 
 
-class Diagonal(TotalRates, Metric):
+class Diagonal(Metric):
     """The diagonalised equations of motion of a robot, ``robot.diagonal`` (Jain & Rodriguez).
 
     In total joint rates ``nu = m* v``, where ``mass = m m*``, the mass matrix is the unit matrix:
@@ -40,14 +39,6 @@ class Diagonal(TotalRates, Metric):
     __slots__ = ("unnormalized",)
 
     unnormalized: Unnormalized
-    _rate, _moment = "nu", "eps"
-    _plans: ClassVar = {
-        "total": tables.TOTAL_RATES,
-        "joint": tables.JOINT_RATES,
-        "working": tables.WORKING_MOMENTS,
-        "moments": tables.JOINT_MOMENTS,
-    }
-    _coriolis = coriolis.NORMALIZED
 
     def __init__(self, robot: FactorizationMethods) -> None:
         super().__init__(robot)
@@ -58,19 +49,19 @@ class Diagonal(TotalRates, Metric):
 
     # ---- rates and moments -----------------------------------------------------------------------------------------
 
-    @single_state_fast
+    @answers(quantities.TOTAL_RATES)
     def total_rates(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Normalised total joint rates (..., nv): ``nu = m* v``, Table 2. O(n); units sqrt(J)."""
-        return self._to_total(q, v, out, threads)
+        return self._answer(quantities.TOTAL_RATES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.JOINT_RATES)
     def joint_rates(
         self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The joint rates (..., nv) of total rates: ``v = inv(m)* nu``, Table 2. O(n)."""
-        return self._to_joint(q, nu, out, threads)
+        return self._answer(quantities.JOINT_RATES, {"q": q, "nu": nu}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.WORKING_MOMENTS)
     def working_moments(
         self, q: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -83,18 +74,18 @@ class Diagonal(TotalRates, Metric):
         >>> bool(np.allclose(d.joint_moments(q, d.working_moments(q, tau)), tau))
         True
         """
-        return self._to_working(q, tau, out, threads)
+        return self._answer(quantities.WORKING_MOMENTS, {"q": q, "tau": tau}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.JOINT_MOMENTS)
     def joint_moments(
         self, q: ArrayLike, eps: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The torques (..., nv) of working moments: ``tau = m eps``, Table 3 corrected. O(n)."""
-        return self._from_working(q, eps, out, threads)
+        return self._answer(quantities.JOINT_MOMENTS, {"q": q, "eps": eps}, NO_OPTIONS, out, threads)
 
     # ---- equations of motion ---------------------------------------------------------------------------------------
 
-    @single_state_fast
+    @answers(quantities.CORIOLIS)
     def coriolis(
         self,
         q: ArrayLike,
@@ -118,7 +109,7 @@ class Diagonal(TotalRates, Metric):
         >>> bool(np.allclose(d.coriolis(q, nu), d.coriolis(q, nu, method="7.1")))
         True
         """
-        return self._coriolis_term(q, nu, method, out, threads)
+        return self._answer(quantities.CORIOLIS, {"q": q, "nu": nu}, {"method": method}, out, threads)
 
     def rates(
         self,
@@ -149,7 +140,7 @@ class Diagonal(TotalRates, Metric):
         options = {} if plain else {"wrenches": wrenches, "losses": losses, "out": out, "threads": threads}
         return both_of(self._rates(q, nu, tau, **options))
 
-    @single_state_fast
+    @answers(quantities.RATES)
     def _rates(
         self,
         q: ArrayLike,
@@ -161,26 +152,15 @@ class Diagonal(TotalRates, Metric):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        return self._right_hand_side(motion.equations_plan, q, nu, tau, wrenches, losses, out, threads)
+        arrays = {"q": q, "nu": nu, "tau": tau, "wrenches": wrenches}
+        return self._answer(quantities.RATES, arrays, {"losses": bool(losses)}, out, threads)
 
     def articulated_rates(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:
         """P_dot (..., nbodies, 6, 6): how articulated-body inertias change, in link axes. Algorithm 6.1 (6.5). O(n).
 
         The derivative of :attr:`Factorization.P`, entry by entry, while the joints move with v.
         """
-        self._independent()
-        robot, arguments = self._robot, {"q": q, "v": v}
-        result = robot._evaluate(
-            motion.INERTIA_RATES,
-            arguments,
-            lambda values: chain.from_iterable(six_by_six(rate) for rate in values.lists.get("Pdot", [])),
-            (robot.model.nbodies, 6, 6),
-            None,
-            threads,
-            key="P",
-        )
-        robot._require_finite(result, arguments)
-        return result
+        return self._answer(quantities.ARTICULATED_RATES, {"q": q, "v": v}, threads=threads)
 
 
 class DiagonalMethods(FactorizationMethods):

@@ -166,7 +166,7 @@ class DynamicsMethods(MatrixMethods):
         options = {"losses": bool(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         if not links:
             return self._answer(methods.FORWARD_DYNAMICS, arrays, options, out, threads)
-        both = self._answer(methods.FORWARD_DYNAMICS, arrays, options, None, threads)
+        both = self._answer(methods.FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)
         joints, of_links = np.split(both, [self.nv], axis=-1)
         filled = into(out, np.ascontiguousarray(joints))
         return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.configuration import random_state
-from recursa.dynamics.parts import Cut
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
@@ -48,32 +47,19 @@ _FRAMES = {
     "world": "world axes at the world origin",
 }
 
-_OTHERS: dict[str, str] = {
-    "inverse_dynamics_derivatives": "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
-    "inverse_dynamics_second_derivatives": "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
-    "diagonal.total_rates": "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
-    "diagonal.joint_rates": "rad/s for rotations, m/s for translations; places as in v",
-    "diagonal.working_moments": "working moments in sqrt(J)/s; places as in v",
-    "diagonal.joint_moments": FORCES,
-    "diagonal.coriolis": "sqrt(J)/s; places as in v",
-    "diagonal.rates": "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
-}
-_NOT_EXPORTED = (
-    *("difference", "equations_of_motion"),  # no argument of C yet; no method
-    *("operational_compliance_between", "delassus"),
-    *("rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"),
-)
+_NOT_EXPORTED = (  # no argument of C yet; no method; tensors; several matrices; of several links; of two robots
+    "difference", "equations_of_motion", "forward_dynamics_with_links", "diagonal.sensitivity",
+    "diagonal.articulated_rates", "forward_dynamics_derivatives", "state_space", "operational_compliance_between",
+    "delassus", "rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces",
+)  # fmt: skip
 
 
 def _exported(name: str) -> bool:
-    """Names with a dot are of records that are no methods of a robot; those of its diagonal equations are written."""
+    """Methods of a robot and of its diagonal equations, by the names that :func:`_method` knows."""
     return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
 
 
-QUANTITIES: dict[str, str] = {
-    **{one.name: one.units for one in quantities() if _exported(one.name)},
-    **_OTHERS,
-}
+QUANTITIES: dict[str, str] = {one.name: one.units for one in quantities() if _exported(one.name)}
 """The methods that can be exported, with the units of what they return."""
 
 
@@ -217,12 +203,6 @@ class ScalarRobot(SecondDerivativeMethods):
 
     def _pivots(self, inverse: Array, *_: Any) -> Array:
         return inverse
-
-    def _parts(self, cut: Cut, inputs: Iterable[str]) -> None:
-        """All in one piece."""
-
-    def _second_of_each(self, *_: Any) -> Array:
-        raise UntraceableError("every torque has its own matrices. Export their sum, weighted: contract=True")
 
 
 def _method(quantity: str) -> Callable[..., Any]:

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import factorization
-from recursa.errors import NoSweepError
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.facade.dynamics import DynamicsMethods
-from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, as_array
-from recursa.sweeps.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +47,12 @@ class Factorization:
     @cached_property
     def factor(self) -> Array:
         """``I + H phi K`` (..., nv, nv): unit upper block triangular, base first (43). O(n d) for depth d."""
-        return self._matrix(factorization.FACTOR)
+        return self._robot._answer(factorization.FACTOR, {"q": self._q})
 
     @cached_property
     def inverse_factor(self) -> Array:
         """``I - H psi K`` (..., nv, nv), the inverse of :attr:`factor` (45)."""
-        return self._matrix(factorization.INVERSE_FACTOR)
+        return self._robot._answer(factorization.INVERSE_FACTOR, {"q": self._q})
 
     def solve(self, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``inv(mass) tau`` (..., nv), without bias: filter and smoother, (49)-(54). O(n).
@@ -68,12 +66,7 @@ class Factorization:
         >>> bool(np.allclose(fac.solve(np.eye(2)), robot.mass_matrix_inverse([0.3, -0.5])))
         True
         """
-        arguments = {"q": self._q, "tau": tau}
-        plan = factorization.SOLVE
-        return self._robot._joint_vector(plan, "qdd", arguments, out, threads, may_move=MayMove.INERTIAS)
-
-    def _matrix(self, plan: Plan) -> Array:
-        return self._robot._joint_matrix(plan, {"q": self._q}, False, None, None, may_move=MayMove.INERTIAS)
+        return self._robot._answer(factorization.SOLUTION, {"q": self._q, "tau": tau}, NO_OPTIONS, out, threads)
 
     def logdet(self) -> Array:
         """``log det mass`` (...): the factors have determinant 1, so the sum of the logarithms of D's pivots. O(n).
@@ -106,26 +99,17 @@ class FactorizationMethods(DynamicsMethods):
         >>> fac.P.shape, fac.D.shape, fac.K.shape, fac.factor.shape
         ((3, 6, 6), (3, 3), (6, 3), (3, 3))
         """
-        if self._tied:
-            raise NoSweepError(
-                f"robot '{self.model.name}' has tied joints: the factorisation is that of trees with independent "
-                'joints. Load it with mimic="free", or factor mass_matrix(q)'
-            )
-        q = as_array(self.model, "q", q, coordinates=True).copy()
-        bodies, nv = self.model.nbodies, self.nv
-        freedoms = [joint.kind.nv for joint in self.model.joints]
-        sizes = (36 * bodies, sum(n * n for n in freedoms), 6 * nv, 6 * nv, nv)
-        flat = self._evaluate(factorization.BLOCKS, {"q": q}, factorization.block_entries, (sum(sizes),), None, threads)
-        self._require_finite(flat, {"q": q})
+        flat = self._answer(factorization.FACTORIZATION, {"q": q}, threads=threads)
+        bodies, nv, sizes = self.model.nbodies, self.nv, factorization.block_sizes(self.model)
         inertias, hinges, own, carried, pivots = np.split(flat, np.cumsum(sizes)[:-1], axis=-1)
         batch = flat.shape[:-1]
         return Factorization(
             P=inertias.reshape(*batch, bodies, 6, 6),
-            D=block_diagonal(hinges, freedoms),
+            D=block_diagonal(hinges, [joint.kind.nv for joint in self.model.joints]),
             G=own.reshape(*batch, 6, nv),
             K=carried.reshape(*batch, 6, nv),
             _inverse_pivots=pivots,
-            _q=q,
+            _q=as_array(self.model, "q", q, coordinates=True).copy(),
             _robot=self,
         )
 

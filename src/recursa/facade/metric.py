@@ -2,126 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import gathering
-from recursa.dynamics.diagonal import sensitivity
 from recursa.dynamics.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
+from recursa.dynamics.diagonal.quantities import require_independent
+from recursa.dynamics.diagonal.sensitivity import SENSITIVITY
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
-from recursa.evaluation.evaluator import into
-from recursa.facade.base import Call, single_state_fast
+from recursa.evaluation.answering import Call, answers
+from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, into
 from recursa.facade.factorization import FactorizationMethods
-from recursa.kernels.dispatch import Columns
-from recursa.model.model import Model
-from recursa.model.moving import MayMove
-from recursa.spatial.scalars import Scalar
+from recursa.quantities import Quantity
 from recursa.sweeps.batching import Array, as_array
-from recursa.sweeps.engine import Values
-from recursa.sweeps.plan import Plan
 
-_SPELLED_OUT = 10  # freedoms up to which every entry of the sensitivity has code of its own: seconds to compile
 _TINY = 1e-30  # the complex step; its square is nothing beside one
-
-
-@dataclass(frozen=True)
-class _Contraction:
-    """How the tensor is contracted with vectors: a plan, its names for them, and which entries are the result.
-
-    ``unit`` is the vector in which MASS_RATE_TIMES gives a matrix column by column, for robots too large for the plan.
-    """
-
-    plan: Plan
-    entries: Callable[[Model, Values], Iterable[Scalar]]
-    inputs: tuple[str, ...] = ()
-    unit: str | None = None
-
-
-def _rows(model: Model, values: Values, *, symmetric: bool) -> Iterator[Scalar]:
-    return gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=symmetric)
-
-
-def _vector(model: Model, values: Values) -> list[Scalar]:
-    return gathering.joint_vector(model, values.lists.get("dT", []))
-
-
-def _total(model: Model, values: Values) -> list[Scalar]:
-    shares = list(gathering.flat(values.lists.get("share", [])))
-    return [sum(shares[1:], shares[0]) if shares else 0.0]
-
-
-_BY_COLUMN = _Contraction(  # rows and columns are exchangeable
-    sensitivity.MASS_TIMES_BY_Q, partial(_rows, symmetric=False), ("right",), "joint:along"
-)
-_PRODUCT = _Contraction(sensitivity.MASS_RATE_TIMES, _vector, ("right", "along"))
-_CONTRACTIONS = {  # by the vectors that are given
-    (): _Contraction(sensitivity.SENSITIVITY, sensitivity.sensitivity_entries),
-    ("left",): _BY_COLUMN,
-    ("right",): _BY_COLUMN,
-    ("along",): _Contraction(sensitivity.MASS_RATE, partial(_rows, symmetric=True), ("along",), "joint:right"),
-    ("left", "right"): _Contraction(sensitivity.GRADIENT, _vector, ("left", "right")),
-    ("left", "along"): _PRODUCT,
-    ("right", "along"): _PRODUCT,
-    ("left", "right", "along"): _Contraction(sensitivity.GRADIENT_ALONG, _total, ("left", "right", "along")),
-}
 
 
 class Asking:
     """A view of a robot that answers in its own coordinates, with its own native entries."""
 
-    __slots__ = ("_calls", "_entries", "_robot")
+    __slots__ = ("_calls", "_robot")
 
     def __init__(self, robot: FactorizationMethods) -> None:
         self._robot = robot
-        self._entries: dict[Hashable, Any] = {}
         self._calls: dict[Call, Callable[..., Any]] = {}
 
     def _independent(self) -> None:
         """Refuse robots with tied joints: their mass matrix has no sweeps for factors."""
-        if self._robot._tied:
-            raise NoSweepError(
-                f"robot '{self._robot.model.name}' has tied joints, and the diagonalised equations are those of trees "
-                'with independent joints. Load it with mimic="free"'
-            )
+        require_independent(self._robot._evaluator.subject)
 
-    def _vector(
+    def _answer(
         self,
-        plan: Plan,
-        names: tuple[str, ...],
-        arguments: dict[str, Any],
-        may_move: MayMove,
-        out: Array | None,
-        threads: int | None,
-        entry: tuple[str, ...] | None = None,
+        quantity: Quantity,
+        arguments: Mapping[str, Any],
+        options: Options = NO_OPTIONS,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """Joint vectors of a plan, one or several (..., k, nv); checked for joints that have nothing to move."""
-        robot = self._robot
+        return self._robot._answer(quantity, arguments, options, out, threads)
 
-        def gather(values: Values) -> Iterator[Scalar]:
-            return chain.from_iterable(
-                gathering.joint_vector(robot.model, values.lists.get(name, [])) for name in names
-            )
-
-        result = robot._evaluate(
-            plan,
-            arguments,
-            gather,
-            (robot.nv,) if len(names) == 1 else (len(names), robot.nv),
-            out,
-            threads,
-            labels={name: name.partition(":")[2] for name in arguments if ":" in name},
-            entry=entry,
-            may_move=may_move,
-            entries=self._entries,
-        )
-        robot._require_finite(result, arguments)
-        return result
+    def _native_entry(self, question: Question) -> Any:
+        return self._robot._native_entry(question)
 
 
 class Metric(Asking):
@@ -129,7 +53,7 @@ class Metric(Asking):
 
     __slots__ = ()
 
-    @single_state_fast
+    @answers(SENSITIVITY)
     def sensitivity(
         self,
         q: ArrayLike,
@@ -155,35 +79,8 @@ class Metric(Asking):
         >>> bool(np.allclose(d.sensitivity(q, left=v, right=v), np.einsum("ijk,i,j->k", whole, v, v)))
         True
         """
-        options = (("left", left), ("right", right), ("along", along))
-        vectors = {name: value for name, value in options if value is not None}
-        robot, contraction = self._robot, _CONTRACTIONS[tuple(vectors)]
-        if not vectors and robot.nv > _SPELLED_OUT:
-            return into(out, self._whole_by_units(q, threads))
-        named = dict(zip(vectors, (f"joint:{name}" for name in contraction.inputs), strict=True))
-        return robot._evaluate(
-            contraction.plan,
-            {"q": q} | {named[name]: value for name, value in vectors.items()},
-            lambda values: contraction.entries(robot.model, values),
-            (robot.nv,) * (3 - len(vectors)),
-            out,
-            threads,
-            labels={inner: name for name, inner in named.items()},
-            entry=("sensitivity", *vectors),
-            may_move=MayMove.INERTIAS,
-            columns=self._columns(contraction),
-            entries=self._entries,
-        )
-
-    def _columns(self, contraction: _Contraction) -> Columns | None:
-        if contraction.unit is None:
-            return None
-        return self._robot._columns(sensitivity.MASS_RATE_TIMES, "dT", contraction.unit)
-
-    def _whole_by_units(self, q: ArrayLike, threads: int | None) -> Array:
-        """The tensor from unit vectors: for robots too large for code that spells out every entry."""
-        q = as_array(self._robot.model, "q", q, coordinates=True)
-        return self.sensitivity(q[..., None, :], left=np.eye(self._robot.nv, dtype=q.dtype), threads=threads)
+        arrays = {"q": q, "left": left, "right": right, "along": along}
+        return self._answer(SENSITIVITY, arrays, NO_OPTIONS, out, threads)
 
     def christoffel(
         self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import second_derivatives, second_tangent
+from recursa.dynamics import second_derivatives
+from recursa.dynamics.second_order import (
+    EACH_SECOND_DERIVATIVE_ALONG,
+    INVERSE_DYNAMICS_SECOND_DERIVATIVES,
+    SECOND_DERIVATIVES_ALONG,
+)
 from recursa.errors import ShapeError
-from recursa.facade.base import single_state_fast
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.kernels.dispatch import Columns, KernelStore
-from recursa.model.moving import MayMove
-from recursa.sweeps.batching import Array, Batch, as_array
+from recursa.sweeps.batching import Array
 
 BLOCKS = len(second_derivatives.BLOCKS)
 
@@ -39,42 +42,6 @@ class HessianDirection(NamedTuple):
     by_q: Array
     by_v: Array
     by_a: Array
-
-
-@dataclass(frozen=True)
-class _Rows(Columns):
-    """The blocks row by row, as products with unit directions: the way for robots too large for straight-line code.
-
-    A direction along q gives a row each of qq, qv and qa; one along v a row of vv.
-    """
-
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
-        """Fill rows (B, 4 nv nv); False if there is no kernel."""
-        nv = self.count
-        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | dict.fromkeys(second_tangent.DIRECTION, nv)
-        kernel = store.kernel(self.plan, None, sizes, self.gather, single=batch.dtype == np.float32)
-        if kernel is None:
-            return False
-        blocks = flat.reshape(batch.size, BLOCKS, nv, nv)
-        at_once = max(1, ROWS_AT_ONCE // nv)
-        for start in range(0, batch.size, at_once):
-            some = slice(start, min(start + at_once, batch.size))
-            states = some.stop - some.start
-            rows = {name: np.repeat(values[some], nv, axis=0) for name, values in batch.rows.items()}
-            unit = np.tile(np.eye(nv, dtype=batch.dtype), (states, 1))
-            made = np.empty((states * nv, 3 * nv), batch.dtype)
-            for along, parts in ((0, ((0, 0), (1, 1), (3, 2))), (1, ((2, 1),))):
-                rows |= {
-                    name: unit if place == along else np.zeros_like(unit)
-                    for place, name in enumerate(second_tangent.DIRECTION)
-                }
-                kernel(rows, made, workers)
-                for block, part in parts:
-                    blocks[some, block] = made.reshape(states, nv, 3, nv)[:, :, part]
-        return True
-
-
-ROWS_AT_ONCE = 8192
 
 
 class SecondDerivativeMethods(DerivativeMethods):
@@ -150,54 +117,31 @@ class SecondDerivativeMethods(DerivativeMethods):
         if direction is not None:
             return HessianDirection(*self._second_along(q, v, a, contract, direction, out, threads))
         if contract is None:
-            every = self._second_of_each(q, v, a, out, threads)
+            _require_axes(out, (BLOCKS, self.nv, self.nv, self.nv))
+            every = self._answer(
+                INVERSE_DYNAMICS_SECOND_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
+            )
             return SecondDerivatives(*(every[..., block, :, :, :] for block in range(BLOCKS)))
         if out is None and threads is None:
-            found = self._second_contracted(q, v, a, contract)  # spelled so that single states go straight in
+            found = self._second_contracted(q, v, a, contract=contract)  # spelled so that single states go straight in
         else:
-            found = self._second_contracted(q, v, a, contract, out=out, threads=threads)
+            found = self._second_contracted(q, v, a, contract=contract, out=out, threads=threads)
         return SecondDerivatives(*(found[..., block, :, :] for block in range(BLOCKS)))
 
-    @single_state_fast
+    @answers(INVERSE_DYNAMICS_SECOND_DERIVATIVES)
     def _second_contracted(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        contract: ArrayLike,
         *,
+        contract: ArrayLike,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """The blocks of one Hessian, (..., 4, nv, nv)."""
-        cut, labels = second_derivatives.SECOND_CUT, {second_derivatives.COVECTOR: "contract"}
-        arguments: dict[str, Any] = {"q": q, "v": v, "a": a, second_derivatives.COVECTOR: contract}
-        return self._evaluate(
-            cut.plan,
-            arguments,
-            lambda values: cut.matrices(self.model, values),
-            (BLOCKS, self.nv, self.nv),
-            out,
-            threads,
-            labels=labels,
-            entry=("_second_contracted",),
-            may_move=MayMove.INERTIAS,
-            columns=self._parts(cut, arguments)
-            or _Rows(
-                second_tangent.SECOND_TANGENT,
-                lambda values: second_tangent.second_tangent_entries(self.model, values),
-                "joint:dq",
-                self.nv,
-            ),
-        )
-
-    def _second_of_each(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Array | None, threads: int | None
-    ) -> Array:
-        """The blocks of every torque's Hessian, (..., 4, nv, nv, nv): contractions with unit vectors."""
-        q, v, a, units = self._for_each_torque(q, v, a)
-        swapped = _torque_first(out, (BLOCKS, self.nv, self.nv, self.nv))
-        return np.swapaxes(self._second_contracted(q, v, a, units, out=swapped, threads=threads), -4, -3)
+        arrays = {"q": q, "v": v, "a": a, "contract": contract}
+        return self._answer(INVERSE_DYNAMICS_SECOND_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
 
     def _second_along(
         self,
@@ -214,52 +158,20 @@ class SecondDerivativeMethods(DerivativeMethods):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        ways = {"dq": dq, "dv": dv, "da": da}
         if contract is None:
-            q, v, a, contract = self._for_each_torque(q, v, a)
-            ways = {name: as_array(self.model, name, x, coordinates=False)[..., None, :] for name, x in ways.items()}
-            made = self._second_tangent(q, v, a, contract, ways, _torque_first(out, (3, self.nv, self.nv)), threads)
-            return np.moveaxis(made, -2, 0)
-        return np.moveaxis(self._second_tangent(q, v, a, contract, ways, out, threads), -2, 0)
-
-    def _second_tangent(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        contract: ArrayLike,
-        ways: dict[str, Any],
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        """One Hessian times a direction, (..., 3, nv)."""
-        along = {f"joint:{name}": x for name, x in ways.items()}
-        return self._evaluate(
-            second_tangent.SECOND_TANGENT,
-            {"q": q, "v": v, "a": a, second_derivatives.COVECTOR: contract} | along,
-            lambda values: second_tangent.second_tangent_entries(self.model, values),
-            (3, self.nv),
-            out,
-            threads,
-            labels={second_derivatives.COVECTOR: "contract"} | {f"joint:{name}": name for name in ways},
-            may_move=MayMove.INERTIAS,
-        )
-
-    def _for_each_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array, Array]:
-        """A state with one more batch axis, and the unit vectors along it."""
-        q = as_array(self.model, "q", q, coordinates=True)
-        v, a = (as_array(self.model, name, x, coordinates=False) for name, x in (("v", v), ("a", a)))
-        units = np.eye(self.nv, dtype=np.result_type(q, v, a))
-        return q[..., None, :], v[..., None, :], a[..., None, :], units
+            _require_axes(out, (3, self.nv, self.nv))
+            every = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
+            return np.moveaxis(self._answer(EACH_SECOND_DERIVATIVE_ALONG, every, NO_OPTIONS, out, threads), -3, 0)
+        arrays = {"q": q, "v": v, "a": a, "contract": contract, "dq": dq, "dv": dv, "da": da}
+        return np.moveaxis(self._answer(SECOND_DERIVATIVES_ALONG, arrays, NO_OPTIONS, out, threads), -2, 0)
 
 
-def _torque_first(out: Array | None, wanted: tuple[int, ...]) -> Array | None:
-    """The caller's array with the torque's axis before that of the blocks; its last axes have to be as wanted."""
+def _require_axes(out: Array | None, wanted: tuple[int, ...]) -> None:
+    """The last axes of the caller's array have to be as wanted."""
     if out is None:
-        return None
+        return
     axes = len(wanted)
     if np.shape(out)[-axes:] != wanted:
         batch = "..., " if np.ndim(out) != axes else ""
         shape = ", ".join(str(n) for n in wanted)
         raise ShapeError(f"out has shape {np.shape(out)}, the result has ({batch}{shape})")
-    return np.swapaxes(out, -axes, 1 - axes)

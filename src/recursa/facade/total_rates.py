@@ -1,21 +1,17 @@
-"""Total rates and working moments: what both sets of diagonal coordinates share, and those without square roots."""
+"""The diagonal equations without square roots, ``robot.diagonal.unnormalized``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import gathering
-from recursa.dynamics.diagonal import coriolis, motion, tables
-from recursa.errors import NoSweepError, known_method
-from recursa.facade.base import given, single_state_fast
+from recursa.dynamics.diagonal import quantities
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.facade.factorization import block_diagonal
 from recursa.facade.metric import Asking
-from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array
-from recursa.sweeps.plan import Plan
 
 
 class CoriolisCauses(NamedTuple):
@@ -32,80 +28,7 @@ class CoriolisCauses(NamedTuple):
     own: Array
 
 
-class TotalRates(Asking):
-    """What both sets of coordinates can be asked."""
-
-    __slots__ = ()
-
-    _rate: ClassVar[str]
-    _moment: ClassVar[str]
-    _plans: ClassVar[dict[str, Plan]]
-    _coriolis: ClassVar[dict[str, Plan]]
-
-    def _to_total(self, q: ArrayLike, v: ArrayLike, out: Array | None, threads: int | None) -> Array:
-        self._independent()
-        name = "eps" if self._rate == "nu" else "xi"
-        return self._vector(
-            self._plans["total"], (name,), {"q": q, "v": v}, MayMove.INERTIAS, out, threads, ("total_rates",)
-        )
-
-    def _to_joint(self, q: ArrayLike, rate: ArrayLike, out: Array | None, threads: int | None) -> Array:
-        self._independent()
-        arguments = {"q": q, f"joint:{self._rate}": rate}
-        return self._vector(
-            self._plans["joint"], ("rate",), arguments, MayMove.INERTIAS, out, threads, ("joint_rates",)
-        )
-
-    def _to_working(self, q: ArrayLike, tau: ArrayLike, out: Array | None, threads: int | None) -> Array:
-        self._independent()
-        return self._vector(
-            self._plans["working"], ("eps",), {"q": q, "tau": tau}, MayMove.INERTIAS, out, threads, ("working_moments",)
-        )
-
-    def _from_working(self, q: ArrayLike, moment: ArrayLike, out: Array | None, threads: int | None) -> Array:
-        self._independent()
-        arguments = {"q": q, f"joint:{self._moment}": moment}
-        return self._vector(
-            self._plans["moments"], ("T",), arguments, MayMove.INERTIAS, out, threads, ("joint_moments",)
-        )
-
-    def _coriolis_term(
-        self, q: ArrayLike, rate: ArrayLike, method: str, out: Array | None, threads: int | None
-    ) -> Array:
-        self._independent()
-        known_method(f"C(q, {self._rate})", method, tuple(self._coriolis))
-        if method in coriolis.ONE_FREEDOM:
-            for joint in self._robot.model.joints:
-                if joint.kind.nv > 1:
-                    raise NoSweepError(
-                        f"method {method!r} is for joints with one freedom, and joint '{joint.name}' is "
-                        f'{joint.kind.name}. Use method="short", which is for all of them'
-                    )
-        arguments = {"q": q, f"joint:{self._rate}": rate}
-        return self._vector(
-            self._coriolis[method], ("C",), arguments, MayMove.INERTIAS, out, threads, ("coriolis", method)
-        )
-
-    def _right_hand_side(
-        self,
-        make: Callable[..., Plan],
-        q: ArrayLike,
-        rate: ArrayLike,
-        tau: ArrayLike,
-        wrenches: Any,
-        losses: bool,
-        out: Array | None,
-        threads: int | None,
-    ) -> Array:
-        self._independent()
-        arguments = {"q": q, f"joint:{self._rate}": rate, "tau": tau}
-        extra = self._robot._extra(q, wrenches, None, None)
-        entry = ("_rates", *given(wrenches=wrenches, losses=bool(losses)))
-        plan = make(wrenches=wrenches is not None, losses=bool(losses))
-        return self._vector(plan, ("rate", "eps"), arguments | extra, MayMove.INERTIAS, out, threads, entry)
-
-
-class Unnormalized(TotalRates):
+class Unnormalized(Asking):
     """The equations without square roots: ``D xi_dot + C(q, xi) = kappa``, ``robot.diagonal.unnormalized``.
 
     ``xi`` are total joint rates in the units of v, ``kappa`` working moments in those of tau; the kinetic energy is
@@ -121,31 +44,22 @@ class Unnormalized(TotalRates):
 
     __slots__ = ()
 
-    _rate, _moment = "xi", "kappa"
-    _plans: ClassVar = {
-        "total": tables.UNNORMALIZED_TOTAL_RATES,
-        "joint": tables.UNNORMALIZED_JOINT_RATES,
-        "working": tables.UNNORMALIZED_WORKING_MOMENTS,
-        "moments": tables.UNNORMALIZED_JOINT_MOMENTS,
-    }
-    _coriolis = coriolis.UNNORMALIZED
-
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_TOTAL_RATES)
     def total_rates(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Total joint rates (..., nv): ``xi = (I + H phi K)* v = v + G* V+``, Table 2. O(n).
 
         The joint rate less that which a free joint would take if its parent were jerked into motion.
         """
-        return self._to_total(q, v, out, threads)
+        return self._answer(quantities.UNNORMALIZED_TOTAL_RATES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_JOINT_RATES)
     def joint_rates(
         self, q: ArrayLike, xi: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The joint rates (..., nv) of total rates: ``v = (I - H psi K)* xi``, Table 2. O(n)."""
-        return self._to_joint(q, xi, out, threads)
+        return self._answer(quantities.UNNORMALIZED_JOINT_RATES, {"q": q, "xi": xi}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_WORKING_MOMENTS)
     def working_moments(
         self, q: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -153,16 +67,16 @@ class Unnormalized(TotalRates):
 
         What is left of a joint's torque after the reaction of the torques outward of it.
         """
-        return self._to_working(q, tau, out, threads)
+        return self._answer(quantities.UNNORMALIZED_WORKING_MOMENTS, {"q": q, "tau": tau}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_JOINT_MOMENTS)
     def joint_moments(
         self, q: ArrayLike, kappa: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
         """The torques (..., nv) of working moments: ``tau = (I + H phi K) kappa``, Table 3 corrected. O(n)."""
-        return self._from_working(q, kappa, out, threads)
+        return self._answer(quantities.UNNORMALIZED_JOINT_MOMENTS, {"q": q, "kappa": kappa}, NO_OPTIONS, out, threads)
 
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_CORIOLIS)
     def coriolis(
         self,
         q: ArrayLike,
@@ -185,7 +99,7 @@ class Unnormalized(TotalRates):
         >>> bool(np.allclose(u.coriolis(q, xi), u.coriolis(q, xi, method="7.10")))
         True
         """
-        return self._coriolis_term(q, xi, method, out, threads)
+        return self._answer(quantities.UNNORMALIZED_CORIOLIS, {"q": q, "xi": xi}, {"method": method}, out, threads)
 
     def coriolis_causes(self, q: ArrayLike, xi: ArrayLike, *, threads: int | None = None) -> CoriolisCauses:
         """``C(q, xi)`` by its causes, three terms (..., nv) whose sum it is; (7.9) term by term. O(n).
@@ -197,20 +111,8 @@ class Unnormalized(TotalRates):
         >>> bool(np.allclose(sum(u.coriolis_causes(q, xi)), u.coriolis(q, xi)))
         True
         """
-        self._independent()
-        robot, arguments = self._robot, {"q": q, "joint:xi": xi}
-        freedoms = [joint.kind.nv for joint in robot.model.joints]
-        flat = robot._evaluate(
-            coriolis.CAUSES,
-            arguments,
-            lambda values: gathering.flat(values.lists.get("causes", [])),
-            (3 * robot.nv,),
-            None,
-            threads,
-            labels={"joint:xi": "xi"},
-            may_move=MayMove.FRAMES,  # regrouping keeps the sum of the causes, not each of them
-        )
-        robot._require_finite(flat, arguments)
+        flat = self._answer(quantities.CORIOLIS_CAUSES, {"q": q, "xi": xi}, threads=threads)
+        freedoms = [joint.kind.nv for joint in self._robot.model.joints]
         starts = [3 * sum(freedoms[:k]) for k in range(len(freedoms))]
         places = [
             [start + cause * n + i for start, n in zip(starts, freedoms, strict=True) for i in range(n)]
@@ -237,7 +139,7 @@ class Unnormalized(TotalRates):
         options = {} if plain else {"wrenches": wrenches, "losses": losses, "out": out, "threads": threads}
         return both_of(self._rates(q, xi, tau, **options))
 
-    @single_state_fast
+    @answers(quantities.UNNORMALIZED_RATES)
     def _rates(
         self,
         q: ArrayLike,
@@ -249,8 +151,8 @@ class Unnormalized(TotalRates):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        make = motion.unnormalized_equations_plan
-        return self._right_hand_side(make, q, xi, tau, wrenches, losses, out, threads)
+        arrays = {"q": q, "xi": xi, "tau": tau, "wrenches": wrenches}
+        return self._answer(quantities.UNNORMALIZED_RATES, arrays, {"losses": bool(losses)}, out, threads)
 
     def inertia(self, q: ArrayLike, *, threads: int | None = None) -> Array:
         """D (..., nv, nv), block diagonal: ``H P H* + A``."""
@@ -259,21 +161,8 @@ class Unnormalized(TotalRates):
 
     def inertia_rate(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:
         """D_dot (..., nv, nv), block diagonal: ``H P_dot H*``, Algorithm 6.1 and row 5 of Table 4. O(n)."""
-        self._independent()
-        robot, arguments = self._robot, {"q": q, "v": v}
-        freedoms = [joint.kind.nv for joint in robot.model.joints]
-        entries = robot._evaluate(
-            motion.INERTIA_RATES,
-            arguments,
-            lambda values: gathering.flat(gathering.flat(values.lists.get("Ddot", []))),
-            (sum(n * n for n in freedoms),),
-            None,
-            threads,
-            key="D",
-            may_move=MayMove.INERTIAS,
-        )
-        robot._require_finite(entries, arguments)
-        return block_diagonal(entries, freedoms)
+        entries = self._answer(quantities.INERTIA_RATE, {"q": q, "v": v}, threads=threads)
+        return block_diagonal(entries, [joint.kind.nv for joint in self._robot.model.joints])
 
 
 def both_of(both: Array) -> tuple[Array, Array]:

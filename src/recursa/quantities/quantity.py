@@ -59,6 +59,13 @@ class Cheaper:
 
 
 @dataclass(frozen=True)
+class Composed:
+    """A quantity made of others: ``make(others, **arguments)``; ``others`` evaluates them on the same numbers."""
+
+    make: Callable[..., Array]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How a quantity with certain options is computed for one model.
 
@@ -67,6 +74,7 @@ class Recipe:
     - ``may_move``: what a kernel may move, because the result does not depend on it.
     - ``cheaper``: a plan that kernels use instead, where it applies.
     - ``otherwise``: what fills the result where one kernel would be too long.
+    - ``apart``: what makes the result of other quantities there, so that nothing is interpreted.
     - ``form``: the form of code that kernels must have.
     - ``on_axes``: the plan is for the model with its link frames on the joint axes, whether compiled or not.
     - ``require``: raises where it does not make sense for a model; called after what the model lacks is known.
@@ -81,18 +89,12 @@ class Recipe:
     may_move: MayMove = MayMove.NOTHING
     cheaper: Cheaper | None = None
     otherwise: Filler | None = None
+    apart: Composed | None = None
     form: Form | None = None
     on_axes: bool = False
     require: Callable[[Model], None] | None = None
     check: Callable[[Mapping[str, Any]], None] | None = None
     pivots: Callable[[Array, bool], Array] | None = None
-
-
-@dataclass(frozen=True)
-class Composed:
-    """A quantity made of others: ``make(others, **arguments)``; ``others`` evaluates them on the same numbers."""
-
-    make: Callable[..., Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,166 @@
+"""Derivatives of inverse and forward dynamics as quantities: in one kernel, in parts, by columns, or made of others."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from recursa.dynamics import derivatives, forward_derivatives, linearized, tangent
+from recursa.dynamics.matrices import MASS_MATRIX_INVERSE, inverse_pivots
+from recursa.dynamics.methods import FORWARD_DYNAMICS
+from recursa.dynamics.parts import in_parts
+from recursa.dynamics.results import FORCES
+from recursa.kernels.dispatch import Columns
+from recursa.model.model import Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.sweeps import Plan
+from recursa.sweeps.batching import Array
+
+FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
+
+# ---- inverse dynamics ------------------------------------------------------------------------------------------------
+
+
+def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    columns = Columns(tangent.TANGENTS, partial(tangent.column_entries, model), "joint:x", model.nv)
+    return Recipe(
+        derivatives.INVERSE_DERIVATIVES,
+        partial(derivatives.derivative_entries, model),
+        (3, model.nv, model.nv),
+        MayMove.INERTIAS,
+        otherwise=in_parts(derivatives.INVERSE_CUT, of, columns),
+    )
+
+
+def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    linearized.require_suited(model)
+    gather = partial(derivatives.derivative_entries, model)
+    return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
+
+
+def _along(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    return Recipe(tangent.TANGENT, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
+
+
+# ---- forward dynamics ------------------------------------------------------------------------------------------------
+
+
+def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
+    model, apart = of.model, Composed(_forward_derivatives_apart)
+    if not _may_be_fused(of):
+        return apart
+
+    def pivots(result: Array, by_factors: bool) -> Array:
+        return inverse_pivots(model, result[..., 2, :, :], by_factors)
+
+    return Recipe(
+        forward_derivatives.FORWARD_DERIVATIVES,
+        partial(forward_derivatives.forward_derivative_entries, model),
+        (3, model.nv, model.nv),
+        MayMove.INERTIAS,
+        cheaper=_always(forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS),
+        apart=apart,
+        pivots=pivots,
+    )
+
+
+def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
+    """Accelerations, derivatives and inverse mass matrix one by one."""
+    usual = {"losses": False, "method": None, "mass": None, "bias": None, "links": False}
+    a = others(FORWARD_DYNAMICS, usual, q=q, v=v, tau=tau)
+    result = others(INVERSE_DYNAMICS_DERIVATIVES, q=q, v=v, a=a)
+    inverse = others(MASS_MATRIX_INVERSE, q=q)
+    np.negative(inverse, out=inverse)
+    result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
+    np.negative(inverse, out=result[..., 2, :, :])
+    return result
+
+
+def _state_space(of: Subject, given: Names) -> Recipe | Composed:
+    """The entries of A, and those of B behind them."""
+    model, apart = of.model, Composed(_state_space_apart)
+    if not _may_be_fused(of):
+        return apart
+
+    def pivots(result: Array, by_factors: bool) -> Array:
+        return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
+
+    return Recipe(
+        forward_derivatives.STATE_SPACE,
+        partial(forward_derivatives.state_space_entries, model),
+        (6 * model.nv * model.nv,),
+        MayMove.INERTIAS,
+        cheaper=_always(forward_derivatives.STATE_SPACE_BY_FACTORS),
+        apart=apart,
+        pivots=pivots,
+    )
+
+
+def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
+    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau)
+    nv, batch = lower.shape[-1], lower.shape[:-3]
+    both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
+    A, B = state_space_halves(both, nv)
+    A[..., :nv, :nv] = others(_MOVING_COORDINATES, v=v)
+    A[..., :nv, nv:] = np.eye(nv)
+    A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = (lower[..., by, :, :] for by in range(3))
+    return both
+
+
+def state_space_halves(both: Array, nv: int) -> tuple[Array, Array]:
+    """A (..., 2 nv, 2 nv) and B (..., 2 nv, nv), views of what they are kept in."""
+    split, batch = 4 * nv * nv, both.shape[:-1]
+    return both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
+
+
+def _moving_coordinates(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    gather = partial(forward_derivatives.moving_entries, model)
+    return Recipe(forward_derivatives.MOVING_COORDINATES, gather, (model.nv, model.nv))
+
+
+def _may_be_fused(of: Subject) -> bool:
+    return not of.tied and of.model.nbodies <= FUSED_BODIES
+
+
+def _always(plan: Plan) -> Cheaper:
+    """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
+
+    def by_factors(moved: Model) -> Plan:
+        return plan
+
+    return Cheaper(MayMove.INERTIAS, by_factors)
+
+
+INVERSE_DYNAMICS_DERIVATIVES = Quantity(
+    "inverse_dynamics_derivatives",
+    ("q", "v", "a"),
+    _inverse_derivatives,
+    "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+)
+ALGORITHM_7_1 = Quantity("linearize.algorithm_7_1", ("q", "v", "a"), _algorithm_7_1, INVERSE_DYNAMICS_DERIVATIVES.units)
+LINEARIZE_ALONG = Quantity(
+    "linearize.along",
+    ("q", "v", "a", "dq", "dv", "da"),
+    _along,
+    FORCES,
+    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+)
+FORWARD_DYNAMICS_DERIVATIVES = Quantity(
+    "forward_dynamics_derivatives",
+    ("q", "v", "tau"),
+    _forward_derivatives,
+    "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
+)
+STATE_SPACE = Quantity(
+    "state_space", ("q", "v", "tau"), _state_space, "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau"
+)
+_MOVING_COORDINATES = Quantity(
+    "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"
+)
