@@ -122,7 +122,7 @@ class _TableEvaluator(_CountingEvaluator):
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         return super()._run(way, inputs, symbols=False)
 
-    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
+    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
         """Its numbers are symbols, and general."""
 
     def require_hinges(self, arguments: Mapping[str, Any]) -> None:

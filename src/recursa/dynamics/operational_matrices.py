@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics import operational
-from recursa.dynamics.factorization import SOLVE, six_by_six
+from recursa.dynamics.factorization import SOLUTION, six_by_six
 from recursa.dynamics.kinematics import JACOBIAN, frame_function
 from recursa.dynamics.matrices import MASS_MATRIX
-from recursa.dynamics.results import ACCELERATIONS, vector_of
 from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import Model
@@ -178,11 +177,7 @@ def _solved_with_mass_matrix(others: Any, q: Any, columns: Array) -> Array:
 
 def _solved_by_sweeps(model: Model, others: Any, q: Any, columns: Array) -> Array:
     state = as_array(model, "q", q, coordinates=True)[..., None, :]
-    return np.swapaxes(others(_SOLVED, q=state, tau=np.swapaxes(columns, -1, -2)), -1, -2)
-
-
-def _solved(of: Subject, given: Names) -> Recipe:
-    return Recipe(SOLVE, vector_of(of.model, "qdd"), (of.model.nv,), MayMove.INERTIAS)
+    return np.swapaxes(others(SOLUTION, q=state, tau=np.swapaxes(columns, -1, -2)), -1, -2)
 
 
 # ---- inertias --------------------------------------------------------------------------------------------------------
@@ -222,4 +217,3 @@ FLYING_INERTIA = Quantity(
     "times an acceleration (angular, linear) in rad/s^2 and m/s^2: N m and N, {frame}",
 )
 MASS_SOLVED = Quantity("operational.mass_solved", ("q", "columns"), _mass_solved, "inv(mass) times columns")
-_SOLVED = Quantity("operational.solved", ("q", "tau"), _solved, ACCELERATIONS)

@@ -86,7 +86,7 @@ class DynamicsMethods(MatrixMethods):
         >>> links.online                                    # it carries the joint that slides
         ('link2',)
         """
-        moved = self._on_axes.model
+        moved = self.evaluator.subject.on_axes
         require_axes(moved, "augmented", instead="newton-euler")
         return augmented_links(self.model, moved)
 
