@@ -42,7 +42,6 @@ _FRAMES = {
     "world": "world axes at the world origin",
 }
 
-<<<<<<< HEAD
 _NOT_EXPORTED = (
     *("difference", "rebase_forces"),  # arguments that C does not have yet
     *("equations_of_motion", "forward_dynamics_with_links"),  # no methods
@@ -50,13 +49,6 @@ _NOT_EXPORTED = (
     *("diagonal.sensitivity", "diagonal.articulated_rates", "operational_compliance_between", "delassus"),
     *("rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration"),
 )
-=======
-_NOT_EXPORTED = (  # no argument of C yet; no method; tensors; several matrices; of several links; of two robots
-    "difference", "equations_of_motion", "forward_dynamics_with_links", "diagonal.sensitivity",
-    "diagonal.articulated_rates", "forward_dynamics_derivatives", "state_space", "operational_compliance_between",
-    "delassus", "rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces",
-)  # fmt: skip
->>>>>>> ops
 
 
 def _exported(name: str) -> bool:
