@@ -17,7 +17,7 @@ _NO_OPTIONS = ("self", "out", "threads")
 
 
 def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
-    """Decorator of a method that returns ``self._evaluate(quantity, its arrays, its options, out, threads)``.
+    """Decorator of a method that returns ``self._answer(quantity, its arrays, its options, out, threads)``.
 
     A call is looked up as it is spelled, among ``_calls``. The first one in a spelling runs the method; if a kernel
     answered it, the next one is answered by the kernel's native entry. The entry declines whatever is not plain (see
