@@ -14,6 +14,7 @@ import recursa as rc
 from numeric import close
 from questions import answered
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
+from recursa.dynamics.operational_matrices import FLYING_INERTIA
 from recursa.evaluation.evaluator import Evaluator
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
@@ -143,3 +144,15 @@ def test_a_recipe_is_asked_for_once():
         q, v = robot.random_state(seed)
         evaluator.evaluate(once, {"q": q, "v": v})
     assert calls == [frozenset()]
+
+
+# ---- inertias of links -----------------------------------------------------------------------------------------------
+
+
+def test_only_links_that_fly_have_an_inertia_without_an_inverse():
+    held, flyer = rc.robots.planar(2), rc.robots.free_flyer(2)
+    with pytest.raises(rc.NoSweepError, match="'tip' does not fly freely"):
+        held._answer(FLYING_INERTIA, {"q": [0.1, 0.2]}, {"link": "tip", "frame": "body"})
+    q, _ = flyer.random_state(1)
+    found = flyer._answer(FLYING_INERTIA, {"q": q}, {"link": "link2", "frame": "body"})
+    close(found @ flyer.operational_compliance(q, "link2"), np.eye(6), 1e-9)
