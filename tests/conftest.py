@@ -35,7 +35,8 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     before = Switch.on, Switch.form, Effort.level
     marks = {mark.name for mark in request.node.own_markers}
     Switch.on = "compiled" in marks or request.node.get_closest_marker("interpreted") is None
-    Effort.level = USUAL_EFFORT if "kernels" in request.path.parts else LITTLE_EFFORT
+    about_code = "kernels" in request.path.parts and request.path.name != "test_forms.py"
+    Effort.level = USUAL_EFFORT if about_code else LITTLE_EFFORT
     yield
     Switch.on, Switch.form, Effort.level = before
 

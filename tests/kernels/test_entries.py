@@ -483,7 +483,7 @@ def test_without_the_extension_everything_works():
         "import numpy as np, recursa as rc\n"
         "r = rc.robots.planar(2); q = np.zeros(2); out = np.empty((6, 2))\n"
         "for _ in range(2): assert r.jacobian(q, 'tip', frame='world', out=out) is out\n"
-        "print(type(rc.Robot.jacobian).__name__, len(r._calls), len(r._entries), out[4])"
+        "print(type(rc.Robot.jacobian).__name__, len(r._calls), len(r.evaluator.entries), out[4])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.split()[:3] == ["function", "0", "0"]
