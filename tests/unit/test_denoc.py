@@ -9,6 +9,8 @@ import recursa as rc
 from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
 from recursa.dynamics.denoc import matrices
+from recursa.dynamics.results import vector_of
+from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.loading import trusted
 from recursa.model.moving import MayMove
 from recursa.robots import random_description
@@ -96,7 +98,8 @@ def test_products_with_a_vector_match_the_matrices():
         (matrices.INERTIA_TIMES, rc.denoc.generalized_inertia(robot, q), {}),
         (matrices.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
     ):
-        product = robot._joint_vector(plan, "T", {"q": q, "a": x} | more, None, None, may_move=MayMove.FRAMES)
+        store, gather = KernelStore(robot.model, MayMove.FRAMES), vector_of(robot.model, "T")
+        product = evaluate(store, plan, {"q": q, "a": x} | more, gather, (robot.nv,))
         close(product, np.einsum("bij,bj->bi", matrix, x), 1e-12)
 
 
