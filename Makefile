@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 NO_SLOW := -m "not slow"
+LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
+  fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 
 .PHONY: demo test test-all quick lint format bench docs clean
 
@@ -18,7 +20,7 @@ test-all: $(VENV)/.test        ## and the long soaks
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 quick: $(VENV)/.test           ## under a minute: what to run while working
-	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors tests/physics src --deselect tests/errors/test_urdf_fuzz.py
+	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors src $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
 lint: $(VENV)/.lint            ## ruff and mypy, as pre-commit runs them
 	$(BIN)/ruff format --check src tests benchmarks
