@@ -249,3 +249,18 @@ def test_robot_with_armature_for_every_joint_is_not_without_inertia() -> None:
         robot = rc.load(text)
     assert not Lacking.of(robot.model).massless
     assert robot.mass_matrix([0.1, 0.2]).tolist() == [[0.1, 0.0], [0.0, 0.1]]
+
+
+def test_parameters_of_single_calls_are_judged_every_time():
+    """A ball with inertia, then a point mass off its centre: what was learned of the first does not hide it."""
+    b = rc.Builder("ball").link("b", mass=1.0, com=(0.3, 0.1, 0.2), inertia=(0.1, 0.1, 0.1))
+    robot = b.joint("s", "spherical", parent="world", child="b").build()
+    (q, v), tau, c = robot.random_state(1), np.ones(3), np.array([0.3, 0.1, 0.2])
+    solid = np.concatenate([inertia.components() for inertia in robot.model.inertias])
+    moment = c @ c * np.eye(3) - np.outer(c, c)
+    point = np.array([1.0, *c, *moment[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]])
+    for _ in range(2):
+        assert np.isfinite(robot.forward_dynamics(q, v, tau, parameters=solid)).all()
+    for _ in range(2):
+        with pytest.raises(rc.SingularHingeError, match="joint 's'"):
+            robot.forward_dynamics(q, v, tau, parameters=point)

@@ -195,6 +195,8 @@ class Evaluator:
         way = self._ways.get(question)
         if way is None or isinstance(way, Composed) or way.recipe.check is not None:
             return None
+        if "parameters" in question.given and needs_hinges(way.recipe.plan):
+            return None  # they are judged at every state
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         shape = way.recipe.shape
         return way.kernels.entry(way.compiled_plan, (question, shape), _names(question), shape, own)
