@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from recursa.doctor import Report, examine
 from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.ordering import Layout, Quantity, reordered
-from recursa.facade.change_of_base import ChangeOfBaseMethods
+from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
 from recursa.model.rebase import with_base
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recursa.simulation.run import Run
 
 
-class Robot(ExportMethods, ChangeOfBaseMethods):
+class Robot(Answers, ExportMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.

@@ -15,7 +15,7 @@ from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.answers import Answers
 from recursa.facade.exporting import QUANTITIES, Question
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
@@ -149,7 +149,7 @@ def _counted(evaluator: _CountingEvaluator, quantity: str, options: dict[str, An
 
 def _require_options(quantity: str, options: dict[str, Any]) -> None:
     """Options that choose a method; arrays cannot be given."""
-    known = [name for name in inspect.signature(getattr(DerivativeMethods, quantity)).parameters if name in _CHOICES]
+    known = [name for name in inspect.signature(getattr(Answers, quantity)).parameters if name in _CHOICES]
     for name in options:
         if name not in known:
             raise unknown_name(f"option for counting {quantity}", name, known)

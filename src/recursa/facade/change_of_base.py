@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import change_of_base
-from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
 
 
-class ChangeOfBaseMethods(KinematicsMethods):
+class ChangeOfBaseMethods(Facade):
     """Between the coordinates of a free flyer and those of ``robot.with_base(link)``."""
 
     __slots__ = ()

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import first_order, gathering
+from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.parameters import ParameterMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array, as_array, fitting
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]
@@ -41,7 +42,7 @@ class StateSpace(NamedTuple):
     B: Array
 
 
-class DerivativeMethods(ParameterMethods):
+class DerivativeMethods(Facade):
     """How torques change with the motion, and motions with the torques."""
 
     __slots__ = ()
@@ -201,7 +202,7 @@ class DerivativeMethods(ParameterMethods):
         True
         """
         if losses:
-            given, lost = as_array(self.model, "tau", tau, coordinates=False), self.joint_losses(v)
+            given, lost = as_array(self.model, "tau", tau, coordinates=False), self._answer(JOINT_LOSSES, {"v": v})
             fitting(tau=given, v=lost)
             A, B = self.state_space(q, v, given - lost, threads=threads)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.diagonal import quantities
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.factorization import FactorizationMethods
+from recursa.facade.base import Facade
 from recursa.facade.metric import Metric
 from recursa.facade.total_rates import Unnormalized, both_of
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.facade.answers import Answers
 
 
 class Diagonal(Metric):
@@ -40,7 +43,7 @@ class Diagonal(Metric):
 
     unnormalized: Unnormalized
 
-    def __init__(self, robot: FactorizationMethods) -> None:
+    def __init__(self, robot: Answers) -> None:
         super().__init__(robot)
         self.unnormalized = Unnormalized(robot)
 
@@ -163,7 +166,7 @@ class Diagonal(Metric):
         return self._answer(quantities.ARTICULATED_RATES, {"q": q, "v": v}, threads=threads)
 
 
-class DiagonalMethods(FactorizationMethods):
+class DiagonalMethods(Facade):
     """The diagonalised equations of motion."""
 
     __slots__ = ("_diagonal",)
@@ -180,5 +183,5 @@ class DiagonalMethods(FactorizationMethods):
         """
         found = getattr(self, "_diagonal", None)
         if found is None:
-            found = self._diagonal = Diagonal(self)
+            found = self._diagonal = Diagonal(cast("Answers", self))
         return found

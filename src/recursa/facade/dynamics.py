@@ -14,11 +14,11 @@ from recursa.dynamics.matrices import MassMethod
 from recursa.dynamics.methods import ForwardMethod, InverseMethod
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
-from recursa.facade.matrices import MatrixMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
 
 
-class DynamicsMethods(MatrixMethods):
+class DynamicsMethods(Facade):
     """What moves the robot, and how it then moves."""
 
     __slots__ = ()

@@ -21,8 +21,9 @@ from recursa.dynamics.configuration import random_state
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.scalars import ScalarEvaluator
+from recursa.facade.answers import Answers
+from recursa.facade.base import Facade
 from recursa.facade.diagonal import Diagonal
-from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.graph import Graph, Traced
@@ -130,7 +131,7 @@ _KINDS = {
 # ---- the method ------------------------------------------------------------------------------------------------------
 
 
-class ExportMethods(SecondDerivativeMethods):
+class ExportMethods(Facade):
     """Code that runs without Python."""
 
     __slots__ = ()
@@ -173,7 +174,7 @@ class ExportMethods(SecondDerivativeMethods):
 def _method(quantity: str) -> Callable[..., Any]:
     """The method that a quantity is."""
     group, _, name = quantity.rpartition(".")
-    return getattr(Diagonal if group else SecondDerivativeMethods, name)  # type: ignore[no-any-return]
+    return getattr(Diagonal if group else Answers, name)  # type: ignore[no-any-return]
 
 
 class _BoundedGraph(Graph):
@@ -258,7 +259,7 @@ class Question:
                 evaluator = ScalarEvaluator(self.model)
                 if self.record is not None:
                     return evaluator.evaluate(self.record, arrays, self.options)
-                robot = SecondDerivativeMethods(self.model, evaluator)
+                robot = Answers(self.model, evaluator)
                 answer = attrgetter(self.quantity)(robot)(**arrays, **self.options)
                 return np.stack(answer) if isinstance(answer, tuple) else answer
         except (UntraceableError, SingularHingeError, ModelError) as error:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import factorization
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array, as_array
 
 
@@ -42,7 +42,7 @@ class Factorization:
     K: Array
     _inverse_pivots: Array = field(repr=False)
     _q: Array = field(repr=False)
-    _robot: DynamicsMethods = field(repr=False)
+    _robot: Facade = field(repr=False)
 
     @cached_property
     def factor(self) -> Array:
@@ -85,7 +85,7 @@ class Factorization:
             return -np.log(self._inverse_pivots).sum(axis=-1)
 
 
-class FactorizationMethods(DynamicsMethods):
+class FactorizationMethods(Facade):
     """The mass matrix in factors."""
 
     __slots__ = ()

@@ -9,11 +9,11 @@ from recursa.dynamics import inertia, matrices
 from recursa.dynamics.matrices import MassMethod
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
 
 
-class MatrixMethods(KinematicsMethods):
+class MatrixMethods(Facade):
     """Matrices of the equations of motion."""
 
     __slots__ = ()

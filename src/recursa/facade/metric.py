@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,11 @@ from recursa.dynamics.diagonal.sensitivity import SENSITIVITY
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
 from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, into
-from recursa.facade.factorization import FactorizationMethods
 from recursa.quantities import Quantity
 from recursa.sweeps.batching import Array, as_array
+
+if TYPE_CHECKING:
+    from recursa.facade.answers import Answers
 
 _TINY = 1e-30  # the complex step; its square is nothing beside one
 
@@ -26,7 +28,7 @@ class Asking:
 
     __slots__ = ("_calls", "_robot")
 
-    def __init__(self, robot: FactorizationMethods) -> None:
+    def __init__(self, robot: Answers) -> None:
         self._robot = robot
         self._calls: dict[Call, Callable[..., Any]] = {}
 

@@ -23,13 +23,13 @@ from recursa.dynamics.operational_matrices import (
 )
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import Question, into
-from recursa.facade.diagonal import DiagonalMethods
+from recursa.facade.base import Facade
 from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 
-class OperationalMethods(DiagonalMethods):
+class OperationalMethods(Facade):
     """How links yield to forces on them, with all joints free."""
 
     __slots__ = ()

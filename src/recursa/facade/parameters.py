@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recursa.facade.operational import OperationalMethods
+from recursa.dynamics.configuration import random_state
+from recursa.dynamics.kinematics import ACCELERATIONS, VELOCITIES
+from recursa.dynamics.matrices import REGRESSOR
+from recursa.facade.base import Facade
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
@@ -62,7 +65,7 @@ def _sum(row: Array, names: tuple[str, ...]) -> str:
     return text
 
 
-class ParameterMethods(OperationalMethods):
+class ParameterMethods(Facade):
     """Which inertial parameters matter."""
 
     __slots__ = ()
@@ -108,7 +111,7 @@ class ParameterMethods(OperationalMethods):
         the robot moves so fast that inertia and weight are alike.
         """
         rng = np.random.default_rng(seed)
-        drawn = [self.random_state(int(rng.integers(1 << 31))) for _ in range(states)]
+        drawn = [random_state(self.model, int(rng.integers(1 << 31))) for _ in range(states)]
         slides = ~np.array(
             [turns for joint in self.model.joints if joint.independent for turns in joint.kind.angular], bool
         )
@@ -120,13 +123,16 @@ class ParameterMethods(OperationalMethods):
         turning, pull = self._accelerated(q, v, a)
         size = {"m": reach * (pull + weight), "mc": pull + weight + reach * turning, "I": turning}
         sizes = np.array([size[name.rstrip("xyz")] or 1.0 for name in PARAMETERS] * self.model.nbodies)
-        rows = (self.regressor(q, v, a) * units[:, None]).reshape(v.size, len(sizes))  # forces as moments
+        rows = (self._answer(REGRESSOR, {"q": q, "v": v, "a": a}) * units[:, None]).reshape(
+            v.size, len(sizes)
+        )  # forces as moments
         return rows / (sizes * math.sqrt(len(rows))), sizes
 
     def _accelerated(self, q: Array, v: Array, a: Array) -> tuple[float, float]:
         """How much the links turn, ``|wd| + |w|^2``, and how much they are accelerated, at the most."""
-        accelerations = self.accelerations(q, v, a)
-        turning = np.linalg.norm(accelerations[..., :3], axis=-1) + (self.velocities(q, v)[..., :3] ** 2).sum(-1)
+        accelerations = self._answer(ACCELERATIONS, {"q": q, "v": v, "a": a}, {"frame": "body", "kind": "spatial"})
+        velocities = self._answer(VELOCITIES, {"q": q, "v": v}, {"frame": "body"})
+        turning = np.linalg.norm(accelerations[..., :3], axis=-1) + (velocities[..., :3] ** 2).sum(-1)
         return float(turning.max()), float(np.linalg.norm(accelerations[..., 3:], axis=-1).max())
 
 

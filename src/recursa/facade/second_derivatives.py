@@ -17,7 +17,7 @@ from recursa.dynamics.second_order import (
 from recursa.errors import ShapeError
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
 
 BLOCKS = len(second_derivatives.BLOCKS)
@@ -44,7 +44,7 @@ class HessianDirection(NamedTuple):
     by_a: Array
 
 
-class SecondDerivativeMethods(DerivativeMethods):
+class SecondDerivativeMethods(Facade):
     """How the derivatives of the torques change."""
 
     __slots__ = ()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
-from recursa.facade.exporting import ExportMethods
+from recursa.facade.answers import Answers
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.asking import from_outside, told_when
@@ -48,7 +48,7 @@ class Equations:
 
     def __init__(
         self,
-        robot: ExportMethods,
+        robot: Answers,
         torque: Torque | None = None,
         wrenches: Torque | None = None,
         stops: StopForces | None = None,
@@ -241,12 +241,12 @@ RATES = Quantity(
 )
 
 
-def coordinate_rates(robot: ExportMethods, q: Array, v: Array) -> Array:
+def coordinate_rates(robot: Answers, q: Array, v: Array) -> Array:
     """dq/dt, (..., nq)."""
     return robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
 
 
-def chart_rates(robot: ExportMethods, x: Array, v: Array) -> Array:
+def chart_rates(robot: Answers, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
     return robot.evaluator.evaluate(configuration.CHART_RATES, {"x": x, "v": v})
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics import configuration
-from recursa.facade.exporting import ExportMethods
+from recursa.facade.answers import Answers
 from recursa.integrators import Integrator, weighted
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces
@@ -82,7 +82,7 @@ class FixedStep(Stepper):
 class Manifold:
     """The configurations of a robot: ``q exp(x)``, and how x changes."""
 
-    def __init__(self, robot: ExportMethods) -> None:
+    def __init__(self, robot: Answers) -> None:
         self.robot = robot
         kinds = [joint.kind for joint in robot.model.joints if joint.independent]
         zeros = {kind.name: [0.0] * kind.nv for kind in kinds}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import StateError
-from recursa.facade.exporting import ExportMethods
+from recursa.facade.answers import Answers
 from recursa.model.model import WORLD
 from recursa.simulation.equations import chart_rates
 from recursa.simulation.events import Happened
@@ -44,7 +44,7 @@ class Run:
     ('finished', 0.5)
     """
 
-    robot: ExportMethods
+    robot: Answers
     t: Array
     q: Array
     v: Array
@@ -289,7 +289,7 @@ def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) ->
     return s * (d0 + s * (0.5 * c0 + s * (third + s * (fourth + s * fifth))))
 
 
-def keeps_momentum(robot: ExportMethods, losses: Array, wrenches: bool, tau: Array) -> bool:
+def keeps_momentum(robot: Answers, losses: Array, wrenches: bool, tau: Array) -> bool:
     """Whether a run has no outside influence but gravity: one free joint at the world, and nothing acting there."""
     joints = robot.model.joints
     floating = bool(joints) and joints[0].kind.name == "free" and all(j.parent != WORLD for j in joints[1:])

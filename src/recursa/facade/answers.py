@@ -1,0 +1,31 @@
+"""All questions that a robot answers about its states, side by side: no group stands on another."""
+
+from __future__ import annotations
+
+from recursa.facade.change_of_base import ChangeOfBaseMethods
+from recursa.facade.derivatives import DerivativeMethods
+from recursa.facade.diagonal import DiagonalMethods
+from recursa.facade.dynamics import DynamicsMethods
+from recursa.facade.factorization import FactorizationMethods
+from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.matrices import MatrixMethods
+from recursa.facade.operational import OperationalMethods
+from recursa.facade.parameters import ParameterMethods
+from recursa.facade.second_derivatives import SecondDerivativeMethods
+
+
+class Answers(
+    KinematicsMethods,
+    DynamicsMethods,
+    MatrixMethods,
+    FactorizationMethods,
+    DerivativeMethods,
+    SecondDerivativeMethods,
+    OperationalMethods,
+    DiagonalMethods,
+    ChangeOfBaseMethods,
+    ParameterMethods,
+):
+    """A model and everything one can ask of its states, for one or many."""
+
+    __slots__ = ()
