@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from recursa.evaluation.answering import Call
-from recursa.evaluation.evaluator import NO_OPTIONS, Evaluator, Options, Question
+from recursa.evaluation.evaluator import Evaluator, Question
 from recursa.model.model import Model
-from recursa.quantities.quantity import Quantity
 from recursa.sweeps.batching import Array
 
 
@@ -32,16 +31,10 @@ class Facade:
         """What answers: it takes a :class:`recursa.quantities.Quantity`, one of your own too, and arrays."""
         return self._evaluator
 
-    def _answer(
-        self,
-        quantity: Quantity,
-        arguments: Mapping[str, Any],
-        options: Options = NO_OPTIONS,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """A quantity for every state; see :meth:`Evaluator.evaluate`."""
-        return self._evaluator.evaluate(quantity, arguments, options, out=out, threads=threads)
+    @property
+    def _answer(self) -> Callable[..., Array]:
+        """``_answer(quantity, arrays, options, out, threads)``: :meth:`Evaluator.evaluate`."""
+        return self._evaluator.evaluate
 
     def _native_entry(self, question: Question) -> Any:
         """The native way into the kernel that answers a question for one state, if there is one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,8 +13,7 @@ from recursa.dynamics.diagonal.quantities import require_independent
 from recursa.dynamics.diagonal.sensitivity import SENSITIVITY
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
-from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, into
-from recursa.quantities import Quantity
+from recursa.evaluation.evaluator import NO_OPTIONS, Question, into
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
@@ -36,15 +35,10 @@ class Asking:
         """Refuse robots with tied joints: their mass matrix has no sweeps for factors."""
         require_independent(self._robot.evaluator.subject)
 
-    def _answer(
-        self,
-        quantity: Quantity,
-        arguments: Mapping[str, Any],
-        options: Options = NO_OPTIONS,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        return self._robot.evaluator.evaluate(quantity, arguments, options, out, threads)
+    @property
+    def _answer(self) -> Callable[..., Array]:
+        """``_answer(quantity, arrays, options, out, threads)``, as of the robot."""
+        return self._robot.evaluator.evaluate
 
     def _native_entry(self, question: Question) -> Any:
         return self._robot._native_entry(question)
