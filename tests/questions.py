@@ -201,7 +201,10 @@ def answered(form: str) -> Iterator[None]:
 
 
 def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
-    """What ``ask`` answers where nothing is compiled."""
+    """What ``ask`` answers where nothing is compiled.
+
+    A robot that has learned native entries uses them for single states all the same: ask another one, or a batch.
+    """
     with answered("interpreted"):
         return ask(*state)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from questions import interpreted
 from recursa.errors import did_you_mean
 
 ARM = rc.robots.panda_like()
@@ -35,7 +36,10 @@ def test_mapping_holds_several_links_and_wrenches() -> None:
     both = ARM.inverse_dynamics(Q, V, V, wrenches={LINK: push, other: ROW})
     one_by_one = [push, rc.Wrench(at=other, moment=ROW[:3], force=ROW[3:], frame="link")]
     np.testing.assert_array_equal(both, ARM.inverse_dynamics(Q, V, V, wrenches=one_by_one))
-    none = ARM.inverse_dynamics(Q, V, V)  # by another recursion
+    fresh = rc.Robot(ARM.model)  # it has no kernels yet
+    plain = interpreted(lambda: fresh.inverse_dynamics(Q, V, V, wrenches={}))
+    np.testing.assert_array_equal(plain, interpreted(lambda: fresh.inverse_dynamics(Q, V, V)))
+    none = ARM.inverse_dynamics(Q, V, V)  # a kernel of another recursion
     np.testing.assert_allclose(ARM.inverse_dynamics(Q, V, V, wrenches={}), none, rtol=0, atol=1e-13 * abs(none).max())
 
 
