@@ -50,6 +50,7 @@ from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
+from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
@@ -68,8 +69,6 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Stops as Stops
     from recursa.simulation.run import Run as Run
     from recursa.trajectories.trajectory import Trajectory as Trajectory
-
-__version__ = "0.1.0"
 
 _LATER = {  # imported when first used: most programs need none or few of them
     "compile": "recursa.operators.compiled",

@@ -22,7 +22,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "symbols", "bundled", "files"),
+    ("errors", "bundled", "files", "version"),
     ("spatial",),
     ("model",),
     ("sweeps",),

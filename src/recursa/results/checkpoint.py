@@ -26,7 +26,6 @@ from recursa.results.journal import MAGIC, Journal, read_blocks, require_checkpo
 from recursa.results.packing import pack, unpack
 from recursa.results.robot_text import robot_from_text, robot_text
 from recursa.results.saving import first_bytes
-from recursa.results.version import version
 from recursa.robot import Robot
 from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
@@ -36,6 +35,7 @@ from recursa.simulation.options import Options
 from recursa.simulation.run import Run
 from recursa.simulation.steppers import State
 from recursa.sweeps.batching import Array
+from recursa.version import __version__
 
 SUFFIX = ".part"
 
@@ -80,7 +80,7 @@ def run_kept(simulation: Simulation, path: Path, every: float, start: tuple[Arra
     """Run from the start, with a new file."""
     robot: Any = simulation.equations.robot
     header = {
-        "recursa": version(),
+        "recursa": __version__,
         "robot": robot_text(robot),
         "digest": robot.model.digest,
         "options": {item.name: getattr(simulation.options, item.name) for item in fields(Options)},
@@ -160,7 +160,7 @@ class Kept:
             self.robot: Robot = robot_from_text(self._header["robot"])
         except (KeyError, TypeError, ValueError, IndexError, RecursaError) as error:
             raise ResultFileError(f"file '{path}' was written by another version of Recursa: {error!r}") from None
-        if self._header["recursa"] == version() and self.robot.model.digest != self._header["digest"]:
+        if self._header["recursa"] == __version__ and self.robot.model.digest != self._header["digest"]:
             raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
 
     @property

@@ -31,11 +31,11 @@ from recursa.errors import ResultFileError
 from recursa.files import replacing
 from recursa.results import interpolants
 from recursa.results.robot_text import robot_from_text, robot_text
-from recursa.results.version import version
 from recursa.simulation.events import Happened
 from recursa.simulation.options import Options
 from recursa.simulation.run import Run
 from recursa.trajectories.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
+from recursa.version import __version__
 
 FORMAT = "recursa run"
 FORMAT_VERSION = 1
@@ -67,7 +67,7 @@ def write_run(run: Run, path: Path) -> None:
         with h5py.File(beside, "w", userblock_size=_USER_BLOCK) as file:
             _fill(file, run)
         size, checksum = _after_user_block(beside)
-        line = f"recursa run {FORMAT_VERSION}, Recursa {version()}, sha256 {checksum}, {size} bytes follow\n"
+        line = f"recursa run {FORMAT_VERSION}, Recursa {__version__}, sha256 {checksum}, {size} bytes follow\n"
         with beside.open("rb+") as raw:
             raw.write(line.encode().ljust(_USER_BLOCK, b"\0"))
 
@@ -85,7 +85,7 @@ def _fill(file: Any, run: Run) -> None:
         {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "recursa": version(),
+            "recursa": __version__,
             "status": run.status,
             "message": run.message,
             "conventions": CONVENTIONS,
@@ -191,7 +191,7 @@ def _require_whole(path: Path) -> None:
     if int(number) != FORMAT_VERSION:
         raise ResultFileError(
             f"file '{path}' was written by Recursa {writer} in version {number} of the format; this is Recursa "
-            f"{version()}, which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
+            f"{__version__}, which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
         )
     found, now = _after_user_block(path)
     if found != int(size):
@@ -209,7 +209,7 @@ def _damaged(path: Path, why: str) -> ResultFileError:
 
 def _run(path: Path, file: Any) -> Run:
     robot = robot_from_text(file["robot/description"].asstr()[()])
-    if file.attrs["recursa"] == version() and robot.model.digest != file["robot"].attrs["digest"]:
+    if file.attrs["recursa"] == __version__ and robot.model.digest != file["robot"].attrs["digest"]:
         raise _damaged(path, "the robot in it is not the one it names")
     arrays = {name: file[name][()] for name in _ARRAYS}
     stored = dict(file["options"].attrs)

@@ -16,10 +16,10 @@ from recursa.files import known_suffix, named_file, write_together
 from recursa.results import hdf5
 from recursa.results.journal import MAGIC
 from recursa.results.robot_text import robot_text
-from recursa.results.version import version
 from recursa.simulation.run import Run
 from recursa.trajectories import csv_files
 from recursa.trajectories.columns import CONVENTIONS
+from recursa.version import __version__
 
 HDF5 = (".h5", ".hdf5")
 SUFFIXES = (*HDF5, ".npz", ".csv")
@@ -52,7 +52,7 @@ def _npz(run: Run) -> bytes:
     options = asdict(run.options)
     options["times"] = None if run.options.times is None else run.options.times.tolist()
     about = {
-        "recursa": version(),
+        "recursa": __version__,
         "conventions": CONVENTIONS,
         "status": run.status,
         "message": run.message,
