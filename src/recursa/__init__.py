@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from recursa.operators.parsing import parse as parse
     from recursa.results.checkpoint import resume as resume
     from recursa.results.saving import read as read
-    from recursa.results.torque_tables import TorqueTable as TorqueTable
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
     from recursa.simulation.run import Run as Run
+    from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
 _LATER = {  # imported when first used: most programs need none or few of them
@@ -81,7 +81,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Trajectory": "recursa.trajectories.trajectory",
     "read": "recursa.results.saving",
     "resume": "recursa.results.checkpoint",
-    "TorqueTable": "recursa.results.torque_tables",
+    "TorqueTable": "recursa.trajectories.torque_tables",
     "Event": "recursa.simulation.events",
     "Run": "recursa.simulation.run",
     "Stops": "recursa.simulation.forces",

@@ -6,7 +6,7 @@ import io
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import named_file, write_together
 from recursa.plotting.arm import SYMBOLS, Skeleton, draw_base, draw_ground, frame_axes, skeleton
 from recursa.plotting.styles import colour, new_figure, plain
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _TICK = 0.01  # s, the unit of time in a GIF
 _LEAST = 2 * _TICK  # shorter frames are shown slowly by many programs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from recursa.errors import ShapeError, StateError
 from recursa.model.model import WORLD
 from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _AXISLESS = ("free", "spherical")
 _LOOSE = ("free", "planar")

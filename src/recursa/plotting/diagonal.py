@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.plotting.arm import draw_robot
 from recursa.plotting.styles import colour, new_figure, plain, save
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import freedom_names
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _GREY = "#b0b0b0"
 _MOST_NAMES = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -13,9 +13,11 @@ from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
 from recursa.plotting.panels import Panel, panel_figure
 from recursa.plotting.styles import save
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_numbers
 from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 PANELS = ("angles", "speeds", "torques", "energy", "phase", "power")
 _NEEDS = {

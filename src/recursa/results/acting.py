@@ -8,9 +8,9 @@ import numpy as np
 
 from recursa.dynamics.wrenches import Wrench, listed_wrenches
 from recursa.errors import StateError, shortened
-from recursa.results.torque_tables import TorqueTable
 from recursa.simulation.events import Event
 from recursa.simulation.forces import Controller, StopForces, Stops
+from recursa.trajectories.torque_tables import TorqueTable
 
 Record = dict[str, Any]
 _WRENCH = ("force", "moment", "point")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, curves, inputs
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.curves import Curve, Pieces
 from recursa.trajectories.inputs import Posture
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _KINDS = ("cubic", "quintic", "pchip", "akima")
 _ENDS = ("clamped", "natural", "not-a-knot", "periodic")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recursa.errors import did_you_mean, shortened
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import coordinate_names, freedom_names
 from recursa.trajectories.tables import Table, read_table, require_distinct, write_table
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 TIME = "t"
 _SPEED, _ACCELERATION = ":v", ":a"

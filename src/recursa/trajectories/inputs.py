@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_numbers, prepare
 from recursa.trajectories.columns import coordinate_names, freedom_names
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Posture = ArrayLike | Mapping[str, Any]
 """A configuration: numbers, or (of a robot) some of them by joint name, the rest neutral."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.errors import StateError
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
 from recursa.trajectories.curves import Pieces, trapezoid
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _ROUNDING = 1e-12
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from recursa.errors import LimitError
 from recursa.model.model import Joint
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _ROUNDING = 1e-9  # of the limit: a motion planned to the limit is within it
 _UNITS = {

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
 from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
 Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]

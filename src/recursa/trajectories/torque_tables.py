@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unknown_name
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import freedom_names
 from recursa.trajectories.csv_files import TIME, TORQUE, losses_in, require_times
 from recursa.trajectories.tables import read_table
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Between = Literal["linear", "cubic", "hold"]
 
