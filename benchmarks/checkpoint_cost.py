@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import recursa as rc
-from recursa.results.checkpoint import Checkpoint
+from recursa.simulation.checkpoint import Checkpoint
 
 
 def main() -> None:

@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
-    from recursa.results.checkpoint import resume as resume
-    from recursa.results.saving import read as read
+    from recursa.results import read as read
+    from recursa.results import resume as resume
+    from recursa.runs.run import Run as Run
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
-    from recursa.simulation.run import Run as Run
     from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
@@ -79,11 +79,11 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
-    "read": "recursa.results.saving",
-    "resume": "recursa.results.checkpoint",
+    "read": "recursa.results",
+    "resume": "recursa.results",
     "TorqueTable": "recursa.trajectories.torque_tables",
     "Event": "recursa.simulation.events",
-    "Run": "recursa.simulation.run",
+    "Run": "recursa.runs.run",
     "Stops": "recursa.simulation.forces",
 }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -26,9 +25,9 @@ from recursa.sweeps.batching import Array
 if TYPE_CHECKING:
     from recursa.integrators.table import SimulationIntegrator
     from recursa.operators.leaves import Operators
+    from recursa.runs.options import Coordinates
+    from recursa.runs.run import Run
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
-    from recursa.simulation.options import Coordinates
-    from recursa.simulation.run import Run
 
 
 class Robot(Answers, ExportMethods):
@@ -227,7 +226,8 @@ class Robot(Answers, ExportMethods):
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import diagonal, driver, forces, options  # SciPy takes long to import
+        from recursa.simulation import acting, diagonal, driver, forces, options  # SciPy takes long to import
+        from recursa.simulation import checkpoint as keeping
         from recursa.simulation.events import events_of
 
         chosen = options.options_of(
@@ -245,7 +245,7 @@ class Robot(Answers, ExportMethods):
             coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
-        acting = diagonal.equations_in(chosen.coordinates)(
+        equations = diagonal.equations_in(chosen.coordinates)(
             self,
             forces.torque_function(self, torque),
             forces.wrench_function(self, wrenches),
@@ -254,11 +254,10 @@ class Robot(Answers, ExportMethods):
         )
         watched = events_of(events)
         if checkpoint is None:
-            return driver.Simulation(acting, q, v, chosen, watched).run()
-        kept = import_module("recursa.results.checkpoint")  # which stands above
-        path, every = kept.free_place(checkpoint), kept.interval(checkpoint_every)
-        given = kept.record(torque, wrenches, acting.stops, watched)
-        return kept.run_kept(driver.Simulation(acting, q, v, chosen, watched), path, every, (q, v), given)
+            return driver.Simulation(equations, q, v, chosen, watched).run()
+        path, every = keeping.free_place(checkpoint), keeping.interval(checkpoint_every)
+        given = acting.record(torque, wrenches, equations.stops, watched)
+        return keeping.run_kept(driver.Simulation(equations, q, v, chosen, watched), path, every, (q, v), given)
 
     # ---- variations ------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ import pytest
 import recursa as rc
 from comparing import equal_runs
 from recursa.integrators import INTEGRATORS, names
-from recursa.results import journal
-from recursa.results.checkpoint import Kept
+from recursa.runs import journal
+from recursa.simulation.checkpoint import Kept
 from recursa.trajectories.tables import write_table
 
 

@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib.resources import files
 from pathlib import Path
 
@@ -34,13 +35,15 @@ LAYERS = (
     ("operators",),
     ("facade",),
     ("doctor",),
+    ("trajectories",),
+    ("plotting",),
+    ("runs",),
     ("simulation",),
     ("robot",),
-    ("trajectories",),
     ("loading", "cartesian", "denoc", "free", "rollout", "operational", "control"),
     ("robots", "results"),
     ("counts",),
-    ("plotting", "interop", "cli", "__init__", "__main__"),
+    ("interop", "cli", "__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
@@ -49,36 +52,98 @@ def modules() -> dict[str, Path]:
     return {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.py"))}
 
 
-def imports(path: Path) -> set[str]:
-    """First names below the package that a file imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names = [node.module] if node.module != "recursa" else [f"recursa.{alias.name}" for alias in node.names]
-        else:
-            continue
-        found |= {
-            name.split(".")[1] if "." in name else "__init__" for name in names if name.split(".")[0] == "recursa"
-        }
-    return found
+def imports(source: str) -> set[str]:
+    """First names below the package that a text imports, anywhere in it, by statements or by names as text.
+
+    What may be any module, such as ``import_module(name)``, is an import of the package itself. Any signature may name
+    Robot, so for a type checker alone that is no import.
+    """
+    tree = ast.parse(source)
+    allowed = {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for part in node.body
+        if ast.unparse(part) == "from recursa.robot import Robot"
+    }
+    names = [name for node in ast.walk(tree) if node not in allowed for name in _imported(node)]
+    return {(*name.split("."), "__init__")[1] for name in names if name.split(".")[0] == "recursa"}
 
 
-def test_rule_sees_imports_of_every_form(tmp_path: Path) -> None:
-    file = tmp_path / "m.py"
-    file.write_text("import recursa as rc\nimport recursa.cli\nfrom recursa import robots\nimport numpy\n"
-                    "def f():\n    from recursa.model.dh import DHLink\n")  # fmt: skip
-    assert imports(file) == {"__init__", "cli", "robots", "model"}
+def _imported(node: ast.AST) -> list[str]:
+    """Dotted names of modules that one node of the tree imports, or has as text to import them by."""
+    match node:
+        case ast.Import():
+            return [alias.name for alias in node.names]
+        case ast.ImportFrom():
+            assert node.level == 0, f"relative import: {ast.unparse(node)}"
+            return [f"recursa.{alias.name}" for alias in node.names] if node.module == "recursa" else [str(node.module)]
+        case ast.Constant(value=str(text)):
+            return [text] if re.fullmatch(r"recursa(\.\w+)+", text) else []
+        case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
+            return [re.match(r"recursa(\.\w+(?=\.))?", text)[0]] if text.startswith("recursa.") else []
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in ("import_module", "__import__"):
+            match node.args:
+                case [ast.Constant(value=str(text)), *_]:
+                    return ["recursa" if text.startswith(".") else text]
+                case [ast.JoinedStr() as text, *_] if _imported(text):
+                    return []  # which is looked at itself
+            return ["recursa"]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import recursa as rc", "__init__"),
+        ("import recursa.cli", "cli"),
+        ("from recursa import robots", "robots"),
+        ("def f():\n    from recursa.model.dh import DHLink", "model"),
+        ("if TYPE_CHECKING:\n    from recursa.loading import load", "loading"),
+        ("if TYPE_CHECKING:\n    from recursa.robot import Robot, other", "robot"),
+        ("from recursa.robot import Robot", "robot"),
+        ("if TYPE_CHECKING:\n    from recursa.robot import Robot", ""),
+        ("import_module('recursa.results')", "results"),
+        ("importlib.import_module('recursa.runs.saving')", "runs"),
+        ("import_module('recursa').__version__", "__init__"),
+        ("import_module('.results', package='recursa')", "__init__"),
+        ("import_module(table[name])", "__init__"),
+        ("__import__('recursa.cli.show')", "cli"),
+        ("__import__(name)", "__init__"),
+        ("_LATER = {'read': 'recursa.results'}", "results"),
+        ("sys.modules['recursa.doctor.report']", "doctor"),
+        ("import_module(f'recursa.dynamics.{place}')", "dynamics"),
+        ("import_module(f'recursa.{name}')", "__init__"),
+        ("import_module(f'{package}.results')", "__init__"),
+        ("import numpy\nimport_module('scipy.linalg')\nlayout = 'recursa'", ""),
+    ],
+)
+def test_rule_sees_imports_of_every_form(source: str, found: str) -> None:
+    assert imports(source) == ({found} if found else set())
 
 
 @pytest.mark.parametrize("name", modules())
 def test_imports_match_the_order_of_the_folders(name: str) -> None:
     own = name.split(".")[0]
     assert own in RANK, f"{own} is new: enter it in LAYERS"
-    for other in imports(modules()[name]):
+    for other in imports(modules()[name].read_text("utf-8")):
         assert RANK[other] <= RANK[own], f"{name} imports {other}, which stands above it"
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    """Nor files beside them: also within a row of LAYERS, and by way of others."""
+    needs: dict[str, set[str]] = {}
+    for name, path in modules().items():
+        own = name.split(".")[0]
+        needs[own] = needs.get(own, set()) | imports(path.read_text("utf-8")) - {own}
+    order = list(TopologicalSorter(needs).static_order())  # or a CycleError, which names the circle
+    assert set(order) >= {name.split(".")[0] for name in modules()}
+
+
+def test_architecture_page_lists_the_folders_in_their_order() -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8").split("```")[1]
+    names = re.findall(r"^(\w+)(?:/|\.py) ", page, re.MULTILINE)
+    assert names == sorted(names, key=lambda name: RANK[name])
 
 
 def test_import_loads_nothing_heavy() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 import recursa as rc
 from comparing import ARRAYS, equal_runs
-from recursa.results import hdf5
-from recursa.results.packing import pack, unpack
-from recursa.results.robot_text import robot_from_text, robot_text
+from recursa.model.model_text import model_from_text, model_text
+from recursa.runs import hdf5
+from recursa.runs.packing import pack, unpack
 from zoo import ZOO, floating_tree_with_rotors, one_of_each, small_mixed_tree
 
 
@@ -63,12 +63,12 @@ def test_run_read_equals_run_saved(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ZOO if name != "chain200"])
-def test_robot_from_text_equals_the_robot(name: str) -> None:
-    robot = ZOO[name]()
-    again = robot_from_text(robot_text(robot))
-    assert again.model == robot.model
+def test_model_from_text_equals_the_model(name: str) -> None:
+    model = ZOO[name]().model
+    again = model_from_text(model_text(model))
+    assert again == model
     for part in ("joints", "inertias", "links", "nq", "nv"):  # what comparing models leaves out
-        assert repr(getattr(again.model, part)) == repr(getattr(robot.model, part))
+        assert repr(getattr(again, part)) == repr(getattr(model, part))
 
 
 def test_events_times_and_interpolants_are_kept(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_npz_holds_the_arrays_and_the_robot(tmp_path: Path) -> None:
         for name in ARRAYS:
             assert np.array_equal(file[name], getattr(run, name))
         about = json.loads(str(file["about"]))
-        assert robot_from_text(str(file["robot"])) == run.robot
+        assert model_from_text(str(file["robot"])) == run.robot.model
         assert file["q_columns"][3] == "root.qx"
     assert (about["status"], about["statistics"]["steps"]) == ("finished", run.statistics["steps"])
 

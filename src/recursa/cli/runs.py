@@ -13,9 +13,9 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.motion import LOSSES, limits_data, warn_of_limits
-from recursa.results.checkpoint import Kept
-from recursa.results.journal import MAGIC
-from recursa.results.saving import first_bytes
+from recursa.runs.journal import MAGIC
+from recursa.runs.saving import first_bytes
+from recursa.simulation.checkpoint import Kept
 from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
 
 
@@ -139,12 +139,12 @@ def describe(name: str, as_json: bool) -> None:
     path = Path(name)
     if first_bytes(path).startswith(MAGIC):
         kept = Kept(path)
-        data = {"robot": kept.robot.name, "finished": kept.finished, "time_s": kept.t, "samples": kept.samples,
+        data = {"robot": kept.model.name, "finished": kept.finished, "time_s": kept.t, "samples": kept.samples,
                 "duration_s": kept.options.duration, "integrator": kept.options.integrator}  # fmt: skip
         if as_json:
             click.echo(show.json_text(data))
             return
-        click.echo(f"checkpoint of '{kept.robot.name}' at {kept.t:.6g} of {kept.options.duration:g} s, "
+        click.echo(f"checkpoint of '{kept.model.name}' at {kept.t:.6g} of {kept.options.duration:g} s, "
                    f"{kept.samples} samples, {kept.options.integrator}")  # fmt: skip
         click.echo(f"go on with: recursa simulate --resume {path}")
         return

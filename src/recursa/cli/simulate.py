@@ -16,8 +16,9 @@ from recursa.cli import runs, show
 from recursa.cli.motion import entries
 from recursa.cli.state_file import read_state
 from recursa.integrators import named
-from recursa.results.checkpoint import SUFFIX, Kept, checkpoint_of
-from recursa.results.saving import run_file
+from recursa.runs.journal import SUFFIX
+from recursa.runs.saving import run_file
+from recursa.simulation.checkpoint import Kept, checkpoint_of
 
 
 def run_simulate(
@@ -87,7 +88,7 @@ def _caught(simulated: Callable[[], rc.Run]) -> rc.Run:
 
 
 def _resumed(part: Path, robot: Callable[[], rc.Robot] | None, every: float | None) -> rc.Run:
-    if robot is not None and robot() != Kept(part).robot:
+    if robot is not None and robot().model != Kept(part).model:
         raise rc.StateError(
             f"file '{part}' is of another robot than the one given, or that was changed since; a run goes on with its "
             "own: leave the robot out"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
-from recursa.facade.answers import Answers
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.asking import from_outside, told_when
@@ -18,6 +17,9 @@ from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.fusing import fuse
 from recursa.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What mechanics raise at a state that an integrator has lost, such as a hinge inertia below zero by rounding."""
@@ -48,7 +50,7 @@ class Equations:
 
     def __init__(
         self,
-        robot: Answers,
+        robot: Robot,
         torque: Torque | None = None,
         wrenches: Torque | None = None,
         stops: StopForces | None = None,
@@ -241,12 +243,12 @@ RATES = Quantity(
 )
 
 
-def coordinate_rates(robot: Answers, q: Array, v: Array) -> Array:
+def coordinate_rates(robot: Robot, q: Array, v: Array) -> Array:
     """dq/dt, (..., nq)."""
     return robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
 
 
-def chart_rates(robot: Answers, x: Array, v: Array) -> Array:
+def chart_rates(robot: Robot, x: Array, v: Array) -> Array:
     """dx/dt (..., nv) of ``q exp(x)`` at speed v."""
     return robot.evaluator.evaluate(configuration.CHART_RATES, {"x": x, "v": v})
 

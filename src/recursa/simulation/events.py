@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -57,15 +57,6 @@ class Event:
         """Whether it happens between two values; an event that is on zero at the start of a step has happened."""
         rises, falls = before < 0.0 <= after, before > 0.0 >= after
         return (rises and self.direction != "falling") or (falls and self.direction != "rising")
-
-
-class Happened(NamedTuple):
-    """An event that happened: which, when, and the state then."""
-
-    name: str
-    t: float
-    q: Array
-    v: Array
 
 
 def events_of(given: Any) -> tuple[Event, ...]:

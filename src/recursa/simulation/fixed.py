@@ -7,17 +7,19 @@ step, which is as accurate as the whole one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.dynamics import configuration
-from recursa.facade.answers import Answers
 from recursa.integrators import Integrator, weighted
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces
 from recursa.simulation.steppers import State, Stepper
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 
 class FixedStep(Stepper):
@@ -82,7 +84,7 @@ class FixedStep(Stepper):
 class Manifold:
     """The configurations of a robot: ``q exp(x)``, and how x changes."""
 
-    def __init__(self, robot: Answers) -> None:
+    def __init__(self, robot: Robot) -> None:
         self.robot = robot
         kinds = [joint.kind for joint in robot.model.joints if joint.independent]
         zeros = {kind.name: [0.0] * kind.nv for kind in kinds}

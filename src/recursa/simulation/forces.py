@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
-from recursa.facade.answers import Answers
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array, as_array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Torque = Callable[[float, Array, Array], Any]
 
@@ -41,7 +43,7 @@ class DesiredMotion(Protocol):
 # ---- torques ---------------------------------------------------------------------------------------------------------
 
 
-def torque_function(robot: Answers, torque: Any) -> Torque | None:
+def torque_function(robot: Robot, torque: Any) -> Torque | None:
     """What drives the joints as a function of (t, q, v); None where nothing does.
 
     A controller has a method ``torque``; a desired motion a method ``sample``, and is driven by inverse dynamics along
@@ -61,7 +63,7 @@ def torque_function(robot: Answers, torque: Any) -> Torque | None:
     return lambda t, q, v: constant
 
 
-def _feed_forward(robot: Answers, motion: Any) -> Torque:
+def _feed_forward(robot: Robot, motion: Any) -> Torque:
     """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
     end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
     at_rest = np.zeros(robot.nv)
@@ -95,7 +97,7 @@ def checked_torque(model: Model, tau: Any, t: float) -> Array:
 # ---- wrenches --------------------------------------------------------------------------------------------------------
 
 
-def wrench_function(robot: Answers, wrenches: Any) -> Torque | None:
+def wrench_function(robot: Robot, wrenches: Any) -> Torque | None:
     """What acts on links as a function of (t, q, v) with values (6 nlinks,); None where nothing does."""
     if wrenches is None:
         return None
@@ -145,7 +147,7 @@ class Stops:
 class StopForces:
     """Stops of one robot, ready to be evaluated."""
 
-    def __init__(self, robot: Answers, stops: Stops, q0: Array) -> None:
+    def __init__(self, robot: Robot, stops: Stops, q0: Array) -> None:
         model = robot.model
         wanted = None if stops.joints is None else set(stops.joints)
         for given in (wanted or (), *(x for x in (stops.stiffness, stops.damping) if isinstance(x, Mapping))):
@@ -195,7 +197,7 @@ def _per_joint(value: Any, names: list[str], default: Array, what: str) -> Array
     return result
 
 
-def stop_forces(robot: Answers, stops: Any, q0: Array) -> StopForces | None:
+def stop_forces(robot: Robot, stops: Any, q0: Array) -> StopForces | None:
     """From what the caller gave: None or False is no stop, True the usual ones."""
     if stops is None or stops is False:
         return None

@@ -1,45 +1,21 @@
-"""How to simulate: checked once, kept with the run."""
+"""How to simulate, as the caller says it: checked once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from recursa.errors import ShapeError, StateError, unknown_name
-from recursa.integrators import INTEGRATORS, named
-from recursa.integrators.table import SimulationIntegrator
+from recursa.integrators import named
 from recursa.model.model import Model
+from recursa.runs.options import Coordinates, Options
 from recursa.sweeps.batching import Array, prepare
 
-Coordinates = Literal["joint", "diagonal"]
-COORDINATES = ("joint", "diagonal")
+COORDINATES = get_args(Coordinates)
 DEFAULT_STEP = 1e-3
 _MIN_RTOL = 100.0 * float(np.finfo(float).eps)
 _MAX_NUMBERS = 2**29  # 4 GiB of recorded numbers
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a run was asked for."""
-
-    duration: float
-    integrator: SimulationIntegrator = "dop853"
-    rtol: float = 1e-10
-    atol: float = 1e-12
-    step: float | None = None
-    times: Array | None = None
-    save_every: int = 1
-    dense: bool = False
-    losses: bool = True
-    progress: bool = True
-    coordinates: Coordinates = "joint"
-
-    @property
-    def fixed(self) -> bool:
-        """Whether steps are of one size."""
-        return not INTEGRATORS[self.integrator].adaptive
 
 
 def options_of(

@@ -16,6 +16,7 @@ from pathlib import Path
 from recursa.errors import ResultFileError
 from recursa.files import replacing
 
+SUFFIX = ".part"  # behind the name of the result
 MAGIC = b"recursa checkpoint "
 FORMAT_VERSION = 1
 _FIRST_LINE = MAGIC + b"%d\n" % FORMAT_VERSION

@@ -1,4 +1,4 @@
-"""A robot as text that makes the same robot again, to the bit.
+"""A model as text that makes the same model again, to the bit.
 
 URDF is not enough for that: its angles round, and gravity, a free base or ties are no part of it.
 """
@@ -9,31 +9,30 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from recursa.loading import trusted
+from recursa.model.assemble import assemble
 from recursa.model.description import Description, Geometry, JointRecord, LinkRecord, Mimic, Note
-from recursa.robot import Robot
+from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 
-def robot_text(robot: Robot) -> str:
-    """The robot's description and options as JSON; numbers keep all their bits.
+def model_text(model: Model) -> str:
+    """The model's description and options as JSON; numbers keep all their bits.
 
     >>> import recursa as rc
-    >>> arm = rc.robots.free_flyer(2)
-    >>> robot_from_text(robot_text(arm)).model.digest == arm.model.digest
+    >>> model = rc.robots.free_flyer(2).model
+    >>> model_from_text(model_text(model)).digest == model.digest
     True
     """
-    model = robot.model
     options = {"gravity": model.gravity, "floating": model.floating, "mimic": model.mimic}
     return json.dumps({"description": asdict(model.description), **options}, ensure_ascii=False)
 
 
-def robot_from_text(text: str) -> Robot:
-    """The robot again. Text that was not written by :func:`robot_text` is a KeyError, TypeError or ValueError."""
+def model_from_text(text: str) -> Model:
+    """The model again. Text that was not written by :func:`model_text` is a KeyError, TypeError or ValueError."""
     data = json.loads(text)
-    return trusted(
+    return assemble(
         _description(data["description"]), gravity=data["gravity"], floating=data["floating"], mimic=data["mimic"]
     )
 

@@ -20,22 +20,26 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.errors import ResultFileError
 from recursa.files import replacing
-from recursa.results import interpolants
-from recursa.results.robot_text import robot_from_text, robot_text
-from recursa.simulation.events import Happened
-from recursa.simulation.options import Options
-from recursa.simulation.run import Run
+from recursa.model.model import Model
+from recursa.model.model_text import model_from_text, model_text
+from recursa.runs import interpolants
+from recursa.runs.options import Options
+from recursa.runs.run import Happened, Run
 from recursa.trajectories.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
 from recursa.version import __version__
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 FORMAT = "recursa run"
 FORMAT_VERSION = 1
@@ -114,7 +118,7 @@ def _fill(file: Any, run: Run) -> None:
         file.create_dataset(f"dense/{name}", data=values)
 
 
-def _columns(model: Any) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _columns(model: Model) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Names and units of the columns of every array."""
     freedoms, turning = freedom_names(model), angular(model)
     return {
@@ -140,8 +144,8 @@ def _fill_robot(group: Any, run: Run) -> None:
             "mimic": model.mimic,
         }
     )
-    group["description"] = robot_text(run.robot)  # type: ignore[arg-type]
-    group["urdf"] = run.robot.to_urdf()  # type: ignore[attr-defined]
+    group["description"] = model_text(model)
+    group["urdf"] = run.robot.to_urdf()
 
 
 def _fill_events(group: Any, run: Run) -> None:
@@ -161,14 +165,14 @@ def _texts(values: Any) -> Any:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_run(path: Path) -> Run:
-    """The run in a file; what cannot be one is a :class:`ResultFileError` that says why."""
+def read_run(path: Path, robot_of: Callable[[Model], Robot]) -> Run:
+    """The run in a file, ``robot_of`` its model; what cannot be one is a :class:`ResultFileError` that says why."""
     import h5py  # slow to import
 
     try:
         _require_whole(path)
         with h5py.File(path, "r") as file:
-            return _run(path, file)
+            return _run(path, file, robot_of)
     except ResultFileError:
         raise
     except Exception as error:  # HDF5 has many ways to say that it cannot read
@@ -207,9 +211,9 @@ def _damaged(path: Path, why: str) -> ResultFileError:
     )
 
 
-def _run(path: Path, file: Any) -> Run:
-    robot = robot_from_text(file["robot/description"].asstr()[()])
-    if file.attrs["recursa"] == __version__ and robot.model.digest != file["robot"].attrs["digest"]:
+def _run(path: Path, file: Any, robot_of: Callable[[Model], Robot]) -> Run:
+    model = model_from_text(file["robot/description"].asstr()[()])
+    if file.attrs["recursa"] == __version__ and model.digest != file["robot"].attrs["digest"]:
         raise _damaged(path, "the robot in it is not the one it names")
     arrays = {name: file[name][()] for name in _ARRAYS}
     stored = dict(file["options"].attrs)
@@ -219,7 +223,7 @@ def _run(path: Path, file: Any) -> Run:
     events = file["events"]
     happened = map(Happened, events["name"].asstr()[()], events["t"][()].tolist(), events["q"][()], events["v"][()])
     dense = {name: values[()] for name, values in file["dense"].items()} if "dense" in file else {}
-    make = partial(Run, robot, **arrays, options=options)
+    make = partial(Run, robot_of(model), **arrays, options=options)
     return make(
         events=tuple(happened),
         status=file.attrs["status"],

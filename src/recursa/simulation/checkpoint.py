@@ -1,6 +1,6 @@
 """Runs that survive: what there is of a run is appended to a file now and then, and a run goes on from there.
 
-One journal (:mod:`recursa.results.journal`): first the robot, the options, what acts; then, with every checkpoint, the
+One journal (:mod:`recursa.runs.journal`): first the robot, the options, what acts; then, with every checkpoint, the
 samples and events since the last one and all that the integrator needs to go on. A checkpoint costs what is new, not
 what there is already, and never touches what is safe on the disk.
 """
@@ -12,32 +12,31 @@ import time
 import warnings
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.errors import RecursaError, ResultFileError, StateError
 from recursa.files import named_file
-from recursa.results import interpolants
-from recursa.results.acting import Record, again, require_same_events, stops_again
-from recursa.results.acting import record as record
-from recursa.results.hdf5 import OURS
-from recursa.results.journal import MAGIC, Journal, read_blocks, require_checkpoint
-from recursa.results.packing import pack, unpack
-from recursa.results.robot_text import robot_from_text, robot_text
-from recursa.results.saving import first_bytes
-from recursa.robot import Robot
+from recursa.model.model_text import model_from_text, model_text
+from recursa.runs import interpolants
+from recursa.runs.hdf5 import OURS
+from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks
+from recursa.runs.options import Options
+from recursa.runs.packing import pack, unpack
+from recursa.runs.run import Happened, Run
+from recursa.runs.saving import first_bytes
+from recursa.simulation.acting import Record, again, require_same_events, stops_again
 from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
-from recursa.simulation.events import Happened, events_of
+from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
-from recursa.simulation.options import Options
-from recursa.simulation.run import Run
 from recursa.simulation.steppers import State
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
-SUFFIX = ".part"
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 
 # ---- keeping ---------------------------------------------------------------------------------------------------------
@@ -78,11 +77,11 @@ class Checkpoint:
 
 def run_kept(simulation: Simulation, path: Path, every: float, start: tuple[Array, Array], acting: Record) -> Run:
     """Run from the start, with a new file."""
-    robot: Any = simulation.equations.robot
+    model = simulation.equations.robot.model
     header = {
         "recursa": __version__,
-        "robot": robot_text(robot),
-        "digest": robot.model.digest,
+        "robot": model_text(model),
+        "digest": model.digest,
         "options": {item.name: getattr(simulation.options, item.name) for item in fields(Options)},
         "every": every,
         "q0": start[0],
@@ -157,10 +156,10 @@ class Kept:
             self.every = float(self._header["every"])
             self.finished = bool(self._checkpoints[-1]["finished"])
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
-            self.robot: Robot = robot_from_text(self._header["robot"])
+            self.model = model_from_text(self._header["robot"])
         except (KeyError, TypeError, ValueError, IndexError, RecursaError) as error:
             raise ResultFileError(f"file '{path}' was written by another version of Recursa: {error!r}") from None
-        if self._header["recursa"] == __version__ and self.robot.model.digest != self._header["digest"]:
+        if self._header["recursa"] == __version__ and self.model.digest != self._header["digest"]:
             raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
 
     @property
@@ -168,9 +167,9 @@ class Kept:
         """How many there are so far."""
         return sum(len(one["samples"][0]) for one in self._checkpoints if one["samples"])
 
-    def simulation(self, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
-        """The run as it was at the last checkpoint."""
-        acting, robot = self._header["acting"], self.robot
+    def simulation(self, robot: Robot, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
+        """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
+        acting = self._header["acting"]
         watched = events_of(events)
         require_same_events(acting["events"], watched)
         q0, v0 = self._header["q0"], self._header["v0"]
@@ -212,41 +211,3 @@ def checkpoint_of(path: str | os.PathLike[str]) -> Path:
             f"file '{place}' is a saved run, and there is no '{part}' from which it could go on. rc.read reads it"
         )
     return place
-
-
-def resume(
-    path: str | os.PathLike[str],
-    *,
-    torque: Any = None,
-    wrenches: Any = None,
-    events: Any = None,
-    progress: bool = True,
-    checkpoint_every: float | None = None,
-) -> Run:
-    """Go on with a run from its checkpoint: ``robot.simulate(..., checkpoint=path)`` was killed or interrupted.
-
-    The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
-    stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
-    controllers, trajectories and events cannot be kept there: give the same ones again. A controller with a memory of
-    its own starts with the memory that you give it. ``path`` may also be the name of a result, whose checkpoint
-    is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end gives that run.
-
-    >>> import pathlib, tempfile, recursa as rc
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.part")
-    >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1, torque=[0.2, 0.1], checkpoint=file)
-    >>> bool((rc.resume(file).q == run.q).all())
-    True
-    """
-    place = checkpoint_of(path)
-    every = None if checkpoint_every is None else interval(checkpoint_every)
-    require_checkpoint(place)
-    journal = Journal(place)
-    try:
-        kept = Kept(place)  # now that nobody else appends
-        journal.end = kept.end
-        simulation = kept.simulation(torque, wrenches, events, progress)
-        counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
-        keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
-        return simulation.run(keeper)
-    finally:
-        journal.close()

@@ -6,26 +6,36 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import StateError
-from recursa.facade.answers import Answers
 from recursa.model.model import WORLD
-from recursa.simulation.equations import chart_rates
-from recursa.simulation.events import Happened
-from recursa.simulation.options import Options
+from recursa.runs.options import Options
 from recursa.sweeps.batching import Array
+from recursa.trajectories.limits import Violation, violations
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
 _PARTS, _FINE, _MOST_FINE = 8, 1000, 20_000  # parts of a step of order 8 that look smooth; instants of a curve in all
 
 Status = Literal["finished", "stopped", "interrupted", "failed"]
+
+
+class Happened(NamedTuple):
+    """An event that happened: which, when, and the state then."""
+
+    name: str
+    t: float
+    q: Array
+    v: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +54,7 @@ class Run:
     ('finished', 0.5)
     """
 
-    robot: Answers
+    robot: Robot
     t: Array
     q: Array
     v: Array
@@ -196,12 +206,15 @@ class Run:
         v0, v1, a0, a1 = self.v[k], self.v[k + 1], self.a[k], self.a[k + 1]
         x1 = self.robot.difference(self.q[k], self.q[k + 1])
         # x' and x'' at the end: the rates of the chart, and their derivative along x', a by a complex step
-        rate = chart_rates(self.robot, x1, v1)
+        rate = self._chart_rates(x1, v1)
         tiny = 1e-30
-        change = chart_rates(self.robot, x1 + 1j * tiny * rate, v1 + 1j * tiny * a1).imag / tiny
+        change = self._chart_rates(x1 + 1j * tiny * rate, v1 + 1j * tiny * a1).imag / tiny
         x = _quintic(s, x1, h * v0, h * rate, h * h * a0, h * h * change)
         v = v0 + s * h * a0 + s**2 * (3.0 * (v1 - v0) - h * (2.0 * a0 + a1)) + s**3 * (2.0 * (v0 - v1) + h * (a0 + a1))
         return self.robot.integrate(self.q[k], x), v
+
+    def _chart_rates(self, x: Array, v: Array) -> Array:
+        return self.robot.evaluator.evaluate(CHART_RATES, {"x": x, "v": v})
 
     def finely(self) -> tuple[Array, Array, Array, Array]:
         """t (m,), q, v and tau (m, ...) on instants so close that straight lines between them are the motion.
@@ -233,7 +246,7 @@ class Run:
         return t[kept], q[kept], v[kept], tau[kept]
 
     @cached_property
-    def violations(self) -> list[Any]:
+    def violations(self) -> list[Violation]:
         """Every limit of position, velocity and effort that the motion passes, between samples too.
 
         Each has ``joint``, ``quantity``, the worst ``value`` and its ``time``, the ``limit``, and ``first``, the first
@@ -246,8 +259,7 @@ class Run:
         >>> [(one.joint, round(one.first, 2)) for one in run.violations if one.quantity == "position"]
         [('joint2', 0.47)]
         """
-        limits = import_module("recursa.trajectories.limits")  # which stands above
-        return limits.violations(self.robot, *self.finely())
+        return violations(self.robot, *self.finely())
 
     # ---- showing and saving ------------------------------------------------------------------------------------------
 
@@ -257,13 +269,15 @@ class Run:
         Curves show the motion between samples, too (:meth:`finely`). ``options`` are those of
         :func:`recursa.plotting.plot_motion`.
         """
-        plotting = import_module("recursa.plotting")  # which stands above, and needs matplotlib
-        return plotting.plot_motion(self.robot, *self.finely(), path=path, **options)
+        from recursa.plotting import plot_motion  # matplotlib takes long to import
+
+        return plot_motion(self.robot, *self.finely(), path=path, **options)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the motion as an animated GIF; ``options`` are those of :func:`recursa.plotting.animate`."""
-        plotting = import_module("recursa.plotting")
-        return plotting.animate(self.robot, *self.finely()[:2], path, **options)
+        from recursa.plotting import animate
+
+        return animate(self.robot, *self.finely()[:2], path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.
@@ -277,7 +291,9 @@ class Run:
         >>> run.save(pathlib.Path(tempfile.mkdtemp(), "run.h5")).name
         'run.h5'
         """
-        return import_module("recursa.results.saving").save(self, path)  # which stands above
+        from recursa.runs.saving import save  # h5py takes long to import
+
+        return save(self, path)
 
 
 def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) -> Array:
@@ -289,7 +305,7 @@ def _quintic(s: Array, x1: Array, d0: Array, d1: Array, c0: Array, c1: Array) ->
     return s * (d0 + s * (0.5 * c0 + s * (third + s * (fourth + s * fifth))))
 
 
-def keeps_momentum(robot: Answers, losses: Array, wrenches: bool, tau: Array) -> bool:
+def keeps_momentum(robot: Robot, losses: Array, wrenches: bool, tau: Array) -> bool:
     """Whether a run has no outside influence but gravity: one free joint at the world, and nothing acting there."""
     joints = robot.model.joints
     floating = bool(joints) and joints[0].kind.name == "free" and all(j.parent != WORLD for j in joints[1:])

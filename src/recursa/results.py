@@ -1,0 +1,90 @@
+"""Runs from files, with the robots that they are of: saved runs read, runs that were cut short gone on with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from recursa.errors import ResultFileError
+from recursa.robot import Robot
+from recursa.runs import hdf5
+from recursa.runs.journal import MAGIC, Journal, require_checkpoint
+from recursa.runs.run import Run
+from recursa.runs.saving import first_bytes
+from recursa.simulation.checkpoint import Checkpoint, Kept, checkpoint_of, interval
+
+
+def read(path: str | os.PathLike[str]) -> Run:
+    """Read a run that was saved with ``run.save("run.h5")``: the same arrays to the bit, and the same robot.
+
+    A file that is cut off, damaged, of a newer version or not ours is a :class:`recursa.ResultFileError`.
+
+    >>> import pathlib, tempfile, recursa as rc
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.h5")
+    >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1)
+    >>> _ = run.save(file)
+    >>> again = rc.read(file)
+    >>> bool((again.q == run.q).all()), again.robot == run.robot
+    (True, True)
+    """
+    place = Path(path)
+    start = first_bytes(place)
+    if start.startswith(hdf5.OURS):
+        return hdf5.read_run(place, Robot)
+    raise ResultFileError(_what_else(place, start))
+
+
+def _what_else(path: Path, start: bytes) -> str:
+    """Why a file is no HDF5 file."""
+    if not start:
+        return f"file '{path}' is empty."
+    if start.startswith(MAGIC):
+        return f"file '{path}' holds a run that is not finished: go on with rc.resume('{path}')."
+    if hdf5.OURS.startswith(start):
+        return f"file '{path}' is damaged: it is cut off after {len(start)} bytes."
+    if start.startswith(hdf5.SIGNATURE):
+        return f"file '{path}' is an HDF5 file, but no run that Recursa saved, or another program wrote it anew."
+    if start.startswith(b"PK"):
+        return f"file '{path}' is no HDF5 file. Is it a run saved as .npz? numpy.load reads that; rc.read reads .h5."
+    if start.startswith((b"t,", b"# losses:")):
+        return f"file '{path}' is a table. rc.Trajectory.from_csv reads it; rc.read reads .h5."
+    return f"file '{path}' is not a run that Recursa saved: it is no HDF5 file."
+
+
+def resume(
+    path: str | os.PathLike[str],
+    *,
+    torque: Any = None,
+    wrenches: Any = None,
+    events: Any = None,
+    progress: bool = True,
+    checkpoint_every: float | None = None,
+) -> Run:
+    """Go on with a run from its checkpoint: ``robot.simulate(..., checkpoint=path)`` was killed or interrupted.
+
+    The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
+    stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
+    controllers, trajectories and events cannot be kept there: give the same ones again. A controller with a memory of
+    its own starts with the memory that you give it. ``path`` may also be the name of a result, whose checkpoint
+    is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end gives that run.
+
+    >>> import pathlib, tempfile, recursa as rc
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "run.part")
+    >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.1, torque=[0.2, 0.1], checkpoint=file)
+    >>> bool((rc.resume(file).q == run.q).all())
+    True
+    """
+    place = checkpoint_of(path)
+    every = None if checkpoint_every is None else interval(checkpoint_every)
+    require_checkpoint(place)
+    journal = Journal(place)
+    try:
+        kept = Kept(place)  # now that nobody else appends
+        journal.end = kept.end
+        simulation = kept.simulation(Robot(kept.model), torque, wrenches, events, progress)
+        counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
+        keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
+        return simulation.run(keeper)
+    finally:
+        journal.close()

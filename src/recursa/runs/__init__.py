@@ -1,0 +1,1 @@
+"""Runs: what comes out of a simulation, and its files."""
