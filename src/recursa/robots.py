@@ -16,12 +16,13 @@ import numpy as np
 
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, unknown_name
-from recursa.loading import load, trusted
+from recursa.loading import trusted
 from recursa.model.assemble import unit_axis
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
+from recursa.model.urdf import read_urdf
 from recursa.model.variations import with_frame
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
@@ -68,9 +69,12 @@ def by_name(name: str, *, floating: bool = False, mimic: MimicMode = "free") -> 
     if name not in BUNDLED + FILES:
         raise unknown_name("bundled robot", name, BUNDLED + FILES)
     if name in FILES:
-        told = f"Invented, of realistic size and mass; the file rc.robots.urdf({name!r})."
-        return trusted(replace(load(urdf(name)).model.description, provenance=told), floating=floating, mimic=mimic)
+        file, told = urdf(name), f"Invented, of realistic size and mass; the file rc.robots.urdf({name!r})."
+        description = replace(read_urdf(file.read_bytes(), str(file)), provenance=told)
+        return trusted(description, floating=floating, mimic=mimic)
     robot = _ROBOTS[name]()
+    if not floating and mimic == "free":
+        return robot
     return trusted(robot.model.description, gravity=robot.gravity, floating=floating, mimic=mimic)
 
 

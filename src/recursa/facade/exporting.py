@@ -32,7 +32,6 @@ from recursa.quantities import Quantity, quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 
-_TOO_LONG = f"it takes more than {MAX_OPERATIONS} operations, too many for straight-line code"
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
 _NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
@@ -177,15 +176,6 @@ def _method(quantity: str) -> Callable[..., Any]:
     return getattr(Diagonal if group else Answers, name)  # type: ignore[no-any-return]
 
 
-class _BoundedGraph(Graph):
-    """A graph that gives up before it fills the memory."""
-
-    def node(self, op: str, *operands: Any) -> int:
-        if len(self.nodes) >= MAX_NODES:
-            raise UntraceableError(_TOO_LONG)
-        return super().node(op, *operands)
-
-
 @dataclass(frozen=True)
 class Question:
     """A method of a robot, the arrays it takes, and its other options."""
@@ -270,14 +260,14 @@ class Question:
 
     def traced(self, name: str) -> CFunction:
         """The method as a C function."""
-        graph = _BoundedGraph()
+        graph = Graph(MAX_NODES)
         answer = self.ask({name: graph.inputs(name, size) for name, size in self.sizes().items()})
         if answer.size == 0:
             raise self._refusal("the result has no entries")
         outputs = [x.number if isinstance(x, Traced) else float(x) for x in answer.ravel()]
         function = CFunction(name, graph, outputs, self.sizes())
         if function.operations.total > MAX_OPERATIONS:
-            raise self._refusal(_TOO_LONG)
+            raise self._refusal(f"over {MAX_OPERATIONS} operations are too many for straight-line code")
         return function
 
     def shape(self) -> tuple[int, ...]:
