@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +24,7 @@ from recursa.dynamics.kinematics import Frame
 from recursa.dynamics.operational_matrices import MASS_SOLVED, Coordinates, link_list, selected_links
 from recursa.errors import ShapeError
 from recursa.facade.operational import inertia_of
+from recursa.facade.pseudo_inverse import RankedArray
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, as_numbers, fitting, times
 
@@ -41,7 +41,7 @@ class TaskModel:
       gives that with the least kinetic energy, and a torque ``J* F`` does not move what ``projector`` leaves.
     """
 
-    mass: Array
+    mass: RankedArray
     coriolis: Array
     gravity: Array
     jacobian: Array
@@ -50,9 +50,9 @@ class TaskModel:
     inverse: Array
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> int | Array:
         """In how many directions the task can be moved; an array for a batch."""
-        return self.mass.rank  # type: ignore[attr-defined]
+        return self.mass.rank
 
     @cached_property
     def projector(self) -> Array:

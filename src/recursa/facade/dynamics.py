@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,6 +112,42 @@ class DynamicsMethods(Facade):
         """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11)."""
         return self._answer(inverse.REACTION_WRENCHES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
 
+    @overload
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: bool = False,
+        links: Literal[False] = False,
+        parameters: ArrayLike | None = None,
+        method: ForwardMethod | None = None,
+        mass: MassMethod | None = None,
+        bias: InverseMethod | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array: ...
+
+    @overload
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: bool = False,
+        links: Literal[True],
+        parameters: ArrayLike | None = None,
+        method: ForwardMethod | None = None,
+        mass: MassMethod | None = None,
+        bias: InverseMethod | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]: ...
+
     @answers(methods.FORWARD_DYNAMICS)
     def forward_dynamics(
         self,
@@ -128,7 +164,7 @@ class DynamicsMethods(Facade):
         bias: InverseMethod | None = None,
         out: Array | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> Array | tuple[Array, Array]:
         """Accelerations (..., nv) that the torques cause; with ``links`` also those of all links.
 
         All but ``"composite"`` compute ``qdd = (I - H psi K)* inv(D) (I - H psi K) (T - C)``, Identity 6 (46) of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,8 @@ from recursa.facade.base import Facade
 from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
+
+_Out = TypeVar("_Out", bound=Array)  # the caller's array, which comes back
 
 
 class OperationalMethods(Facade):
@@ -116,6 +118,30 @@ class OperationalMethods(Facade):
         """
         return self._delassus(q, *selected_links(self.model, links, coordinates), frame, out, threads)
 
+    @overload
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: None = None,
+        threads: int | None = None,
+    ) -> RankedArray: ...
+
+    @overload
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: _Out,
+        threads: int | None = None,
+    ) -> _Out: ...
+
     @answers(FLYING_INERTIA)
     def operational_inertia(
         self,
@@ -154,10 +180,38 @@ class OperationalMethods(Facade):
         options = {"link": link, "frame": frame}
         if not flies(self._evaluator.subject, number):
             compliance = self._answer(OPERATIONAL_COMPLIANCE, {"q": q}, options, None, threads)
-            return inertia_of(self.model, compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance, out)
+            made = inertia_of(self.model, compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance)
+            return _handed_out(made, out)
         plain = out.view(np.ndarray) if isinstance(out, RankedArray) else out
         result = self._answer(FLYING_INERTIA, {"q": q}, options, plain, threads)
-        return _ranked(result, np.where(np.isfinite(result).all(axis=(-2, -1)), 6, 0), out)
+        rank = np.where(np.isfinite(result).all(axis=(-2, -1)), 6, 0)
+        return _handed_out(RankedArray.of(result, rank), out)
+
+    @overload
+    def delassus_inverse(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: None = None,
+        threads: int | None = None,
+    ) -> RankedArray: ...
+
+    @overload
+    def delassus_inverse(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: _Out,
+        threads: int | None = None,
+    ) -> _Out: ...
 
     def delassus_inverse(
         self,
@@ -181,7 +235,7 @@ class OperationalMethods(Facade):
         """
         numbers, rows = selected_links(self.model, links, coordinates)
         matrix = self._delassus(q, numbers, rows, frame, None, threads)
-        return inertia_of(self.model, matrix, numbers, rows, tolerance, out)
+        return _handed_out(inertia_of(self.model, matrix, numbers, rows, tolerance), out)
 
     # ---- what they share -------------------------------------------------------------------------------------------
 
@@ -212,10 +266,9 @@ def inertia_of(
     links: Sequence[int],
     rows: Rows,
     tolerance: float | None,
-    out: Array | None = None,
-) -> Array:
+) -> RankedArray:
     """The (pseudo-)inverse of a compliance of those rows of links, with its rank."""
-    return _ranked(*pseudo_inverse(compliance, row_scale(model, links, rows), tolerance), out)
+    return RankedArray.of(*pseudo_inverse(compliance, row_scale(model, links, rows), tolerance))
 
 
 def _with_rank(entry: Any, scale: tuple[float, ...] | None, limit: float) -> Any:
@@ -223,11 +276,11 @@ def _with_rank(entry: Any, scale: tuple[float, ...] | None, limit: float) -> Any
     return None if entry is None else entry.ranked(RankedArray, scale, limit)
 
 
-def _ranked(result: Array, rank: Array, out: Array | None) -> Array:
-    """The result with its rank; into the caller's array, if there is one, which keeps the rank if it can."""
+def _handed_out(result: RankedArray, out: Array | None) -> Array:
+    """The result; in the caller's array, if there is one, which keeps the rank if it can."""
     if out is None:
-        return RankedArray.of(result, rank)
-    filled = into(out, result)
+        return result
+    filled = into(out, np.asarray(result))
     if isinstance(filled, RankedArray):
-        filled.rank = int(rank) if rank.ndim == 0 else rank
+        filled.rank = result.rank
     return filled

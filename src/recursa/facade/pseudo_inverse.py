@@ -29,7 +29,7 @@ class RankedArray(np.ndarray[Any, Any]):
     (array([3, 2]), 2, 'ndarray')
     """
 
-    rank: Any = None
+    rank: int | Array = None  # type: ignore[assignment]  # of views in another shape, which have none
 
     @staticmethod
     def of(matrices: Array, rank: Array) -> RankedArray:

@@ -138,7 +138,7 @@ class _Film:
 
     def frames(self) -> list[Array]:
         """The pictures (height, width, 3); only what moves is drawn anew."""
-        canvas = self.figure.canvas
+        canvas: Any = self.figure.canvas  # of Agg, which can copy what it has drawn
         trails = [(self._line(color=colour(k), lw=1.6), tip) for k, tip in enumerate(self.tips)]
         heads = [(self._line(marker="o", color=colour(k), ms=4), tip) for k, tip in enumerate(self.tips)]
         self.label.set_animated(True)

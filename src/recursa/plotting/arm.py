@@ -15,6 +15,8 @@ from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from recursa.robot import Robot
 
 _AXISLESS = ("free", "spherical")
@@ -86,7 +88,7 @@ def _require_one_state(robot: Robot, q: ArrayLike) -> None:
         raise StateError("q contains nan or infinity; there is nothing to draw")
 
 
-def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Any:
+def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw a robot at a configuration (neutral by default); returns the matplotlib figure, and saves it to ``path``.
 
     Links are thick lines, joints short bars along their axes (squares slide, the rest turn), circles mark centres of

@@ -14,13 +14,15 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import freedom_names
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from recursa.robot import Robot
 
 _GREY = "#b0b0b0"
 _MOST_NAMES = 16
 
 
-def plot_diagonal(robot: Robot, q: ArrayLike, v: ArrayLike, path: str | os.PathLike[str] | None = None) -> Any:
+def plot_diagonal(robot: Robot, q: ArrayLike, v: ArrayLike, path: str | os.PathLike[str] | None = None) -> Figure:
     """Four panels at a state: the robot; D beside the inertia with outward joints locked; v as passive rate and xi; and
     C(q, xi) by its causes. Returns the figure, and saves it to ``path``.
 

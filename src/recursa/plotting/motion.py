@@ -17,6 +17,8 @@ from recursa.sweeps.batching import Array, as_numbers
 from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from recursa.robot import Robot
 
 PANELS = ("angles", "speeds", "torques", "energy", "phase", "power")
@@ -37,7 +39,7 @@ def plot_motion(
     panels: Sequence[str] | None = None,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """Panels of a motion at instants t (n,): q (n, nq), v and tau (n, nv); returns the figure, saves it to ``path``.
 
     ``panels`` are some of "angles", "speeds", "torques", "energy", "phase" (speed over position) and "power" (torque

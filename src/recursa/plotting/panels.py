@@ -6,12 +6,15 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.plotting.styles import colour, line_style, new_figure, plain, save
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST_IN_LEGEND = 24
 _ROWS_OF_LEGEND = 8
@@ -36,7 +39,7 @@ def draw_panels(path: str | os.PathLike[str], title: str, *panels: Panel) -> Non
     save(panel_figure(title, panels, columns=len(panels)), path, dpi=110)
 
 
-def panel_figure(title: str, panels: Sequence[Panel], columns: int = 2, *, shown: bool = False) -> Any:
+def panel_figure(title: str, panels: Sequence[Panel], columns: int = 2, *, shown: bool = False) -> Figure:
     """A figure of panels, row by row; ``shown`` as for :func:`recursa.plotting.styles.new_figure`."""
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)

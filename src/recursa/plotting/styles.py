@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recursa.errors import RecursaError
 from recursa.files import named_file, write_together
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c564b")  # told apart by everybody
 LINES = ("-", "--", ":", "-.")
@@ -30,7 +33,7 @@ def plain(name: str) -> str:
     return f"\u200b{shown}" if shown.startswith("_") else shown
 
 
-def new_figure(width: float, height: float, *, shown: bool = False, **options: Any) -> Any:
+def new_figure(width: float, height: float, *, shown: bool = False, **options: Any) -> Figure:
     """A matplotlib figure: one of pyplot's if it is to be ``shown`` and pyplot is in use, else with its own canvas.
 
     Whoever has imported pyplot expects ``plt.show()`` to show what was drawn. Nobody else gets pyplot imported: it
@@ -49,7 +52,7 @@ def new_figure(width: float, height: float, *, shown: bool = False, **options: A
     return figure
 
 
-def save(figure: Any, path: str | os.PathLike[str], dpi: float) -> None:
+def save(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
     """Write a figure in the format that the name ends in (png, pdf, svg ...), all of it or nothing."""
     place = named_file(path)
     known = figure.canvas.get_supported_filetypes()

@@ -20,6 +20,8 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from recursa.robot import Robot
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
@@ -263,7 +265,7 @@ class Run:
 
     # ---- showing and saving ------------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``.
 
         Curves show the motion between samples, too (:meth:`finely`). ``options`` are those of
