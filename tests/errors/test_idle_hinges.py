@@ -130,12 +130,10 @@ def test_parameters_are_judged_state_by_state(method: str) -> None:
         robot.forward_dynamics(q, v, v, parameters=np.array([sound, point, sound]), method=method)
 
 
-@pytest.mark.parametrize("name", every_plan())
+@pytest.mark.parametrize("name", [name for name, plan in every_plan().items() if not needs_hinges(plan)])
 def test_plan_that_divides_by_hinges_says_so(name: str) -> None:
     """On a robot whose last joint has nothing to move, a plan without the mark gives nothing that is not finite."""
     plan, model = every_plan()[name], robot().model
-    if needs_hinges(plan):
-        return
     inertias = [*model.inertias]
     idle = [k for k in range(model.nbodies) if all(joint.parent != k for joint in model.joints)]
     for k in idle:

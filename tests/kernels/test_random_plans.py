@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from numeric import close
 from random_plans import REAL, plans, real_mixing
 from recursa.errors import UntraceableError
 from recursa.kernels import loop
@@ -88,7 +89,7 @@ def assert_forms_agree(
             continue
         found = np.full_like(expected, np.nan)
         kernel(rows, found)
-        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max()), form
+        close(found, expected, 1e-12, form)
 
 
 @pytest.mark.parametrize("name", MODELS)

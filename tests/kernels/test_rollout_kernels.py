@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import same_bits, states, tied_gripper
+from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
 from recursa.kernels import rollout_kernel
 from recursa.kernels.dispatch import Switch
@@ -70,7 +70,7 @@ def test_native_loop_matches_steps_from_python(name, monkeypatch):
 
     for integrator in ("rk4", "semi-implicit", "euler") if name == "lossy_tree" else ("rk4",):
         for x, y in zip(ask(integrator), interpreted(ask, integrator), strict=True):
-            assert np.abs(x - y).max() <= 1e-11 * max(1.0, np.abs(y).max()), integrator
+            close(x, y, 1e-11, integrator)
     forms = {one.form for kernel in kernels(robot) for one in kernel.motions.named().values()}
     assert forms == {"loop" if name in LOOPS else "straight"}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from numeric import close
 from recursa.operators.expression import Expression
 from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
@@ -66,8 +67,7 @@ def test_sweeps_match_matrices(name, text):
     robot = ROBOTS[name]()
     expression = read(text, robot)
     found, expected = evaluated(robot, simplify(expression), 3)
-    assert found.shape == expected.shape
-    assert np.abs(found - expected).max() <= 1e-10 * max(1.0, np.abs(expected).max())
+    close(found, expected, 1e-10)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -78,14 +78,14 @@ def test_sweeps_of_the_inverse_match_the_named_answer_everywhere(name):
     lowered = lower(simplify(rc.parse("inv(mass) (T - C)", robot)))
     values = run(lowered.plan, robot.model, {"q": q.tolist(), "v": v.tolist(), "joint:T": tau.tolist()})
     expected = robot.forward_dynamics(q, v, tau)
-    assert np.abs(list(lowered.entries(values)) - expected).max() <= 1e-9 * max(1.0, np.abs(expected).max())
+    close(list(lowered.entries(values)), expected, 1e-9)
 
 
 def test_unsimplified_products_match_matrices_too():
     robot = ROBOTS["mixed_tree"]()
     for text in ("phi E_phi E_phi", "E_phi phi - phi E_phi", "(1 - H psi K) H phi", "psi E_psi", "E_phi* psi*"):
         found, expected = evaluated(robot, read(text, robot), 4)
-        assert np.abs(found - expected).max() <= 1e-10 * max(1.0, np.abs(expected).max()), text
+        close(found, expected, 1e-10, text)
 
 
 def test_plans_run_on_columns_of_numbers():

@@ -9,11 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 import recursa as rc
-from numeric import tied_gripper
+from numeric import close, tied_gripper
 from recursa.cli.commands import recursa
 from zoo import mixed_tree
 
 STEP = 1e-6
+DIFFERENCES = 2e-6  # what central differences with that step are good for
 
 
 def lossy(robot: rc.Robot, **options: str) -> rc.Robot:
@@ -52,15 +53,12 @@ def test_state_space_matches_differences_of_forward_dynamics(robot):
     A, B = robot.state_space(q, v, tau, losses=True)
     n = robot.nv
 
-    def close(found, wanted):
-        assert np.abs(found - wanted).max() <= 2e-6 * max(1.0, np.abs(wanted).max())
-
     def ask(q, v, tau):
         return robot.forward_dynamics(q, v, tau, losses=True)
 
-    close(A[n:, :n], slope(lambda d: ask(robot.integrate(q, d), v, tau), robot))
-    close(A[n:, n:], slope(lambda d: ask(q, v + d, tau), robot))
-    close(B[n:], slope(lambda d: ask(q, v, tau + d), robot))
+    close(A[n:, :n], slope(lambda d: ask(robot.integrate(q, d), v, tau), robot), DIFFERENCES)
+    close(A[n:, n:], slope(lambda d: ask(q, v + d, tau), robot), DIFFERENCES)
+    close(B[n:], slope(lambda d: ask(q, v, tau + d), robot), DIFFERENCES)
     without = robot.state_space(q, v, tau).A
     assert np.array_equal(A[:n], without[:n])
     assert np.abs(A[n:] - without[n:]).max() > 1e-3
@@ -72,7 +70,7 @@ def test_linearize_matches_differences_of_inverse_dynamics(robot):
     q, v, a = sliding(robot)
     model = robot.linearize(q, v, a, losses=True)
     wanted = slope(lambda d: robot.inverse_dynamics(q, v + d, a, losses=True), robot)
-    assert np.abs(model.damping - wanted).max() <= 2e-6 * max(1.0, np.abs(wanted).max())
+    close(model.damping, wanted, DIFFERENCES)
     plain = robot.linearize(q, v, a)
     assert np.array_equal(model.stiffness, plain.stiffness) and np.array_equal(model.mass, plain.mass)
     assert np.array_equal(
