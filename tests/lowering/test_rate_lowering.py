@@ -15,7 +15,7 @@ from recursa.operators.dense import dense_values
 from recursa.operators.expression import Expression, free_vectors, known_shape
 from recursa.operators.lower import lower
 from recursa.operators.simplify import simplify
-from recursa.operators.symbols import DIRECTED, SWEPT_RATES, Kind
+from recursa.operators.symbols import Kind
 from recursa.operators.values import input_name, operand_of
 from recursa.robots import random_description
 from recursa.spatial.counting import Counter
@@ -62,8 +62,9 @@ def test_sweeps_of_every_letter_match_matrices(name):
     robot = robot_of(name)
     letters = []
     for o in (robot.operators, robot.operators.along(last(robot))):
-        found = [getattr(o, kind.value.code) for kind in (*DIRECTED, Kind.N, Kind.SPEED)]
-        letters += found + [x.T for x in found if x.kind not in SWEPT_RATES and not x.kind.value.is_vector]
+        kinds = [kind for kind in Kind if kind.value.is_directed or kind in (Kind.N, Kind.SPEED)]
+        found = [getattr(o, kind.value.code) for kind in kinds]
+        letters += found + [x.T for x in found if x != x.T and not x.kind.value.is_vector]
     matches(robot, *letters)
 
 

@@ -25,8 +25,7 @@ from recursa.operators.expression import (
 )
 from recursa.operators.inversion import has_inverse, is_of_robot, link_of_compliance
 from recursa.operators.shapes import ONE
-from recursa.operators.structure import structure
-from recursa.operators.symbols import RATES, RICCATI, SWEPT_RATES, Kind, Structure
+from recursa.operators.symbols import Kind, Structure, Symbol
 
 
 class Cost(NamedTuple):
@@ -38,39 +37,7 @@ class Cost(NamedTuple):
     letters: int
 
 
-MULTIPLICATIONS = {
-    Kind.H: 6, Kind.E_PHI: 24, Kind.PHI: 24, Kind.M: 24, Kind.R: 24, Kind.P: 36, Kind.D: 1, Kind.G: 6, Kind.K: 30,
-    Kind.TAU_BAR: 12, Kind.E_PSI: 36, Kind.PSI: 36, Kind.A: 1, Kind.UPSILON: 36, Kind.B: 1, Kind.S: 18, Kind.S_V: 18,
-    Kind.OMEGA: 12, Kind.N: 42, Kind.P_DOT: 36, Kind.R_DOT: 24, Kind.UPSILON_DOT: 36,
-}  # fmt: skip
-"""To apply an operator to a vector, per body, with one-freedom joints."""
-
-_BLOCKS = Structure.BLOCK_DIAGONAL | Structure.SYMMETRIC
 _SOLVE = 50  # the factors of a symmetric 6 x 6 block, beside applying them
-_RICCATI_STEP, _COMPOSITE_STEP, _COMPLIANCE_STEP, _VELOCITY_STEP = 132, 52, 153, 24
-_RATE_STEPS = {Kind.P_DOT: 210, Kind.R_DOT: 76, Kind.UPSILON_DOT: 520}
-_PREPARED = {
-    **dict.fromkeys(RICCATI, (("articulated", _RICCATI_STEP),)),
-    Kind.UPSILON: (("articulated", _RICCATI_STEP), ("compliance", _COMPLIANCE_STEP)),
-    Kind.R: (("composite", _COMPOSITE_STEP),),
-    Kind.VELOCITY: (("velocity", _VELOCITY_STEP),),
-    Kind.BIAS_ACCELERATION: (("velocity", _VELOCITY_STEP), ("a", 12)),
-    Kind.BIAS_FORCE: (("velocity", _VELOCITY_STEP), ("b", 42)),
-    Kind.GRAVITY: (("gravity", 24),),
-    Kind.S_V: (("velocity", _VELOCITY_STEP),),
-    Kind.OMEGA: (("velocity", _VELOCITY_STEP),),
-    Kind.N: (("velocity", _VELOCITY_STEP),),
-    Kind.P_DOT: (("articulated", _RICCATI_STEP), ("rate of P", _RATE_STEPS[Kind.P_DOT])),
-    Kind.R_DOT: (("composite", _COMPOSITE_STEP), ("rate of R", _RATE_STEPS[Kind.R_DOT])),
-    Kind.UPSILON_DOT: (
-        ("articulated", _RICCATI_STEP),
-        ("compliance", _COMPLIANCE_STEP),
-        ("rate of P", _RATE_STEPS[Kind.P_DOT]),
-        ("rate of Upsilon", _RATE_STEPS[Kind.UPSILON_DOT]),
-    ),
-    Kind.BIAS: (("velocity", _VELOCITY_STEP), ("a", 12), ("b", 42), ("C", 24 + 24 + 24 + 6)),
-}
-"""What must have been computed before a leaf can be used, and its multiplications per body."""
 
 
 def cost(expression: Expression) -> Cost:
@@ -88,17 +55,6 @@ def cost(expression: Expression) -> Cost:
     count = _Count()
     count.apply(expression, 0)
     return Cost(count.dense, sweeps, count.multiplications, _letters(expression))
-
-
-def has_solve(expression: Expression) -> bool:
-    """Whether its inverse is one step at a body, without reading off columns: of M, R, P, Upsilon, D and A."""
-    is_leaf = isinstance(expression, Leaf) and expression.kind not in SWEPT_RATES  # a rate may well be singular
-    return is_leaf and structure(expression) & _BLOCKS == _BLOCKS
-
-
-_CARRIED_OUT = (
-    Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.BIAS_FORCE, Kind.GRAVITY, Kind.S_V, Kind.OMEGA, Kind.N,
-)  # fmt: skip
 
 
 class _Schedule:
@@ -129,21 +85,22 @@ class _Schedule:
             case Diagonal(of=inner):
                 return max(ready, self.apply(inner, 0))
             case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)):
-                return self._leaf(kind, ready, transposed=isinstance(expression, Transpose))
+                return self._leaf(kind.value, ready, transposed=isinstance(expression, Transpose))
         return self._used(ready)
 
-    def _leaf(self, kind: Kind, ready: int, *, transposed: bool) -> int:
-        if transposed and kind in (Kind.K, Kind.E_PSI):  # G* E_phi* and tau_bar* E_phi*: only the left one waits
+    def _leaf(self, letter: Symbol, ready: int, *, transposed: bool) -> int:
+        if transposed and letter.factors:  # G* E_phi* and tau_bar* E_phi*: only the left one waits
             return self._used(max(self._next(ready, self.first_outward), self.first_inward))
-        if kind in RICCATI or kind in (Kind.R, Kind.R_DOT):
-            ready = max(ready, self.first_inward)
-        if kind in (Kind.UPSILON, Kind.UPSILON_DOT):
-            ready = self._next(ready, self.first_outward)
-        if kind in _CARRIED_OUT:
-            return self._used(max(ready, self.first_outward))
-        if kind is Kind.BIAS:
-            return self._used(max(ready, self._next(self.first_outward, self.first_inward)))
-        if Structure.GATHERING in kind.value.structure:
+        match tuple(dict.fromkeys(recursion.way for recursion in letter.needs)):
+            case ("inward",):
+                ready = max(ready, self.first_inward)
+            case ("inward", "outward"):
+                ready = self._next(max(ready, self.first_inward), self.first_outward)
+            case ("outward",):
+                ready = max(ready, self.first_outward)
+            case ("outward", "inward"):
+                ready = max(ready, self._next(self.first_outward, self.first_inward))
+        if Structure.GATHERING in letter.structure:
             ready = self._next(ready, self.first_outward if transposed else self.first_inward)
         return self._used(ready)
 
@@ -158,7 +115,6 @@ class _Schedule:
 
 
 _NO_OPERAND = -1  # of vectors; unit vectors have the numbers below
-_WITHOUT_SWEEP = frozenset(RATES.values()) - SWEPT_RATES  # until their rows of Table 4 replace them
 
 
 class _Count:
@@ -181,7 +137,7 @@ class _Count:
                     before = len(self.seen)
                     operand = self.apply(factor, operand)
                     if len(self.seen) > before and _one_recursion(factor, right):
-                        self.multiplications -= MULTIPLICATIONS[Kind.E_PHI]
+                        self.multiplications -= Kind.E_PHI.value.multiplications
                 return operand
             case Sum(terms=terms):
                 for term in terms:
@@ -209,7 +165,7 @@ class _Count:
             self.apply(inner, operand)
             return
         shape = known_shape(inner)
-        if has_solve(inner) or link_of_compliance(inner) is not None:
+        if isinstance(inner, Leaf) or link_of_compliance(inner) is not None:  # one step, without reading off columns
             self.multiplications += _SOLVE if shape.rows.name != "joint" else 0
             self.apply(inner, operand)
             return
@@ -222,13 +178,13 @@ class _Count:
             self.multiplications += (self.multiplications - before) * (size - 2)
 
     def _leaf(self, leaf: Leaf) -> None:
-        kind = leaf.kind
-        self.dense += 1 if kind in _WITHOUT_SWEEP else 0
-        self.multiplications += MULTIPLICATIONS.get(kind, 0)
-        for name, number in _PREPARED.get(kind, ()):
-            if (name, leaf.filter) not in self.seen:
-                self.seen[name, leaf.filter] = 0
-                self.multiplications += number
+        letter = leaf.kind.value
+        self.dense += 1 if letter.by_table else 0
+        self.multiplications += letter.multiplications
+        for recursion in letter.needs:
+            if (recursion, leaf.filter) not in self.seen:
+                self.seen[recursion, leaf.filter] = 0
+                self.multiplications += recursion.multiplications
 
 
 def _one_recursion(left: Expression, right: Expression | None) -> bool:
@@ -239,16 +195,22 @@ def _one_recursion(left: Expression, right: Expression | None) -> bool:
     match left, right:
         case Leaf(kind=a), Sum(terms=terms):
             firsts = [first_factor(term) for term in terms]
-            return a in _PROPAGATIONS and any(isinstance(f, Leaf) and f.kind in _SHIFTS for f in firsts)
+            return _propagates(a.value) and any(isinstance(f, Leaf) and _shifts(f.kind.value) for f in firsts)
         case Leaf(kind=a), Leaf(kind=b):
-            return a in _PROPAGATIONS and b in _SHIFTS
+            return _propagates(a.value) and _shifts(b.value)
         case Transpose(of=Leaf(kind=a)), Transpose(of=Leaf(kind=b)):
-            return a in _SHIFTS and b in _PROPAGATIONS
+            return _shifts(a.value) and _propagates(b.value)
     return False
 
 
-_PROPAGATIONS = (Kind.PHI, Kind.PSI)
-_SHIFTS = (Kind.E_PHI, Kind.E_PSI, Kind.K)
+def _propagates(letter: Symbol) -> bool:
+    """Of phi and psi."""
+    return letter.structure == Structure.GATHERING | Structure.UNIT
+
+
+def _shifts(letter: Symbol) -> bool:
+    """Of E_phi, and of K and E_psi, which begin with it."""
+    return Kind.E_PHI.value.code in (letter.code, *letter.factors[:1])
 
 
 def first_factor(term: Expression) -> Expression:

@@ -37,7 +37,7 @@ from recursa.operators.expression import (
 )
 from recursa.operators.leaves import Operators, freedom_of
 from recursa.operators.shapes import ONE, Shape
-from recursa.operators.symbols import RATES, STEADY, Kind
+from recursa.operators.symbols import RATES, Kind
 
 KINDS = ("local", "inertial")
 _NUMBER = Shape(ONE, ONE)
@@ -135,7 +135,7 @@ class _Rule:
                 "simplify() puts factors into it",
                 leaf,
             )
-        if kind in STEADY or (kind is Kind.SPEED and not self.moving):
+        if kind.value.steady or (kind is Kind.SPEED and not self.moving):
             return Zero(leaf.shape)
         if kind is Kind.S and not self.moving:  # H* v is constant in body axes
             return Zero(leaf.shape)

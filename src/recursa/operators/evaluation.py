@@ -33,7 +33,7 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.symbols import DIRECTED, RATES, Kind
+from recursa.operators.symbols import UNDERIVED, Kind
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, base_to_tip, run
@@ -65,7 +65,7 @@ class Evaluation:
                 return self.of_filter(other).matrix(replace(expression, filter=None))
             case Leaf(kind=Kind.B, links=links):
                 return np.concatenate([self.pick_off(link) for link in links], axis=-1)
-            case Leaf(kind=kind) if kind in _UNDERIVED:
+            case Leaf(kind=kind) if kind.value.is_rate:
                 return self.rate(expression)
             case Leaf(kind=Kind.S):
                 return self.crf(_t(self.H) @ self.direction(expression))
@@ -74,7 +74,8 @@ class Evaluation:
             case Leaf(kind=Kind.OMEGA):
                 return self.rotation(_t(self.phi) @ _t(self.H) @ self.direction(expression))
             case Leaf(kind=kind):
-                return _DEFINITIONS[kind](self)
+                definition: Array = getattr(self, kind.value.code)
+                return definition
             case Vector():
                 return self.free_vector(expression)
             case Constant():
@@ -351,7 +352,7 @@ class Evaluation:
         """The derivative of a letter, v held, by a complex step in its definition: it knows no rule of derivatives."""
         if leaf.along not in self.displaced:
             self.displaced[leaf.along] = self._displaced(leaf)
-        of = replace(leaf, kind=_UNDERIVED[leaf.kind], along=None)
+        of = replace(leaf, kind=UNDERIVED[leaf.kind], along=None)
         return self.displaced[leaf.along].matrix(of).imag / _SMALL
 
     def _displaced(self, leaf: Leaf) -> Evaluation:
@@ -379,16 +380,6 @@ class Evaluation:
     def C(self) -> Array:
         """``H phi (M (phi* a + gravity) + b)``."""
         return self.H @ self.phi @ (self.M @ (_t(self.phi) @ self.a + self.gravity) + self.b)
-
-
-def _definition(code: str) -> Callable[[Evaluation], Array]:
-    return lambda evaluation: getattr(evaluation, code)
-
-
-_UNDERIVED = {rate: kind for kind, rate in RATES.items()}
-_DEFINITIONS: dict[Kind, Callable[[Evaluation], Array]] = {
-    kind: _definition(kind.value.code) for kind in Kind if kind is not Kind.B and kind not in DIRECTED
-}
 
 
 def _t(matrix: Array) -> Array:

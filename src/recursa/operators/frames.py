@@ -26,39 +26,8 @@ from recursa.operators.expression import (
     Zero,
     known_shape,
 )
-from recursa.operators.symbols import RATES, Kind
+from recursa.operators.symbols import FORCE_OF_MOTION, Kind, Sides
 
-Sides = tuple[str | None, str | None]  # what it gives and what it takes: "motion", "force", "joint", "tip", None: any
-
-_FORCES: Sides = ("force", "force")
-_INERTIA: Sides = ("force", "motion")
-_SIDES: dict[Kind, Sides] = {
-    Kind.H: ("joint", "force"),
-    Kind.PHI: _FORCES,
-    Kind.E_PHI: _FORCES,
-    Kind.PSI: _FORCES,
-    Kind.E_PSI: _FORCES,
-    Kind.TAU_BAR: _FORCES,
-    Kind.M: _INERTIA,
-    Kind.R: _INERTIA,
-    Kind.P: _INERTIA,
-    Kind.D: ("joint", "joint"),
-    Kind.A: ("joint", "joint"),
-    Kind.G: ("force", "joint"),
-    Kind.K: ("force", "joint"),
-    Kind.B: ("force", "tip"),
-    Kind.UPSILON: ("motion", "force"),
-    Kind.VELOCITY: ("motion", None),
-    Kind.BIAS_ACCELERATION: ("motion", None),
-    Kind.GRAVITY: ("motion", None),
-    Kind.BIAS_FORCE: ("force", None),
-    Kind.BIAS: ("joint", None),
-    Kind.SPEED: ("joint", None),
-    Kind.S: _FORCES,
-    Kind.S_V: _FORCES,
-    Kind.N: _INERTIA,
-}
-_SIDES |= {rate: _SIDES[kind] for kind, rate in RATES.items()}  # in axes of the body, wherever on it they are
 _DUAL = {"motion": "force", "force": "motion"}
 
 
@@ -77,12 +46,6 @@ def frame_free(expression: Expression) -> bool:
     return gives not in _DUAL and takes not in _DUAL
 
 
-_BY_MASS_ALONE = (  # free of inertias, or the mass matrix's own: D its pivots, C from its derivatives
-    Kind.H, Kind.PHI, Kind.E_PHI, Kind.A, Kind.B, Kind.VELOCITY, Kind.BIAS_ACCELERATION, Kind.GRAVITY, Kind.D,
-    Kind.BIAS,
-)  # fmt: skip
-
-
 def mass_alone(expression: Expression) -> bool:
     """Whether inertias enter only through the mass matrix and C, so that moving them inward changes nothing.
 
@@ -93,7 +56,7 @@ def mass_alone(expression: Expression) -> bool:
     """
     match expression:
         case Leaf(kind=kind, filter=None) | Transpose(of=Leaf(kind=kind, filter=None)):
-            return kind in _BY_MASS_ALONE
+            return kind.value.mass_alone
         case Leaf(filter=Filter()) | Transpose(of=Leaf(filter=Filter())) | Blocks():
             return False
         case Diagonal(of=inner):
@@ -121,20 +84,16 @@ def _without_mass(factors: tuple[Expression, ...]) -> list[Expression]:
 
 def _sides(expression: Expression) -> Sides:
     match expression:
-        case Leaf(kind=kind, filter=Filter(inertia=inertia, rotors=rotors)):
-            if not isinstance(rotors, Zero):
-                _same(_sides(rotors)[0], "joint")
-            if _sides(inertia) != _INERTIA:
-                raise ShapeError(f"{inertia} takes motions for forces")
-            return _SIDES[kind]
+        case Leaf(kind=kind, filter=filter) if kind.value.sides is not None:
+            if filter is not None:
+                _require_inertia(filter)
+            return kind.value.sides
         case Diagonal(of=inner):
             if _sides(inner)[0] != "joint":
                 raise ShapeError(f"{expression} is in axes of its own")
             return "joint", "joint"
         case Blocks(space=space) if space.name == "joint":
             return "joint", "joint"
-        case Leaf(kind=kind) if kind in _SIDES:  # Omega is not: it is rotation about the link origin
-            return _SIDES[kind]
         case Transpose(of=inner):
             gives, takes = _sides(inner)
             return _dual(takes), _dual(gives)
@@ -161,6 +120,13 @@ def _sides(expression: Expression) -> Sides:
             if name in ("joint", "tip"):
                 return name, None
     raise ShapeError(f"{expression} is in link axes")
+
+
+def _require_inertia(filter: Filter) -> None:
+    if not isinstance(filter.rotors, Zero):
+        _same(_sides(filter.rotors)[0], "joint")
+    if _sides(filter.inertia) != FORCE_OF_MOTION:
+        raise ShapeError(f"{filter.inertia} takes motions for forces")
 
 
 def _dual(side: str | None) -> str | None:

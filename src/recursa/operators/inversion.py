@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from recursa.operators import inverse_steps
-from recursa.operators.blocks import SAME_BODY_INVERSE
 from recursa.operators.expression import (
     Expression,
     Filter,
@@ -47,7 +46,7 @@ def has_inverse(inner: Expression) -> bool:
     shape = inner.shape
     if shape is None or isinstance(inner, Zero):
         return False
-    if isinstance(inner, Leaf) and inner.kind not in SAME_BODY_INVERSE:
+    if isinstance(inner, Leaf) and inner.kind.value.inverted is None:
         return False  # rates, projections, cross operators: singular, or for one state only
     return is_of_robot(shape) or Structure.BLOCK_DIAGONAL in structure(inner)
 
@@ -159,10 +158,8 @@ class Inversion:
     def _inertia(self, inertia: Expression) -> str:
         """The buffer, or input, that holds the blocks of an inertia."""
         match inertia:
-            case Leaf(kind=Kind.M):
-                return "inertia"
-            case Leaf(kind=Kind.P | Kind.R as kind) as leaf:
-                name = kind.value.code + self.mark(leaf)
+            case Leaf(kind=Kind.M | Kind.P | Kind.R as kind) if kind.value.buffer is not None:
+                name = self.lowering.own_buffer(inertia, kind.value.buffer)
                 self.lowering.steps.prepare(name)
                 return name
         space = known_shape(inertia).rows

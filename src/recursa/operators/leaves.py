@@ -11,7 +11,7 @@ from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
 from recursa.operators.shapes import Space, space_of
-from recursa.operators.symbols import ARTICULATED, DIRECTED, RATES, Kind
+from recursa.operators.symbols import Kind
 
 
 class Operators:
@@ -87,8 +87,8 @@ class Operators:
         self.I = Identity()
         for kind in Kind:
             if kind is not Kind.B:
-                own = filter if kind in ARTICULATED else None
-                leaf = Leaf(kind, model, along=along if kind in DIRECTED else None, filter=own)
+                own = filter if kind.value.is_articulated else None
+                leaf = Leaf(kind, model, along=along if kind.value.is_directed else None, filter=own)
                 setattr(self, kind.value.code, leaf)
         if filter is not None:
             self.M, self.A = filter.inertia, filter.rotors
@@ -210,7 +210,7 @@ class Operators:
         return self.model.digest, self.direction, self.filter
 
     def __repr__(self) -> str:
-        letters = ", ".join(kind.value.text for kind in Kind if kind not in RATES.values())
+        letters = ", ".join(kind.value.text for kind in Kind if not kind.value.is_rate)
         return f"<operators of robot '{self.model.name}': {letters}, I>"
 
 

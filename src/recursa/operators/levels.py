@@ -152,26 +152,16 @@ def recognition_level(simple: Expression, obstacle: object) -> Level:
     parts = list(dict.fromkeys(occurrences(simple)))
     rows = tuple((part.text(), *_recognised(part, part == obstacle)) for part in parts)
     kinds = {leaf.kind for part in parts if (leaf := _leaf(part)) is not None}
-    waiting = tuple(kind.value.text for kind in Kind if kind in kinds & RICCATI)
+    letters = [kind.value for kind in Kind if kind in kinds]
+    waiting = tuple(letter.text for letter in letters if RICCATI in letter.needs)
     found = [Part("", rows)]
     if waiting:
         does = "takes" if len(waiting) == 1 else "take"
         found.append(
             Part(f"{', '.join(waiting)} {does} the articulated-body (Riccati) recursion (34)-(36), tip to base")
         )
-    if Kind.R in kinds:
-        found.append(Part("R takes the composite-body recursion (31), tip to base"))
-    for kind, text in _RATE_RECURSIONS.items():
-        if kind in kinds:
-            found.append(Part(f"{kind.value.text} takes {text}"))
+    found += [Part(f"{letter.text} takes {letter.takes}") for letter in letters if letter.takes]
     return Level(3, "recognition", "of which kind each of them is", tuple(found))
-
-
-_RATE_RECURSIONS = {
-    Kind.P_DOT: "Algorithm 6.1 of Jain & Rodriguez (6.5), tip to base",
-    Kind.R_DOT: "the derivative of the composite-body recursion, tip to base",
-    Kind.UPSILON_DOT: "Algorithm 6.1 (6.5), tip to base, and the derivative of (34), base to tip",
-}
 
 
 def _leaf(part: Expression) -> Leaf | None:

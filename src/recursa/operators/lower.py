@@ -15,9 +15,8 @@ from typing import Any
 from recursa.errors import NoSweepError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
-from recursa.operators.arithmetic import coefficient, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import coefficient, inverse, product, total, transpose
 from recursa.operators.assembly import Assembly
-from recursa.operators.blocks import SAME_BODY, SAME_BODY_INVERSE, SAME_BODY_TRANSPOSED, STATE, Local
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
     Blocks,
@@ -48,10 +47,11 @@ from recursa.operators.inverse_steps import (
 )
 from recursa.operators.inversion import Inversion, link_of_compliance
 from recursa.operators.leaves import Operators
+from recursa.operators.propagation import Propagation, is_leaf
 from recursa.operators.rules import newton_euler
 from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.simplify import simplify
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import Kind, Local
 from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.plan import NAMED_INPUTS
 
@@ -91,12 +91,13 @@ class Lowering:
         self.known: dict[tuple[Expression, str | None], Value] = {}
         self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
-        self.inverses = Inversion(self)
+        self.inverses, self.propagation = Inversion(self), Propagation(self)
 
     def lowered(self) -> Lowered:
         """The whole expression, in the fewest sweeps."""
         result = self.apply(self.expression, None)
-        if result.name.startswith(NAMED_INPUTS) or _is(_first(self.expression), Kind.B):  # made by links, not by bodies
+        by_links = result.name.startswith(NAMED_INPUTS) or is_leaf(_first(self.expression), Kind.B)
+        if by_links:  # and not by bodies, one by one
             result = self._combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)
         return Lowered(plan, self.vectors, self.constants, result.space, result.name)
@@ -134,8 +135,8 @@ class Lowering:
                 return self._number(expression)
             case Leaf(kind=Kind.BIAS):
                 return self._definition(newton_euler)
-            case Leaf(kind=kind) if kind in STATE:
-                return self._local(expression, (steps.same, (STATE[kind],)), None)
+            case Leaf(kind=kind) if kind.value.is_vector:
+                return self._local(expression, kind.value.applied, None)
         if operand is None:
             raise self.refusal(expression)
         return self._operator(expression, operand)
@@ -144,11 +145,11 @@ class Lowering:
         match expression:
             case Identity():
                 return operand
-            case Leaf(kind=Kind.K | Kind.E_PSI) | Transpose(of=Leaf(kind=Kind.K | Kind.E_PSI)):
+            case Leaf(kind=kind) | Transpose(of=Leaf(kind=kind)) if kind.value.factors:
                 return self._product((expression,), operand)
-            case Inverse(of=Leaf(kind=kind)) if kind in SAME_BODY_INVERSE:
+            case Inverse(of=Leaf(kind=kind)) if kind.value.inverted is not None:
                 self._require_inverse(kind)
-                return self._local(expression, SAME_BODY_INVERSE[kind], operand)
+                return self._local(expression, kind.value.inverted, operand)
             case Inverse(of=inner):
                 return self.inverses.apply(expression, inner, operand)
             case Diagonal(of=vector):
@@ -163,16 +164,16 @@ class Lowering:
             case Leaf(kind=Kind.D, filter=Filter() as other):
                 o = self.operators_of(other)
                 return self.apply(total((o.H @ o.P @ o.H.T, o.A)), operand)
-            case Leaf(kind=kind) if kind in SAME_BODY:
-                return self._local(expression, SAME_BODY[kind], operand)
-            case Transpose(of=Leaf(kind=kind)) if kind in SAME_BODY_TRANSPOSED:
-                return self._local(expression, SAME_BODY_TRANSPOSED[kind], operand)
+            case Leaf(kind=kind) if kind.value.is_block_diagonal:
+                return self._local(expression, kind.value.applied, operand)
+            case Transpose(of=Leaf(kind=kind)) if kind.value.is_block_diagonal:
+                return self._local(expression, kind.value.transposed, operand)
             case Transpose(of=column) if known_shape(column).columns == ONE:
                 return self._row_times(expression, column, operand)
             case Leaf(kind=kind):
-                return self._inward(expression, kind, operand)
+                return self.propagation.inward(expression, kind, operand)
             case Transpose(of=Leaf(kind=kind)):
-                return self._outward(expression, kind, operand)
+                return self.propagation.outward(expression, kind, operand)
         raise self.refusal(expression)
 
     def refusal(self, part: Expression) -> NoSweepError:
@@ -205,18 +206,18 @@ class Lowering:
     # ---- combining -------------------------------------------------------------------------------------------------
 
     def _product(self, factors: tuple[Expression, ...], operand: Value | None) -> Value:
-        pending = [part for factor in factors for part in self._spelled_out(factor)]
+        pending = [part for factor in factors for part in self.propagation.spelled_out(factor)]
         while pending:
             last = pending.pop()
-            if _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PSI) and operand is not None:
-                operand = self._articulated_shift(pending.pop(), operand)
-            elif _is(last, Kind.E_PHI) and pending and _is(pending[-1], Kind.PHI) and operand is not None:
+            if is_leaf(last, Kind.E_PHI) and pending and is_leaf(pending[-1], Kind.PSI) and operand is not None:
+                operand = self.propagation.articulated_shift(pending.pop(), operand)
+            elif is_leaf(last, Kind.E_PHI) and pending and is_leaf(pending[-1], Kind.PHI) and operand is not None:
                 pending[-1], last = last, pending[-1]  # phi E_phi = E_phi phi, and phi's own step finds that
                 operand = self.apply(last, operand)
             elif (at := self._compliance_at_link(pending, last)) is not None and operand is not None:
                 del pending[-2:]
                 operand = self.inverses.yielded(*at, operand)
-            elif isinstance(last, Sum) and pending and (both := self._with_shifted(pending[-1], last, operand)):
+            elif isinstance(last, Sum) and pending and (both := self.propagation.of_sum(pending[-1], last, operand)):
                 pending.pop()
                 operand = both
             else:
@@ -226,51 +227,11 @@ class Lowering:
 
     def _compliance_at_link(self, pending: list[Expression], last: Expression) -> tuple[Expression, Leaf, str] | None:
         """``B(link)* Upsilon B(link)`` with its block and link, if the last three factors are that."""
-        if len(pending) < 2 or not _is(last, Kind.B) or not _is(pending[-1], Kind.UPSILON):
+        if len(pending) < 2 or not is_leaf(last, Kind.B) or not is_leaf(pending[-1], Kind.UPSILON):
             return None
         whole = product((*pending[-2:], last))
         found = link_of_compliance(whole)
         return None if found is None else (whole, *found)
-
-    def _with_shifted(self, left: Expression, terms: Sum, operand: Value | None) -> Value | None:
-        """``phi (x + E_phi y)`` or ``psi (x + E_phi y)`` in one recursion, if it is one of these."""
-        if not (_is(left, Kind.PHI) or _is(left, Kind.PSI)):
-            return None
-        spelled = [(term, *self._first_spelled_out(term)) for term in terms.terms]
-        shifted = [rest for _, first, rest in spelled if _is(first, Kind.E_PHI)]
-        others = [term for term, first, _ in spelled if not _is(first, Kind.E_PHI)]
-        if not shifted or not others:
-            return None
-        key = product((left, terms)), None if operand is None else operand.name
-        if key not in self.known:
-            x, y = self.apply(total(others), operand), self.apply(total(shifted), operand)
-            articulated = _is(left, Kind.PSI)
-            fn = steps.gather_articulated_with_shifted if articulated else steps.gather_with_shifted
-            reads = ("X", self._gain(left)) if articulated else ("X",)
-            meaning = self.meaning(key[0], operand)
-            names = self.steps.gather(fn, (*reads, x.name, y.name), meaning.text())
-            self.known[key] = Value(names[0], x.space, meaning)
-        return self.known[key]
-
-    def _first_spelled_out(self, term: Expression) -> tuple[Expression, Expression]:
-        """The first factor of a term, spelled out, and the rest."""
-        number, inner = coefficient(term)
-        factors = inner.factors if isinstance(inner, Product) else (inner,)
-        first, *rest = (*self._spelled_out(factors[0]), *factors[1:])
-        return first, scaled(number, product(rest))
-
-    def _spelled_out(self, factor: Expression) -> tuple[Expression, ...]:
-        """K is ``E_phi G`` and E_psi is ``E_phi tau_bar``."""
-        leaf = factor.of if isinstance(factor, Transpose) else factor
-        if not isinstance(leaf, Leaf) or leaf.kind not in (Kind.K, Kind.E_PSI):
-            return (factor,)
-        o = self.operators_of(leaf.filter)
-        for kind, parts in ((Kind.K, (o.E_phi, o.G)), (Kind.E_PSI, (o.E_phi, o.tau_bar))):
-            if _is(factor, kind):
-                return parts
-            if _is(transpose(factor), kind):
-                return tuple(transpose(part) for part in reversed(parts))
-        return (factor,)
 
     def _sum(self, expression: Expression, terms: tuple[Expression, ...], operand: Value | None) -> Value:
         numbers, parts = zip(*map(coefficient, terms), strict=True)
@@ -345,16 +306,21 @@ class Lowering:
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
-    def _local(self, expression: Expression, local: Local, operand: Value | None) -> Value:
-        fn, reads = local
-        reads = tuple(self._own_buffer(expression, name) for name in reads)
+    def _local(self, expression: Expression, local: Local | None, operand: Value | None) -> Value:
+        if local is None:
+            raise self.refusal(expression)
+        fn, reads = local.fn, self.own_buffers(expression, local)
         basis = self.inverses.basis(expression) if fn in IN_BASIS else None
         if basis is not None:
             fn, reads = IN_BASIS[fn], (basis, *reads)
         reads = reads if operand is None else (*reads, operand.read)
         return self.new(expression, fn, reads, known_shape(expression).rows, operand)
 
-    def _own_buffer(self, expression: Expression, name: str) -> str:
+    def own_buffers(self, expression: Expression, local: Local) -> tuple[str, ...]:
+        """What a step of a letter reads."""
+        return tuple(self.own_buffer(expression, name) for name in local.reads)
+
+    def own_buffer(self, expression: Expression, name: str) -> str:
         """The buffer of a letter's own matrix; a name in braces stands for the velocity along which a letter is meant,
         or for a buffer made with it.
         """
@@ -374,53 +340,6 @@ class Lowering:
         name = self._free_name(f"unit{at}", Space("joint", self.model.nv))
         self.constants[name] = tuple(float(k == at) for k in range(self.model.nv))
         return name
-
-    def _inward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
-        meaning = self.meaning(expression, operand)
-        if kind is Kind.E_PHI and operand.gathered is not None:
-            return Value(operand.gathered, operand.space, meaning)
-        if kind is Kind.PHI:
-            names = self.steps.gather(steps.gather, ("X", operand.name), meaning.text(), outputs=2)
-            return Value(names[0], operand.space, meaning, gathered=names[1])
-        if kind is Kind.E_PHI:
-            names = self.steps.gather(steps.shift, ("X", operand.name), meaning.text())
-        elif kind is Kind.PSI:
-            names = self.steps.gather(
-                steps.gather_articulated, ("X", self._gain(expression), operand.name), meaning.text()
-            )
-        else:
-            raise self.refusal(expression)
-        return Value(names[0], operand.space, meaning)
-
-    def _gain(self, psi: Expression) -> str:
-        """The buffer with the eliminations that psi is made of."""
-        return self._own_buffer(psi, "G")
-
-    def _articulated_shift(self, psi: Expression, operand: Value) -> Value:
-        """``psi E_phi`` in one recursion."""
-        key = (psi @ self.operators.E_phi, operand.name)
-        if key not in self.known:
-            meaning = self.meaning(key[0], operand)
-            reads = ("X", self._gain(psi), operand.name)
-            names = self.steps.gather(steps.gather_articulated_shifted, reads, meaning.text())
-            self.known[key] = Value(names[0], operand.space, meaning)
-        return self.known[key]
-
-    def _outward(self, expression: Expression, kind: Kind, operand: Value) -> Value:
-        meaning = self.meaning(expression, operand)
-        if kind is Kind.E_PHI and operand.carried is not None:
-            return Value(operand.carried, operand.space, meaning)
-        if kind is Kind.E_PHI:
-            reads = ("X", f"{operand.name}@parent")
-            return self.new(expression, steps.shift_transposed, reads, operand.space, operand)
-        if kind is Kind.PHI:
-            result, carried = self.steps.spread(steps.spread, ("X", operand.name), meaning.text())
-        elif kind is Kind.PSI:
-            filtered = ("X", self._gain(expression), operand.name)
-            result, carried = self.steps.spread(steps.spread_articulated, filtered, meaning.text())
-        else:
-            raise self.refusal(expression)
-        return Value(result, operand.space, meaning, carried=carried)
 
     def _put_on(self, expression: Expression, links: tuple[str, ...], operand: Value) -> Value:
         """``B f``: what acts at links, on their bodies."""
@@ -492,7 +411,3 @@ class Lowering:
 
 def _first(expression: Expression) -> Expression:
     return expression.factors[0] if isinstance(expression, Product) else expression
-
-
-def _is(expression: Expression, kind: Kind) -> bool:
-    return isinstance(expression, Leaf) and expression.kind is kind

@@ -27,7 +27,7 @@ from recursa.operators.derivative import sensitivity, time_derivative
 from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of
-from recursa.operators.symbols import ARTICULATED, DIRECTED, Kind
+from recursa.operators.symbols import Kind
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -263,9 +263,9 @@ class _Parser:
         """``S{joint}``: a letter that knows a velocity, along a joint's instead of v; ``psi{matrix}``: of a matrix."""
         if self.now.kind != "joint":
             return found
-        if isinstance(found, Leaf) and found.kind in ARTICULATED:
+        if isinstance(found, Leaf) and found.kind.value.is_articulated:
             return replace(found, filter=self.filter())
-        if not isinstance(found, Leaf) or found.kind not in DIRECTED:
+        if not isinstance(found, Leaf) or not found.kind.value.is_directed:
             raise self.error(f"expected no joint behind {token.text}, which knows no velocity")
         return replace(found, along=self.freedom())
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recursa.operators.levels import Level, Part, Rows
-from recursa.operators.symbols import RATES
+from recursa.operators.symbols import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 WIDTH = 116  # columns of plain text
-_ASCII = {kind.value.text: kind.value.code for kind in RATES.values()} | {
-    "Ω̃": "Omega",
-    "φ": "phi", "ψ": "psi", "τ̄": "tau_bar", "Υ": "Upsilon", "⁻¹": "^-1", "Σ": "sum", "°": " deg", "·": "@",
+_LETTERS = sorted((kind.value for kind in Kind), key=lambda letter: not letter.is_rate)  # dots before what they are on
+_ASCII = {letter.text: letter.code for letter in _LETTERS if letter.text != letter.code} | {
+    "⁻¹": "^-1", "Σ": "sum", "°": " deg", "·": "@",
 }  # fmt: skip
 
 

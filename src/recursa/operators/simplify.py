@@ -37,7 +37,6 @@ from recursa.operators.filters import filter_of, filters_in, inner_inverse, low_
 from recursa.operators.inversion import has_inverse
 from recursa.operators.leaves import Operators
 from recursa.operators.rules import RK, Rule, accelerations, equations, row_of
-from recursa.operators.symbols import DIRECTED, RATES
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
@@ -151,7 +150,7 @@ def _by_table(node: _Node) -> _Node:
 
 
 def _row(leaf: Leaf) -> tuple[Leaf, tuple[Rule, Expression]] | None:
-    row = row_of(leaf) if leaf.kind in RATES.values() else None
+    row = row_of(leaf) if leaf.kind.value.by_table else None
     return None if row is None else (leaf, row)
 
 
@@ -384,7 +383,7 @@ def _links(expression: Expression) -> set[str]:
 
 def _directions(expression: Expression) -> set[Freedom | None]:
     """The velocities along which something is differentiated."""
-    return {leaf.along for leaf in _leaves(expression) if leaf.kind in DIRECTED}
+    return {leaf.along for leaf in _leaves(expression) if leaf.kind.value.is_directed}
 
 
 # ---- the identities of a robot, by what they start with ------------------------------------------------------------

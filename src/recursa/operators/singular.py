@@ -11,6 +11,7 @@ from recursa.errors import RecursaError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators.dense import dense
 from recursa.operators.expression import Expression, Inverse, Leaf, known_shape, parts_of
+from recursa.operators.symbols import Structure
 from recursa.sweeps.batching import Array, prepare
 
 _RELATIVE_ZERO, _NEARLY_ZERO = 1e-12, 1e-7  # of singular values: first what is surely singular is looked for
@@ -47,7 +48,7 @@ def _inverses(expression: Expression) -> Iterator[Inverse]:
 
 
 def _is_hinge_or_constant(of: Expression) -> bool:
-    return isinstance(of, Leaf) and of.kind.value.code in ("D", "M", "A")
+    return isinstance(of, Leaf) and (of.kind.value.steady or Structure.DEFINITE in of.kind.value.structure)
 
 
 def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], limit: float) -> str:

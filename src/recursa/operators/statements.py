@@ -16,6 +16,7 @@ from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
+from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered
 from recursa.sweeps.plan import NAMED_INPUTS, Step, split
 
@@ -123,8 +124,10 @@ _OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
 }
 """For what an expression needs of the state: words, and equations."""
 _LETTERS = {
-    "inertia": "M", "c": "a", "f": "b", "Upsilon": "Υ", "Pdot": "Ṗ", "Rdot": "Ṙ", "Upsilondot": "Υ̇",
-}  # fmt: skip
+    kind.value.buffer.strip("{}"): kind.value.text
+    for kind in Kind
+    if kind.value.buffer is not None and kind is not Kind.GRAVITY  # whose recursion is written with alpha
+}
 """The papers', of what steps read and of buffers."""
 
 

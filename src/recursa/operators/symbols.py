@@ -1,4 +1,5 @@
-"""The one table of operator symbols, which printing, parsing, the documentation and the tests read.
+"""The one table of operator symbols: all that printing, parsing, costs, lowering, the documentation and the tests know
+of a letter. A new letter is an entry here, and its definition by matrices in ``evaluation.py``.
 
 Letters of Rodriguez & Kreutz-Delgado (001) and Jain & Rodriguez (003). Bodies are numbered base first, blocks are in
 link axes at the link origin, and what gathers from tip to base is upper block triangular.
@@ -6,8 +7,12 @@ link axes at the link origin, and what gathers from tip to base is upper block t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
+from typing import Any, Literal, NamedTuple
+
+from recursa.operators import steps
 
 
 class Structure(Flag):
@@ -26,9 +31,26 @@ class Structure(Flag):
     DIAGONAL = auto()  # every number acts on itself only
 
 
-_S = Structure
-_BLOCKS = _S.BLOCK_DIAGONAL | _S.SYMMETRIC
-_INERTIA = _S.BLOCK_DIAGONAL | _S.SYMMETRIC | _S.SEMIDEFINITE
+class Local(NamedTuple):
+    """What happens at one body: a step function, and what it reads beside the operand.
+
+    A name in braces is a buffer of the operator's velocity, ``{v}`` the velocity itself: v, or a unit vector.
+    """
+
+    fn: Callable[..., Any]
+    reads: tuple[str, ...]
+
+
+class Recursion(NamedTuple):
+    """What must have been computed before a letter can be used: its name, multiplications per body, and direction."""
+
+    name: str
+    multiplications: int
+    way: Literal["inward", "outward"]
+
+
+Sides = tuple[str | None, str | None]
+"""What an operator gives and what it takes: "motion", "force", "joint", "tip"; None for any, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,14 @@ class Symbol:
     """A letter: how it is typed, printed and set, what it means, its shape by the names of spaces, and its structure.
 
     ``rows`` and ``columns`` are "joint" (nv), "link" (6 nbodies), "tip" (6) or "one". ``moving``: depends on v too.
+    ``sides`` are None where they depend on the place of the link frame.
+
+    ``applied``, ``transposed`` and ``inverted`` are what the letter, its transpose and its inverse do at one body;
+    of a vector ``applied`` is what it is there. ``factors`` are letters that it is the product of, and lowered as.
+    ``multiplications`` are those per body of applying it, with one-freedom joints, beside those of what it ``needs``.
+    ``steady``: constant in body axes (Table 4, rows 3 and 4). ``mass_alone``: free of inertias, or the mass matrix's
+    own, so that moving them inward changes nothing. ``rate_of``: the letter that it is the derivative of. ``takes``: a
+    recursion of its own, in words.
     """
 
     code: str
@@ -48,98 +78,241 @@ class Symbol:
     structure: Structure = Structure.GENERAL
     moving: bool = False
     also: tuple[str, ...] = ()
+    sides: Sides | None = None
+    multiplications: int = 0
+    needs: tuple[Recursion, ...] = ()
+    applied: Local | None = None
+    transposed: Local | None = None
+    inverted: Local | None = None
+    factors: tuple[str, ...] = ()
+    steady: bool = False
+    mass_alone: bool = False
+    rate_of: Symbol | None = None
+    takes: str = ""
 
     @property
     def is_vector(self) -> bool:
         """Whether it is a vector rather than a matrix."""
         return self.columns == "one"
 
+    @property
+    def is_block_diagonal(self) -> bool:
+        """Whether it acts at each body by itself."""
+        return Structure.BLOCK_DIAGONAL in self.structure
 
-def _rate(of: Symbol, text: str, latex: str, meaning: str, structure: Structure = _S.GENERAL) -> Symbol:
-    """The symbol of a derivative, whose meaning is a row of Table 4."""
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is a derivative."""
+        return self.rate_of is not None
+
+    @property
+    def by_table(self) -> bool:
+        """Whether it is a derivative without a recursion of its own, which its row of Table 4 replaces."""
+        return self.is_rate and self.applied is None
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether it knows a velocity: v, or one freedom's unit."""
+        return self.is_rate or (self.applied is not None and any(name.startswith("{") for name in self.applied.reads))
+
+    @property
+    def is_articulated(self) -> bool:
+        """Whether it belongs to the factors of the mass matrix, or of another of its form."""
+        return RICCATI in self.needs and not self.is_rate
+
+    @property
+    def buffer(self) -> str | None:
+        """The buffer (or input) that holds its numbers, if one does."""
+        return self.applied.reads[0] if self.applied is not None and self.applied.fn in _HELD else None
+
+
+_HELD = (steps.same, steps.inertia_times, steps.compliance_times)  # what only reads a buffer, or multiplies by it
+
+RICCATI = Recursion("articulated", 132, "inward")
+"""The articulated-body recursion (34)-(36)."""
+_COMPOSITE = Recursion("composite", 52, "inward")
+_COMPLIANCE = Recursion("compliance", 153, "outward")
+_VELOCITY = Recursion("velocity", 24, "outward")
+_GRAVITY = Recursion("gravity", 24, "outward")
+_BIAS_ACCELERATION = Recursion("a", 12, "outward")
+_BIAS_FORCE = Recursion("b", 42, "outward")
+_BIAS = Recursion("C", 24 + 24 + 24 + 6, "inward")
+_RATE_OF_P = Recursion("rate of P", 210, "inward")
+_RATE_OF_R = Recursion("rate of R", 76, "inward")
+_RATE_OF_UPSILON = Recursion("rate of Upsilon", 520, "outward")
+
+_S = Structure
+_BLOCKS = _S.BLOCK_DIAGONAL | _S.SYMMETRIC
+_INERTIA = _S.BLOCK_DIAGONAL | _S.SYMMETRIC | _S.SEMIDEFINITE
+_FORCES: Sides = ("force", "force")
+FORCE_OF_MOTION: Sides = ("force", "motion")
+"""The sides of an inertia."""
+
+
+def _at(fn: Callable[..., Any], *reads: str) -> Local:
+    return Local(fn, reads)
+
+
+def _rate(
+    of: Symbol,
+    text: str,
+    latex: str,
+    meaning: str,
+    structure: Structure = _S.GENERAL,
+    *,
+    applied: Local | None = None,
+    multiplications: int = 0,
+    needs: tuple[Recursion, ...] = (),
+    takes: str = "",
+) -> Symbol:
+    """The symbol of a derivative, whose meaning is a row of Table 4; in body axes, so with the sides of the letter."""
     return Symbol(
-        f"{of.code}_dot", text, latex, f"rate of the {of.words}", meaning, of.rows, of.columns, structure, moving=True
-    )
+        f"{of.code}_dot", text, latex, f"rate of the {of.words}", meaning, of.rows, of.columns, structure, moving=True,
+        sides=of.sides, multiplications=multiplications, needs=(() if of.is_vector else of.needs) + needs,
+        applied=applied, rate_of=of, takes=takes,
+    )  # fmt: skip
 
 
 class Kind(Enum):
     """The operators and vectors that a robot comes with."""
 
-    H = Symbol("H", "H", "H", "hinge map", "rows are joint axes; V = φ* H* v", "joint", "link", _S.BLOCK_DIAGONAL)
+    H = Symbol(
+        "H", "H", "H", "hinge map", "rows are joint axes; V = φ* H* v", "joint", "link", _S.BLOCK_DIAGONAL,
+        sides=("joint", "force"), multiplications=6, steady=True, mass_alone=True,
+        applied=_at(steps.hinge, "joint"), transposed=_at(steps.hinge_transposed, "joint"),
+    )  # fmt: skip
     E_PHI = Symbol(
         "E_phi", "E_φ", r"\mathcal{E}_\phi", "one-step rigid shift", "from a body to its parent",
-        "link", "link", _S.GATHERING | _S.STRICT, also=("E_ϕ",),
+        "link", "link", _S.GATHERING | _S.STRICT, also=("E_ϕ",), sides=_FORCES, multiplications=24, mass_alone=True,
+        applied=_at(steps.shift, "X"), transposed=_at(steps.shift_transposed, "X"),
     )  # fmt: skip
     PHI = Symbol(
         "phi", "φ", r"\phi", "rigid propagation", "φ = inv(I - E_φ); gathers tip to base",
-        "link", "link", _S.GATHERING | _S.UNIT, also=("ϕ",),
+        "link", "link", _S.GATHERING | _S.UNIT, also=("ϕ",), sides=_FORCES, multiplications=24, mass_alone=True,
+        applied=_at(steps.gather, "X"), transposed=_at(steps.spread, "X"),
     )  # fmt: skip
-    M = Symbol("M", "M", "M", "link spatial inertia", "of each body by itself", "link", "link", _INERTIA)
-    R = Symbol("R", "R", "R", "composite-body inertia", "R = M + E_φ R E_φ*, diagonal blocks", "link", "link", _INERTIA)
+    M = Symbol(
+        "M", "M", "M", "link spatial inertia", "of each body by itself", "link", "link", _INERTIA,
+        sides=FORCE_OF_MOTION, multiplications=24, steady=True,
+        applied=_at(steps.inertia_times, "inertia"), inverted=_at(steps.inertia_solve, "inertia"),
+    )  # fmt: skip
+    R = Symbol(
+        "R", "R", "R", "composite-body inertia", "R = M + E_φ R E_φ*, diagonal blocks", "link", "link", _INERTIA,
+        sides=FORCE_OF_MOTION, multiplications=24, needs=(_COMPOSITE,),
+        takes="the composite-body recursion (31), tip to base",
+        applied=_at(steps.inertia_times, "R"), inverted=_at(steps.inertia_solve, "R"),
+    )  # fmt: skip
     P = Symbol(
-        "P", "P", "P", "articulated-body inertia", "P = M + E_ψ P E_φ*, diagonal blocks", "link", "link", _INERTIA
-    )
-    D = Symbol(
-        "D", "D", "D", "hinge inertia", "D = H P H* + A", "joint", "joint", _INERTIA | _S.DEFINITE
+        "P", "P", "P", "articulated-body inertia", "P = M + E_ψ P E_φ*, diagonal blocks", "link", "link", _INERTIA,
+        sides=FORCE_OF_MOTION, multiplications=36, needs=(RICCATI,),
+        applied=_at(steps.inertia_times, "P"), inverted=_at(steps.inertia_solve, "P"),
     )  # fmt: skip
-    G = Symbol("G", "G", "G", "Kalman gain", "G = P H* inv(D)", "link", "joint", _S.BLOCK_DIAGONAL)
+    D = Symbol(  # the pivots of the mass matrix
+        "D", "D", "D", "hinge inertia", "D = H P H* + A", "joint", "joint", _INERTIA | _S.DEFINITE,
+        sides=("joint", "joint"), multiplications=1, needs=(RICCATI,), mass_alone=True,
+        applied=_at(steps.hinge_inertia_times, "joint", "P"), inverted=_at(steps.hinge_inertia_solve, "G"),
+    )  # fmt: skip
+    G = Symbol(
+        "G", "G", "G", "Kalman gain", "G = P H* inv(D)", "link", "joint", _S.BLOCK_DIAGONAL,
+        sides=("force", "joint"), multiplications=6, needs=(RICCATI,),
+        applied=_at(steps.gain_times, "G"), transposed=_at(steps.gain_transposed, "G"),
+    )  # fmt: skip
     K = Symbol(
-        "K", "K", "K", "shifted gain", "K = E_φ G, in parent axes", "link", "joint", _S.GATHERING | _S.STRICT
+        "K", "K", "K", "shifted gain", "K = E_φ G, in parent axes", "link", "joint", _S.GATHERING | _S.STRICT,
+        sides=("force", "joint"), multiplications=30, needs=(RICCATI,), factors=("E_phi", "G"),
     )  # fmt: skip
     TAU_BAR = Symbol(
         "tau_bar", "τ̄", r"\bar{\tau}", "articulation projection", "τ̄ = I - G H",
-        "link", "link", _S.BLOCK_DIAGONAL, also=("taubar",),
+        "link", "link", _S.BLOCK_DIAGONAL, also=("taubar",), sides=_FORCES, multiplications=12, needs=(RICCATI,),
+        applied=_at(steps.projected, "G"), transposed=_at(steps.projected_transposed, "G"),
     )  # fmt: skip
     E_PSI = Symbol(
         "E_psi", "E_ψ", r"\mathcal{E}_\psi", "one-step articulated shift", "E_ψ = E_φ τ̄",
         "link", "link", _S.GATHERING | _S.STRICT,
+        sides=_FORCES, multiplications=36, needs=(RICCATI,), factors=("E_phi", "tau_bar"),
     )  # fmt: skip
     PSI = Symbol(
-        "psi", "ψ", r"\psi", "articulated propagation", "ψ = inv(I - E_ψ)", "link", "link", _S.GATHERING | _S.UNIT
+        "psi", "ψ", r"\psi", "articulated propagation", "ψ = inv(I - E_ψ)", "link", "link", _S.GATHERING | _S.UNIT,
+        sides=_FORCES, multiplications=36, needs=(RICCATI,),
+        applied=_at(steps.gather_articulated, "X", "G"), transposed=_at(steps.spread_articulated, "X", "G"),
     )  # fmt: skip
-    A = Symbol("A", "A", "A", "armature", "reflected rotor inertia", "joint", "joint", _INERTIA | _S.DIAGONAL)
+    A = Symbol(
+        "A", "A", "A", "armature", "reflected rotor inertia", "joint", "joint", _INERTIA | _S.DIAGONAL,
+        sides=("joint", "joint"), multiplications=1, steady=True, mass_alone=True,
+        applied=_at(steps.armature_times, "joint"), inverted=_at(steps.armature_solve, "joint"),
+    )  # fmt: skip
     UPSILON = Symbol(
         "Upsilon", "Υ", r"\Upsilon", "operational compliance", "diagonal blocks of φ* H* inv(mass) H φ",
         "link", "link", _INERTIA, also=("Ups",),
+        sides=("motion", "force"), multiplications=36, needs=(RICCATI, _COMPLIANCE),
+        applied=_at(steps.compliance_times, "Upsilon"), inverted=_at(steps.compliance_solve, "Upsilon"),
     )  # fmt: skip
-    B = Symbol("B", "B", "B", "pick-off", "takes a wrench at a link's origin to its body", "link", "tip")
+    B = Symbol(
+        "B", "B", "B", "pick-off", "takes a wrench at a link's origin to its body", "link", "tip",
+        sides=("force", "tip"), multiplications=1, steady=True, mass_alone=True,
+    )  # fmt: skip
     BIAS_ACCELERATION = Symbol(
-        "a", "a", "a", "bias acceleration", "crm(V) H* v, body derivative", "link", "one", moving=True
+        "a", "a", "a", "bias acceleration", "crm(V) H* v, body derivative", "link", "one", moving=True,
+        sides=("motion", None), needs=(_VELOCITY, _BIAS_ACCELERATION), mass_alone=True, applied=_at(steps.same, "c"),
     )  # fmt: skip
-    BIAS_FORCE = Symbol("b", "b", "b", "gyroscopic force", "crf(V) M V, body derivative", "link", "one", moving=True)
-    VELOCITY = Symbol("V", "V", "V", "link velocities", "V = φ* H* v", "link", "one", moving=True)
+    BIAS_FORCE = Symbol(
+        "b", "b", "b", "gyroscopic force", "crf(V) M V, body derivative", "link", "one", moving=True,
+        sides=("force", None), needs=(_VELOCITY, _BIAS_FORCE), applied=_at(steps.same, "f"),
+    )  # fmt: skip
+    VELOCITY = Symbol(
+        "V", "V", "V", "link velocities", "V = φ* H* v", "link", "one", moving=True,
+        sides=("motion", None), needs=(_VELOCITY,), mass_alone=True, applied=_at(steps.same, "V"),
+    )  # fmt: skip
     GRAVITY = Symbol(
         "gravity", "gravity", r"g_\uparrow", "upward acceleration", "minus gravity, at every body in its own axes",
         "link", "one",
+        sides=("motion", None), needs=(_GRAVITY,), mass_alone=True, applied=_at(steps.same, "alpha"),
     )  # fmt: skip
-    BIAS = Symbol(
-        "C", "C", "C", "bias forces", "C = H φ (M (φ* a + gravity) + b)", "joint", "one", moving=True
+    BIAS = Symbol(  # from the derivatives of the mass matrix
+        "C", "C", "C", "bias forces", "C = H φ (M (φ* a + gravity) + b)", "joint", "one", moving=True,
+        sides=("joint", None), needs=(_VELOCITY, _BIAS_ACCELERATION, _BIAS_FORCE, _BIAS), mass_alone=True,
     )  # fmt: skip
-    SPEED = Symbol("v", "v", "v", "joint speeds", "given with the state", "joint", "one", moving=True)
+    SPEED = Symbol(
+        "v", "v", "v", "joint speeds", "given with the state", "joint", "one", moving=True,
+        sides=("joint", None), applied=_at(steps.same, "v"),
+    )  # fmt: skip
 
     # ---- cross operators of a velocity, by which operators change (Jain & Rodriguez, section 6)
     S = Symbol(
         "S", "S", "S", "joint cross operator", "S = crf(H* v), of the joint's own motion",
-        "link", "link", _S.BLOCK_DIAGONAL, moving=True,
+        "link", "link", _S.BLOCK_DIAGONAL, moving=True, sides=_FORCES, multiplications=18,
+        applied=_at(steps.joint_cross, "joint", "{v}"), transposed=_at(steps.joint_cross_transposed, "joint", "{v}"),
     )  # fmt: skip
     S_V = Symbol(
         "S_V", "S_V", "S_V", "velocity cross operator", "S_V = crf(V), of the link velocities",
-        "link", "link", _S.BLOCK_DIAGONAL, moving=True,
+        "link", "link", _S.BLOCK_DIAGONAL, moving=True, sides=_FORCES, multiplications=18, needs=(_VELOCITY,),
+        applied=_at(steps.velocity_cross, "{V}"), transposed=_at(steps.velocity_cross_transposed, "{V}"),
     )  # fmt: skip
-    OMEGA = Symbol(
+    OMEGA = Symbol(  # without sides: it is rotation about the link origin
         "Omega", "Ω̃", r"\tilde{\Omega}", "rotation operator", "both halves times the angular velocity",
-        "link", "link", _S.BLOCK_DIAGONAL | _S.SKEW, moving=True, also=("Ω",),
+        "link", "link", _S.BLOCK_DIAGONAL | _S.SKEW, moving=True, also=("Ω",), multiplications=12, needs=(_VELOCITY,),
+        applied=_at(steps.rotated, "{V}"),
     )  # fmt: skip
     N = Symbol(
         "N", "N", "N", "momentum cross operator", "N x = crf(x) M V",
         "link", "link", _S.BLOCK_DIAGONAL | _S.SKEW, moving=True,
+        sides=FORCE_OF_MOTION, multiplications=42, needs=(_VELOCITY,),
+        applied=_at(steps.momentum_cross, "inertia", "V"),
     )  # fmt: skip
 
     # ---- derivatives in body axes along v, v itself held (Table 4)
     E_PHI_DOT = _rate(E_PHI, "Ė_φ", r"\dot{\mathcal{E}}_\phi", "E_φ S", _S.GATHERING | _S.STRICT)
     PHI_DOT = _rate(PHI, "φ̇", r"\dot{\phi}", "φ E_φ S φ", _S.GATHERING | _S.STRICT)
-    R_DOT = _rate(R, "Ṙ", r"\dot{R}", "Ṙ = E_φ (Ṙ + S R + R S*) E_φ*", _BLOCKS)
-    P_DOT = _rate(P, "Ṗ", r"\dot{P}", "Ṗ = E_φ (τ̄ Ṗ τ̄* + S τ̄ P + τ̄ P S*) E_φ*", _BLOCKS)
+    P_DOT = _rate(
+        P, "Ṗ", r"\dot{P}", "Ṗ = E_φ (τ̄ Ṗ τ̄* + S τ̄ P + τ̄ P S*) E_φ*", _BLOCKS,
+        applied=_at(steps.inertia_times, "{Pdot}"), multiplications=36, needs=(_RATE_OF_P,),
+        takes="Algorithm 6.1 of Jain & Rodriguez (6.5), tip to base",
+    )  # fmt: skip
+    R_DOT = _rate(
+        R, "Ṙ", r"\dot{R}", "Ṙ = E_φ (Ṙ + S R + R S*) E_φ*", _BLOCKS,
+        applied=_at(steps.inertia_times, "{Rdot}"), multiplications=24, needs=(_RATE_OF_R,),
+        takes="the derivative of the composite-body recursion, tip to base",
+    )  # fmt: skip
     D_DOT = _rate(D, "Ḋ", r"\dot{D}", "H Ṗ H*", _BLOCKS)
     G_DOT = _rate(G, "Ġ", r"\dot{G}", "τ̄ Ṗ H* D⁻¹", _S.BLOCK_DIAGONAL)
     K_DOT = _rate(K, "K̇", r"\dot{K}", "E_φ (S G + τ̄ Ṗ H* D⁻¹)", _S.GATHERING | _S.STRICT)
@@ -148,31 +321,27 @@ class Kind(Enum):
         E_PSI, "Ė_ψ", r"\dot{\mathcal{E}}_\psi", "E_φ S τ̄ - E_ψ Ṗ H* D⁻¹ H", _S.GATHERING | _S.STRICT
     )  # fmt: skip
     PSI_DOT = _rate(PSI, "ψ̇", r"\dot{\psi}", "ψ Ė_ψ ψ", _S.GATHERING | _S.STRICT)
-    UPSILON_DOT = _rate(UPSILON, "Υ̇", r"\dot{\Upsilon}", "diagonal blocks of d/dt (ψ* H* D⁻¹ H ψ)", _BLOCKS)
+    UPSILON_DOT = _rate(
+        UPSILON, "Υ̇", r"\dot{\Upsilon}", "diagonal blocks of d/dt (ψ* H* D⁻¹ H ψ)", _BLOCKS,
+        applied=_at(steps.compliance_times, "{Upsilondot}"), multiplications=36, needs=(_RATE_OF_P, _RATE_OF_UPSILON),
+        takes="Algorithm 6.1 (6.5), tip to base, and the derivative of (34), base to tip",
+    )  # fmt: skip
     VELOCITY_DOT = _rate(VELOCITY, "V̇", r"\dot{V}", "φ* S* E_φ* V")
     BIAS_ACCELERATION_DOT = _rate(BIAS_ACCELERATION, "ȧ", r"\dot{a}", "S* V̇")
     BIAS_FORCE_DOT = _rate(BIAS_FORCE, "ḃ", r"\dot{b}", "(N + S_V M) V̇")
     GRAVITY_DOT = _rate(GRAVITY, "gravity_dot", r"\dot{g}_\uparrow", "S_V* gravity")
     BIAS_DOT = _rate(BIAS, "Ċ", r"\dot{C}", "that of H φ (M (φ* a + gravity) + b)")
 
+    def __reduce_ex__(self, _: object) -> tuple[Any, ...]:
+        """The letter by its name, not its entry in the table."""
+        return getattr, (Kind, self.name)
+
 
 SYMBOLS: dict[str, Kind] = {kind.value.code: kind for kind in Kind}
 """Every symbol by the way it is typed."""
 
-RATES: dict[Kind, Kind] = {kind: Kind[f"{kind.name}_DOT"] for kind in Kind if f"{kind.name}_DOT" in Kind.__members__}
+UNDERIVED: dict[Kind, Kind] = {kind: SYMBOLS[kind.value.rate_of.code] for kind in Kind if kind.value.rate_of}
+"""Of each derivative the symbol that it is the derivative of."""
+
+RATES: dict[Kind, Kind] = {kind: rate for rate, kind in UNDERIVED.items()}
 """The symbol of the derivative of each that changes with the configuration."""
-
-STEADY = frozenset({Kind.H, Kind.M, Kind.A, Kind.B})
-"""Those that are constant in body axes (Table 4, rows 3 and 4)."""
-
-DIRECTED = frozenset({*RATES.values(), Kind.S, Kind.S_V, Kind.OMEGA})
-"""Those that know a velocity: v, or one freedom's unit."""
-
-SWEPT_RATES = frozenset({Kind.P_DOT, Kind.R_DOT, Kind.UPSILON_DOT})
-"""The derivatives that have a recursion of their own; the others are replaced by their rows of Table 4."""
-
-ARTICULATED = frozenset({Kind.P, Kind.D, Kind.G, Kind.K, Kind.TAU_BAR, Kind.E_PSI, Kind.PSI, Kind.UPSILON})
-"""Those of the factors of the mass matrix, or of another of its form."""
-
-RICCATI = ARTICULATED | {RATES[kind] for kind in ARTICULATED}
-"""Those that wait for the articulated-body recursion (34)-(36)."""
