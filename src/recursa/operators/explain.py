@@ -16,7 +16,8 @@ from recursa.operators.expression import Expression, known_shape
 from recursa.operators.levels import Level
 from recursa.operators.parsing import HasModel, parse
 from recursa.operators.rendering import has_greek, in_ascii, markdown, plain_text, rich_text, wrapped
-from recursa.operators.simplify import Rewriting, simplify
+from recursa.operators.rewriting import Rewriting
+from recursa.operators.simplify import simplify
 from recursa.operators.statements import read_later, statements
 from recursa.spatial.counting import Counts
 from recursa.sweeps.plan import Plan

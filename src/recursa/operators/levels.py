@@ -31,8 +31,8 @@ from recursa.operators.expression import (
 )
 from recursa.operators.inversion import is_of_robot
 from recursa.operators.leaves import Operators
+from recursa.operators.rewriting import Rewriting
 from recursa.operators.shapes import ONE, Shape, Space
-from recursa.operators.simplify import Rewriting
 from recursa.operators.statements import meaning, read_later, statements
 from recursa.operators.structure import structure
 from recursa.operators.symbols import RICCATI, Kind, Structure

@@ -12,49 +12,35 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal, NamedTuple, overload
 
-from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
+from recursa.operators.arithmetic import transpose
 from recursa.operators.cost import Cost, cost
 from recursa.operators.expression import (
-    Diagonal,
     Expression,
-    Filter,
     Freedom,
-    Identity,
     Inverse,
     Leaf,
-    Product,
-    Scaled,
-    Sum,
-    Transpose,
     all_parts_of,
-    known_shape,
-    parts_of,
 )
 from recursa.operators.filters import filter_of, filters_in, inner_inverse, low_rank_update
 from recursa.operators.inversion import has_inverse
 from recursa.operators.leaves import Operators
-from recursa.operators.rules import RK, Rule, accelerations, equations, row_of
+from recursa.operators.rewriting import (
+    ARITHMETIC,
+    MULTIPLIED,
+    Rewriting,
+    Table,
+    changeable_parts,
+    replaced,
+    rewritings,
+    table_of,
+)
+from recursa.operators.rules import Rule, row_of
 
 _PATIENCE = 12  # expressions tried without finding a cheaper one
 _LIMIT = 400  # expressions tried at all
 _WORK = 100_000  # letters of all expressions priced: a search of some seconds, where the papers' take 10_000
-_ARITHMETIC = "arithmetic"
-_MULTIPLIED = "multiplied out"
-
-
-class Rewriting(NamedTuple):
-    """One step: the identity's name and number, the part it found and what it put there."""
-
-    rule: str
-    equation: str
-    before: Expression
-    after: Expression
-
-    def __str__(self) -> str:
-        return f"{self.before}  ->  {self.after}    {self.rule} [{self.equation}]"
 
 
 @overload
@@ -86,7 +72,7 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     start = _opened(_by_table(_Node(expression, ())), o)
     expression = start.expression
     directions = tuple(sorted(_directions(expression), key=lambda x: x or ("", 0)))
-    table = _table(o, tuple(sorted(_links(expression))), directions, tuple(dict.fromkeys(filters_in(expression, o))))
+    table = table_of(o, tuple(sorted(_links(expression))), directions, tuple(dict.fromkeys(filters_in(expression, o))))
     prices = _Prices()
     best_cost, best = prices(expression), start
     queue: list[tuple[Cost, int, _Node]] = [(best_cost, 0, start)]
@@ -95,7 +81,7 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
     while queue and patience > 0 and tried < _LIMIT and not prices.spent:
         _, _, node = heapq.heappop(queue)
         tried, patience = tried + 1, patience - 1
-        steps = sorted(rewritings(node.expression, table), key=lambda pair: pair[0].rule == _MULTIPLIED)
+        steps = sorted(rewritings(node.expression, table), key=lambda pair: pair[0].rule == MULTIPLIED)
         for step, result in steps:
             if result in seen:
                 continue
@@ -103,7 +89,7 @@ def simplify(expression: Expression, *, trace: bool = False) -> Expression | tup
                 break
             seen.add(result)
             found = _Node(result, (*node.steps, step))
-            if step.rule == _MULTIPLIED:  # dearer by itself: it pays by what it makes possible
+            if step.rule == MULTIPLIED:  # dearer by itself: it pays by what it makes possible
                 found = _descended(found, table, prices)
                 seen.add(found.expression)
             price = prices(found.expression)
@@ -144,7 +130,7 @@ def _by_table(node: _Node) -> _Node:
     expression, steps = node
     while (found := next(filter(None, map(_row, _leaves(expression))), None)) is not None:
         rate, (rule, meaning) = found
-        expression = _replaced(_replaced(expression, rate, meaning), transpose(rate), transpose(meaning))
+        expression = replaced(replaced(expression, rate, meaning), transpose(rate), transpose(meaning))
         steps = (*steps, Rewriting(rule.name, rule.equation, rate, meaning))
     return _Node(expression, steps)
 
@@ -158,7 +144,7 @@ def _opened(node: _Node, o: Operators) -> _Node:
     """Every inverse of a sum that has no factors as it stands, but can be written with one that has."""
     expression, steps = node
     while (step := next(filter(None, (_opening(part, o) for part in _inverses(expression))), None)) is not None:
-        expression, steps = _replaced(expression, step.before, step.after), (*steps, step)
+        expression, steps = replaced(expression, step.before, step.after), (*steps, step)
     return _Node(expression, steps)
 
 
@@ -169,11 +155,11 @@ def _opening(part: Expression, o: Operators) -> Rewriting | None:
     for name, opened in (("inverse within an inverse", inner_inverse), ("low-rank update", low_rank_update)):
         after = opened(part.of)
         if after is not None:
-            return Rewriting(name, _ARITHMETIC, part, after)
+            return Rewriting(name, ARITHMETIC, part, after)
     return None
 
 
-def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
+def _descended(node: _Node, table: Table, prices: _Prices) -> _Node:
     """As far down as single steps go, each time the one that saves most."""
     price = prices(node.expression)
     while not prices.spent:
@@ -187,7 +173,7 @@ def _descended(node: _Node, table: _Table, prices: _Prices) -> _Node:
     return node
 
 
-def _without_inverses(node: _Node, table: _Table) -> _Node:
+def _without_inverses(node: _Node, table: Table) -> _Node:
     """Where a search was broken off: at least every inverse that has factors put into them, wherever it occurs.
 
     What no identity says at once is searched by itself: ``inv(H P H* + A)`` is short, whatever it stands in.
@@ -204,168 +190,16 @@ def _without_inverses(node: _Node, table: _Table) -> _Node:
         else:
             continue
         if cost(after).dense == 0:
-            expression, steps = _replaced(expression, part, after), (*steps, *way)
+            expression, steps = replaced(expression, part, after), (*steps, *way)
     return _Node(expression, steps)
 
 
 def _inverses(expression: Expression) -> Iterator[Expression]:
     """All inverses in an expression, the inner ones first."""
-    for part in _parts(expression):
+    for part in changeable_parts(expression):
         yield from _inverses(part)
     if isinstance(expression, Inverse):
         yield expression
-
-
-def _replaced(expression: Expression, before: Expression, after: Expression) -> Expression:
-    """With one part exchanged for another everywhere."""
-    if expression == before:
-        return after
-    for number, part in enumerate(_parts(expression)):
-        changed = _replaced(part, before, after)
-        if changed is not part:
-            return _replaced(_with_part(expression, number, changed), before, after)
-    return expression
-
-
-# ---- all single rewritings -----------------------------------------------------------------------------------------
-
-
-def rewritings(
-    expression: Expression, table: _Table, *, multiplying: bool = True
-) -> Iterator[tuple[Rewriting, Expression]]:
-    """Every step that can be taken from an expression, with the whole expression after it."""
-    yield from _here(expression, table)
-    if multiplying and isinstance(expression, Product):
-        yield from _multiplied(expression)
-    for number, part in enumerate(_parts(expression)):
-        for step, after in rewritings(part, table, multiplying=multiplying):
-            yield step, _with_part(expression, number, after)
-
-
-def _here(expression: Expression, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """Steps that change the node itself."""
-    for step in table.exact.get(expression, ()):
-        yield step, step.after
-    if isinstance(expression, Product):
-        yield from _in_product(expression, table)
-    elif isinstance(expression, Sum):
-        yield from _in_sum(expression, table)
-
-
-def _in_product(expression: Product, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """Identities between neighbours, and inverses that meet."""
-    factors = expression.factors
-    for start, first in enumerate(factors):
-        for wanted, step in table.products.get(first, ()):
-            end = start + len(wanted)
-            if factors[start:end] == wanted and wanted != factors:
-                yield step, product((*factors[:start], step.after, *factors[end:]))
-        if isinstance(first, Inverse):
-            yield from _cancelled(factors, start, first)
-        if first == table.inverse_of_mass and start == len(factors) - 2:
-            yield from _solved(factors, table)
-
-
-def _multiplied(expression: Product) -> Iterator[tuple[Rewriting, Expression]]:
-    """``x (y + z) w = x y w + x z w``, for every sum."""
-    for place, factor in enumerate(expression.factors):
-        if isinstance(factor, Sum):
-            left, right = expression.factors[:place], expression.factors[place + 1 :]
-            after = total(product((*left, term, *right)) for term in factor.terms)
-            yield Rewriting(_MULTIPLIED, _ARITHMETIC, expression, after), after
-
-
-def _solved(factors: tuple[Expression, ...], table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """``inv(mass) (y - C)``: accelerations, without computing C."""
-    bias = table.operators.C
-    weights = {inner: number for number, inner in map(coefficient, _terms(factors[-1]))}
-    weight = weights.pop(bias, 0.0)
-    if weight != 0.0:
-        y = total(scaled(number, inner) for inner, number in weights.items()) if weights else None
-        before, after = product(factors[-2:]), accelerations(table.operators, y, weight)
-        yield Rewriting("accelerations", f"{RK} (61)-(65)", before, after), product((*factors[:-2], after))
-
-
-def _terms(expression: Expression) -> tuple[Expression, ...]:
-    return expression.terms if isinstance(expression, Sum) else (expression,)
-
-
-def _cancelled(factors: tuple[Expression, ...], place: int, found: Inverse) -> Iterator[tuple[Rewriting, Expression]]:
-    """``inv(x) x = I`` and ``x inv(x) = I`` around the place of an inverse."""
-    x = found.of
-    own = x.factors if isinstance(x, Product) else (x,)
-    for start, end in ((place + 1, place + 1 + len(own)), (place - len(own), place)):
-        if start >= 0 and factors[start:end] == own:
-            low, high = min(start, place), max(end, place + 1)
-            one = Identity(known_shape(found).rows)
-            before = product(factors[low:high])
-            yield (
-                Rewriting("inverse cancels", _ARITHMETIC, before, one),
-                product((*factors[:low], one, *factors[high:])),
-            )
-
-
-def _in_sum(expression: Sum, table: _Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """Identities between terms, and common factors to take out."""
-    weights = {inner: number for number, inner in map(coefficient, expression.terms)}
-    for wanted, step in table.sums:
-        needed = [coefficient(term) for term in wanted.terms]
-        number, first = needed[0]
-        scale = weights.get(first, 0.0) / number
-        if scale != 0.0 and wanted != expression and all(weights.get(x) == scale * own for own, x in needed):
-            yield step, total((expression, scaled(-scale, wanted), scaled(scale, step.after)))
-    yield from _common_factors(expression)
-
-
-def _common_factors(expression: Sum) -> Iterator[tuple[Rewriting, Expression]]:
-    """``x y + x z = x (y + z)`` and ``y x + z x = (y + z) x``, for as many terms as share the factor."""
-    for end in (0, -1):
-        groups: dict[Expression, list[Expression]] = {}
-        for term in expression.terms:
-            groups.setdefault(_factors(term)[end], []).append(term)
-        for shared, terms in groups.items():
-            if len(terms) < 2:
-                continue
-            rest = [term for term in expression.terms if term not in terms]
-            sum_of_others = total(_without(term, end) for term in terms)
-            taken = product((shared, sum_of_others) if end == 0 else (sum_of_others, shared))
-            yield Rewriting("common factor", _ARITHMETIC, total(terms), taken), total((taken, *rest))
-
-
-def _factors(term: Expression) -> tuple[Expression, ...]:
-    inner = coefficient(term)[1]
-    return inner.factors if isinstance(inner, Product) else (inner,)
-
-
-def _without(term: Expression, end: int) -> Expression:
-    """A term without its first or last factor; an identity is left of a term that is nothing else."""
-    factors = _factors(term)
-    number, _ = coefficient(term)
-    rest = factors[1:] if end == 0 else factors[:-1]
-    return scaled(number, product(rest))
-
-
-# ---- walking -------------------------------------------------------------------------------------------------------
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    return () if isinstance(expression, Transpose) else parts_of(expression)
-
-
-def _with_part(expression: Expression, number: int, part: Expression) -> Expression:
-    """The expression with one of its parts exchanged."""
-    parts = _parts(expression)
-    changed = (*parts[:number], part, *parts[number + 1 :])
-    match expression:
-        case Product():
-            return product(changed)
-        case Sum():
-            return total(changed)
-        case Scaled(factor=factor):
-            return scaled(factor, part)
-        case Diagonal():
-            return diagonal(part)
-    return inverse(part)
 
 
 def _leaves(expression: Expression) -> Iterator[Leaf]:
@@ -384,44 +218,3 @@ def _links(expression: Expression) -> set[str]:
 def _directions(expression: Expression) -> set[Freedom | None]:
     """The velocities along which something is differentiated."""
     return {leaf.along for leaf in _leaves(expression) if leaf.kind.value.is_directed}
-
-
-# ---- the identities of a robot, by what they start with ------------------------------------------------------------
-
-
-class _Table:
-    """Identities as rewritings from the dearer side to the cheaper one (both ways where they cost the same, and where
-    the use decides).
-    """
-
-    def __init__(
-        self,
-        o: Operators,
-        links: tuple[str, ...],
-        directions: tuple[Freedom | None, ...],
-        filters: tuple[Filter, ...],
-    ) -> None:
-        self.operators = o
-        self.inverse_of_mass = inverse(o.mass)
-        self.exact: dict[Expression, list[Rewriting]] = {}
-        self.products: dict[Expression, list[tuple[tuple[Expression, ...], Rewriting]]] = {}
-        self.sums: list[tuple[Sum, Rewriting]] = []
-        for rule, left, right in equations(o, links, directions, filters):
-            for before, after in ((left, right), (right, left)):
-                if rule.both_ways or cost(before) >= cost(after):
-                    self._enter(Rewriting(rule.name, rule.equation, before, after))
-
-    def _enter(self, step: Rewriting) -> None:
-        before = step.before
-        self.exact.setdefault(before, []).append(step)
-        if isinstance(before, Product):
-            self.products.setdefault(before.factors[0], []).append((before.factors, step))
-        elif isinstance(before, Sum):
-            self.sums.append((before, step))
-
-
-@lru_cache(maxsize=32)
-def _table(
-    o: Operators, links: tuple[str, ...], directions: tuple[Freedom | None, ...], filters: tuple[Filter, ...]
-) -> _Table:
-    return _Table(o, links, directions, filters)
