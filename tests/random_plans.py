@@ -6,6 +6,7 @@ Those of whole numbers notice the order of sums; those of real ones can be compi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -74,7 +75,11 @@ def _real_buffer(name: str, k: int) -> Buffer:
 
 
 _BODY_NUMBERS = ("q", "v", "inertia", "joint:w", "gravity")
-WHOLE = Numbers(mixing, lambda name, k: Buffer(name, Mixed(7 * k + 1)), dict.fromkeys(Direction, ("number",)))
+WHOLE = Numbers(
+    mixing,
+    lambda name, k: Buffer(name, Mixed(7 * k + 1)),
+    dict.fromkeys(Direction, ("number",)) | {Direction.EACH_PAIR: ()},
+)
 REAL = Numbers(
     real_mixing,
     _real_buffer,
@@ -82,6 +87,7 @@ REAL = Numbers(
         Direction.BASE_TO_TIP: _BODY_NUMBERS,
         Direction.TIP_TO_BASE: _BODY_NUMBERS,
         Direction.EACH_LINK: ("wrench", "offset", "tip:f"),
+        Direction.EACH_PAIR: (),
     },
 )
 
@@ -89,11 +95,13 @@ READ_AT = {
     Direction.BASE_TO_TIP: ("", "", "@parent", "@robot", "@target"),
     Direction.TIP_TO_BASE: ("", "", "@child", "@robot", "@target"),
     Direction.EACH_LINK: ("", "@body", "@body", "@robot", "@target"),
+    Direction.EACH_PAIR: ("", "@start", "@here", "@carried", "@carried", "@robot"),
 }
 WRITE_AT = {
     Direction.BASE_TO_TIP: ("", "@robot"),
     Direction.TIP_TO_BASE: ("", "@parent", "@robot"),
     Direction.EACH_LINK: ("", "@body", "@robot"),
+    Direction.EACH_PAIR: ("", "", "@robot"),
 }
 
 
@@ -113,10 +121,13 @@ def plans(
     path, some through any bodies or links.
     """
     names = tuple(dict.fromkeys((*NAMES, *results)))
-    buffers = tuple(numbers.buffer(buffer, k) for k, buffer in enumerate(names))
+    buffers = tuple(
+        replace(numbers.buffer(buffer, k), begins=names[k - 1] if k else None) for k, buffer in enumerate(names)
+    )
     path = model.support(draw(st.integers(0, model.nbodies - 1)))
     restricted = {
         Direction.EACH_LINK: [draw(_some(len(model.links)))],
+        Direction.EACH_PAIR: [],
         Direction.BASE_TO_TIP: [path, path[len(path) // 2 :], draw(_some(model.nbodies))],
     }
     restricted[Direction.TIP_TO_BASE] = restricted[Direction.BASE_TO_TIP]
@@ -148,7 +159,9 @@ def _steps(
 ) -> Step:
     read_names = [n + place for n in names for place in READ_AT[direction]]
     write_names = [n + place for n in results for place in WRITE_AT[direction]]
-    reads = (draw(st.sampled_from(numbers.given[direction])), *draw(st.lists(st.sampled_from(read_names), max_size=2)))
+    given = numbers.given[direction]
+    reads = tuple(draw(st.lists(st.sampled_from(read_names), max_size=2 if given else 3)))
+    reads = (draw(st.sampled_from(given)), *reads) if given else reads
     writes = tuple(draw(st.lists(st.sampled_from(write_names), min_size=1, max_size=2, unique=True)))
     return Step(numbers.mixing(draw(st.integers(1, 3)), len(reads), len(writes)), reads, writes)
 

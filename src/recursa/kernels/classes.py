@@ -17,15 +17,28 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Graph, Node, Traced, code_name, operands_of
-from recursa.kernels.history import BODIES, LINKS, History, domain_of
+from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.constant_trig import cos_sin
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps.engine import Values
-from recursa.sweeps.plan import COORDINATES, RATES, Given, Plan, Step, Sweep, is_given, split
+from recursa.sweeps.engine import Values, begins_walk, count
+from recursa.sweeps.plan import (
+    BODIES,
+    COORDINATES,
+    LINKS,
+    PAIRS,
+    RATES,
+    Given,
+    Plan,
+    Step,
+    Sweep,
+    domain_at,
+    is_given,
+    split,
+)
 
 Output = int | float  # a node, or a constant
 
@@ -34,7 +47,7 @@ class Slot(NamedTuple):
     """A stored number: the ``leaf``-th of a buffer's value, where ``area`` says, as it is after a sweep.
 
     Areas: "row" (at a body, for its children, during one sweep), "sum" (at a body, from its children, during one
-    sweep), "bodies" and "links" (kept), "total" (at a body, from its links or from children, added up in a sweep that
+    sweep), "bodies", "links" and "pairs" (kept), "total" (at a body, from its links or from children, added up in a sweep that
     does not visit the body), "robot" (added up over all).
     """
 
@@ -135,8 +148,8 @@ def classes(history: History, sizes: Mapping[str, int], seen: Observation) -> li
     model = shared.model
     return [
         _Tracer(shared, domain, members).traced()
-        for domain, size in ((BODIES, model.nbodies), (LINKS, len(model.links)))
-        for members in _alike(shared, domain, size)
+        for domain in (BODIES, LINKS, PAIRS)
+        for members in _alike(shared, domain, count(domain, model))
     ]
 
 
@@ -154,7 +167,7 @@ class _Shared:
     def steps(self, domain: str) -> list[tuple[int, int]]:
         """(sweep, step) of all steps done there."""
         return [
-            (s, t) for s, sweep in enumerate(self.plan.sweeps) if domain_of(sweep) == domain
+            (s, t) for s, sweep in enumerate(self.plan.sweeps) if sweep.domain == domain
             for t in range(len(sweep.steps))
         ]  # fmt: skip
 
@@ -183,6 +196,8 @@ def _standing(shared: _Shared, domain: str, steps: Sequence[tuple[int, int]], k:
         for s, t in steps if k in shared.history.visited[s]
         for name in shared.plan.sweeps[s].steps[t].reads if _is_elsewhere(name)
     )  # fmt: skip
+    if domain == PAIRS:
+        return begins_walk(k, model), sources
     if domain == LINKS:
         return model.links[k].body == WORLD, not any(_moved(model.links[k].offset)), sources
     joint = model.joints[k]
@@ -193,7 +208,7 @@ def _sums(shared: _Shared, k: int) -> Any:
     """What a body gives and takes in the sweeps that add to bodies; the world takes nothing."""
     history, at_world = shared.history, shared.model.joints[k].parent == WORLD
     return tuple(
-        (None if at_world or domain_of(sweep) == LINKS else history.gives(k, s), k in history.first_giver[s])
+        (None if at_world or sweep.domain == LINKS else history.gives(k, s), k in history.first_giver[s])
         for s, sweep in enumerate(shared.plan.sweeps)
         if history.added[s]
     )
@@ -201,7 +216,7 @@ def _sums(shared: _Shared, k: int) -> Any:
 
 def _is_elsewhere(name: str) -> bool:
     """Whether a step reads this at another body or link."""
-    return not is_given(name) and split(name)[1] in ("parent", "child", "body", "target")
+    return not is_given(name) and split(name)[1] not in ("", "robot")
 
 
 def _moved(offset: Any) -> list[bool]:
@@ -283,7 +298,7 @@ class _Tracer:
 
     def _take_sums(self) -> None:
         """Add what links and children have handed over."""
-        if self.result.domain == LINKS:
+        if self.result.domain != BODIES:
             return
         taken = [("total", buffer, sweep) for buffer, sweep in self.history.waiting(self.first, self.number)]
         added = sorted(self.history.added[self.number])
@@ -347,10 +362,12 @@ class _Tracer:
         sweep = self.history.source(name, self.first, self.number)
         if sweep is None:
             return self.base[buffer]
+        if place == "carried" and begins_walk(self.first, self.model):
+            return self._loaded(template, "start", BODIES, self.history.beginning(buffer), sweep)
         everywhere = self.current.only is None
         if place == "parent" and everywhere and self.shared.written(self.number, buffer, ""):
             return self._loaded(template, "parent", "row", buffer, self.number)
-        return self._loaded(template, place, LINKS if place == "target" else BODIES, buffer, sweep)
+        return self._loaded(template, place, domain_at(place, self.current), buffer, sweep)
 
     def _joint(self) -> Joint:
         """The joint, its constants known or from the table, its coordinates first in line."""

@@ -12,19 +12,12 @@ from functools import cache
 
 from recursa.errors import UntraceableError
 from recursa.model.model import WORLD, Model
-from recursa.sweeps.engine import neighbours, visiting_order
-from recursa.sweeps.plan import Direction, Plan, Sweep, split
-
-BODIES, LINKS = "bodies", "links"
-
-
-def domain_of(sweep: Sweep) -> str:
-    """Over what a sweep runs."""
-    return LINKS if sweep.direction is Direction.EACH_LINK else BODIES
+from recursa.sweeps.engine import begins_walk, neighbours, visiting_order
+from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Plan, Sweep, split
 
 
 class History:
-    """One plan on one robot. Bodies and links are called items where either may be meant."""
+    """One plan on one robot. Bodies, links and pairs of bodies are called items where any may be meant."""
 
     def __init__(self, plan: Plan, model: Model) -> None:
         self.plan = plan
@@ -40,7 +33,7 @@ class History:
         sweep = self.plan.sweeps[number]
         if not self.added[number]:
             return {}
-        receiver = neighbours("parent" if domain_of(sweep) == BODIES else "body", sweep, self.model)
+        receiver = neighbours("parent" if sweep.domain == BODIES else "body", sweep, self.model)
         first: dict[int, int] = {}
         for k in visiting_order(sweep, self.model):
             first.setdefault(receiver(k), k)
@@ -49,7 +42,7 @@ class History:
 
     def visits(self, domain: str, k: int, number: int) -> bool:
         """Whether a sweep visits an item."""
-        return domain_of(self.plan.sweeps[number]) == domain and k in self.visited[number]
+        return self.plan.sweeps[number].domain == domain and k in self.visited[number]
 
     def waiting(self, body: int, number: int) -> list[tuple[str, int]]:
         """What has been added to a body since its last visit, before a sweep: buffers, and the sweeps that added."""
@@ -86,8 +79,18 @@ class History:
         if place == "target":
             assert self.plan.target is not None
             return self.left_by(LINKS, self.plan.target, buffer, number)
+        if place == "carried" and not begins_walk(k, self.model):
+            return self.left_by(PAIRS, k - 1, buffer, number)
+        if place == "carried":
+            buffer, place = self.beginning(buffer), "start"
         there = neighbours(place, self.plan.sweeps[number], self.model)(k)
         return None if there == WORLD else self.left_by(BODIES, there, buffer, number)
+
+    def beginning(self, buffer: str) -> str:
+        """The buffer whose value a walk inward begins with."""
+        begins = next(one.begins for one in self.plan.buffers if one.name == buffer)
+        assert begins is not None
+        return begins
 
 
 def _written(sweep: Sweep, *places: str) -> frozenset[str]:

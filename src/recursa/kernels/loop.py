@@ -12,18 +12,19 @@ from recursa.errors import UntraceableError
 from recursa.kernels.classes import classes
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
-from recursa.kernels.history import BODIES, LINKS, History
+from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.engine import Values, neighbours, visiting_order
-from recursa.sweeps.plan import COORDINATES, RATES, Plan
+from recursa.sweeps.engine import Values, count, neighbours, visiting_order
+from recursa.sweeps.plan import BODIES, COORDINATES, LINKS, PAIRS, RATES, Plan
 
 Array = NDArray[Any]
 
+_DOMAINS = (BODIES, LINKS, PAIRS)
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
 
 
@@ -95,7 +96,7 @@ class _Tables:
         header = {name: self._header(name) for name in loops.writer.header}
         self.integers = np.concatenate([np.array(list(header.values()), np.int64), *self.parts]).astype(np.int32)
         kind = np.float32 if shape.single else np.float64
-        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in (BODIES, LINKS)]).astype(kind)
+        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in _DOMAINS]).astype(kind)
 
     # ---- scratch -----------------------------------------------------------------------------------------------------
 
@@ -110,8 +111,7 @@ class _Tables:
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.made_results()),
             "constants": len(self.constants),
-            f"records.{BODIES}": loops.records[BODIES] * program.model.nbodies,
-            f"records.{LINKS}": loops.records[LINKS] * len(program.model.links),
+            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in _DOMAINS},
         }
         places, end = {}, 0
         for name, size in sizes.items():
@@ -152,7 +152,8 @@ class _Tables:
         if kind == "table":
             return self._part(self._table(rest).ravel())
         if kind == "numbers":
-            return 0 if rest == BODIES else self._numbers(BODIES).size
+            before = _DOMAINS[: _DOMAINS.index(rest)]
+            return sum(self._numbers(domain).size for domain in before)
         if name == "entries":
             return self._part(self._entries())
         if name == "loads":
@@ -162,7 +163,7 @@ class _Tables:
 
     def _table(self, domain: str) -> NDArray[np.int64]:
         """One line per body or link."""
-        size = self.program.model.nbodies if domain == BODIES else len(self.program.model.links)
+        size = count(domain, self.program.model)
         table = np.zeros((size, len(self.loops.columns[domain])), np.int64)
         for column, index in self.loops.columns[domain].items():
             table[:, index] = self._column(domain, column, size)
@@ -219,7 +220,7 @@ class _Tables:
     # ---- numbers -----------------------------------------------------------------------------------------------------
 
     def _numbers(self, domain: str) -> NDArray[np.float64]:
-        size = self.program.model.nbodies if domain == BODIES else len(self.program.model.links)
+        size = count(domain, self.program.model)
         table = np.zeros((size, self.loops.numbers[domain]))
         for one in self.program.found:
             if one.domain == domain:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from recursa.kernels.classes import ADDED, Class, Output, Slot
 from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
-from recursa.kernels.history import BODIES, domain_of
 from recursa.kernels.loop_layout import Block, Layout, Results
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
 from recursa.kernels.observe import numbers_of
+from recursa.sweeps.plan import BODIES
 
 
 class Here(Arithmetic):
@@ -77,6 +77,8 @@ class Here(Arithmetic):
             return self._own(layout.kept[BODIES][slot])
         if via == "target":
             return self._at(slot.area, self.writer.size("target"), layout.kept[slot.area][slot], via)
+        if via == "carried":
+            return self._at(slot.area, self.writer.add(self.k, -1), layout.kept[slot.area][slot], via)
         item = self._base(via, lambda: self._entry((via, self.sweep if via == "child" else 0)))
         return self._at(slot.area, item, layout.kept[slot.area][slot], via)
 
@@ -242,7 +244,7 @@ class Loops:
         ]
         if not here:
             return
-        domain = domain_of(self.layout.plan.sweeps[sweep])
+        domain = self.layout.plan.sweeps[sweep].domain
         name = f"sweep{sweep}"
         with writer.loop(name, "0", writer.size(f"count.{sweep}")) as i:
             k = writer.integer(writer.add(writer.size(f"order.{sweep}"), i))

@@ -15,12 +15,12 @@ from typing import Any
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Class, Output, Slot
 from recursa.kernels.graph import Graph, Traced, operands_of
-from recursa.kernels.history import BODIES, LINKS, History, domain_of
+from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, visiting_order
-from recursa.sweeps.plan import Direction, Plan
+from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Direction, Plan
 
 
 @dataclass
@@ -52,9 +52,7 @@ class Results:
 def results(history: History, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:
     """Gather from values that stand for what will have been stored."""
     graph, sweeps = Graph(), history.plan.sweeps
-    of_links = {
-        name for sweep in sweeps if domain_of(sweep) == LINKS for step in sweep.steps for name in step.writes
-    }  # fmt: skip
+    domains = {name: sweep.domain for sweep in sweeps for step in sweep.steps for name in step.writes}
 
     def stored(value: Any, area: str, k: int, buffer: str, sweep: int | None) -> Any:
         def load(leaf: int) -> Traced:
@@ -66,7 +64,7 @@ def results(history: History, seen: Observation, gather: Callable[[Values], Iter
         return rebuilt(value, iter(known))
 
     def stored_list(name: str) -> list[Any]:
-        area = LINKS if name in of_links else BODIES
+        area = domains.get(name, BODIES)
         return [
             stored(value, area, k, name, history.left_by(area, k, name, len(sweeps) - 1))
             for k, value in enumerate(seen.values.lists[name])
@@ -186,7 +184,7 @@ class Layout:
     def __init__(self, plan: Plan, model: Model, wanted: Iterable[Slot]) -> None:
         self.plan = plan
         self.model = model
-        self.kept: dict[str, dict[Slot, int]] = {BODIES: {}, LINKS: {}}
+        self.kept: dict[str, dict[Slot, int]] = {BODIES: {}, LINKS: {}, PAIRS: {}}
         self.in_row: dict[Slot, int] = {}
         self.robot: dict[Slot, int] = {}
         filled = [0] * len(plan.sweeps)
@@ -197,7 +195,7 @@ class Layout:
             elif slot.area == "robot":
                 self.robot[slot] = len(self.robot)
             else:
-                places = self.kept[LINKS if slot.area == LINKS else BODIES]
+                places = self.kept.get(slot.area, self.kept[BODIES])
                 places[slot] = len(places)
         self.row_size = max(filled, default=0)
 

@@ -182,6 +182,11 @@ class Model:
             body = self.joints[body].parent
         return tuple(reversed(path))
 
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Every body with each body inward of it, (outer, inner), the parent first."""
+        return tuple((body, inner) for body in range(self.nbodies) for inner in self.support(body)[-2::-1])
+
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values
 

@@ -12,6 +12,7 @@ from recursa.sweeps.plan import (
     Sweep,
     base_to_tip,
     each_link,
+    from_each_inward,
     tip_to_base,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "base_to_tip",
     "check",
     "each_link",
+    "from_each_inward",
     "fuse",
     "renamed",
     "run",

@@ -1,8 +1,8 @@
 """What a well-formed plan is. Every plan is checked when it is made; nothing later has to doubt it.
 
-- Every buffer is declared once and is of one kind: a value per body, per link, or one for the robot.
+- Every buffer is declared once and is of one kind: a value per body, per link, per pair, or one for the robot.
 - Inputs and constants are read where they mean something: those of joints and bodies in sweeps over bodies, those of
-  links in sweeps over links.
+  links in sweeps over links; walks inward from every body read buffers only.
 - A step takes as many arguments as it reads, and writes something, nothing twice.
 - What is read has been written. At the same body or link: by a step listed before, or by children adding to it. At the
   parent (going out) or the next body outward (going in along a path): anywhere in the sweep. Elsewhere, that is a sum
@@ -22,7 +22,19 @@ from types import FunctionType
 from typing import Any
 
 from recursa.errors import RecursaError
-from recursa.sweeps.plan import LINK_INPUTS, PLACES, Direction, Plan, Step, Sweep, is_given, split
+from recursa.sweeps.plan import (
+    LINK_INPUTS,
+    LINKS,
+    PAIRS,
+    PLACES,
+    Direction,
+    Plan,
+    Step,
+    Sweep,
+    domain_at,
+    is_given,
+    split,
+)
 
 OF_LINKS = (*LINK_INPUTS, "offset")
 OF_ANY = ("number", "gravity")  # the number of the body or link; the robot's gravity
@@ -37,6 +49,7 @@ class Kind(Enum):
 
     BODY = "per body"
     LINK = "per link"
+    PAIR = "per pair of bodies"
     ROBOT = "one for the robot"
 
 
@@ -59,8 +72,7 @@ def kind_of(name: str, sweep: Sweep) -> Kind:
     _, place = split(name)
     if place == "robot":
         return Kind.ROBOT
-    at_links = sweep.direction is Direction.EACH_LINK and place == ""
-    return Kind.LINK if at_links or place == "target" else Kind.BODY
+    return {LINKS: Kind.LINK, PAIRS: Kind.PAIR}.get(domain_at(place, sweep), Kind.BODY)
 
 
 def _complaints(plan: Plan) -> Iterator[tuple[Step | None, str]]:
@@ -86,6 +98,11 @@ def _complaints(plan: Plan) -> Iterator[tuple[Step | None, str]]:
                 kind, first = kinds.get(split(name)[0], (used, name))
                 if used is not kind and not is_given(name):
                     yield step, f"{name!r} is {used.value} here, but written as {first!r} it is {kind.value}"
+            for buffer in (split(name)[0] for name in step.reads if split(name)[1] == "carried"):
+                begins = next((one.begins for one in plan.buffers if one.name == buffer), None)
+                kind, first = kinds.get(begins or "", (Kind.BODY, ""))
+                if kind is not Kind.BODY:
+                    yield step, f"walks of {buffer!r} begin with {begins!r}, which written as {first!r} is {kind.value}"
             written |= {split(name)[0] for name in step.writes}
 
 
@@ -98,6 +115,8 @@ def _about_declarations(plan: Plan) -> Iterator[str]:
             yield f"no buffer can be called {buffer.name!r}, which means something else in a step"
         seen.add(buffer.name)
     for sweep in plan.sweeps:
+        if sweep.domain == PAIRS and sweep.only is not None:
+            yield "walks start from every body: they cannot be restricted to some"
         numbers = sweep.only or ()
         if any(later <= earlier for earlier, later in pairwise(numbers)):
             yield f"a sweep goes through {numbers}: these numbers must increase, as they do from base to tip"
@@ -128,7 +147,10 @@ def _takes(fn: Callable[..., Any], count: int) -> bool:
 def _about_read(
     name: str, plan: Plan, sweep: Sweep, declared: set[str], written: set[str], here: set[str]
 ) -> Iterator[str]:
-    links = sweep.direction is Direction.EACH_LINK
+    links = sweep.domain == LINKS
+    if is_given(name) and sweep.domain == PAIRS:
+        yield f"{name!r} is given for a body or a link, and this sweep visits pairs: keep it in a buffer"
+        return
     if is_given(name):
         if name not in OF_ANY and links is not (name in OF_LINKS or name.startswith("tip:")):
             of, over = ("bodies", "links") if links else ("links", "bodies")
@@ -145,8 +167,16 @@ def _about_read(
         yield f"{name!r} without a target link"
     if place == "body" and not links:
         yield f"{name!r} outside a sweep over links"
+    if place in ("start", "here", "carried") and sweep.domain != PAIRS:
+        yield f"{name!r} outside walks inward"
+    if place == "carried":
+        begins = next((one.begins for one in plan.buffers if one.name == buffer), None)
+        if begins is None:
+            yield f"{name!r}, but the buffer does not say what it begins with"
+        elif begins not in written:
+            yield f"{name!r} begins with {begins!r}, which is read before it is written"
     summed = f"{buffer}@parent" in here
-    if buffer not in written and not (summed or (place in ("parent", "child") and buffer in here)):
+    if buffer not in written and not (summed or (place in ("parent", "child", "carried") and buffer in here)):
         yield f"{name!r} is read before it is written"
     source = buffer if place == "target" else name
     if place in ("robot", "body", "target") and source in here:
@@ -159,5 +189,5 @@ def _about_write(name: str, sweep: Sweep, declared: set[str]) -> Iterator[str]:
         yield f"cannot write {name!r}"
     if place == "parent" and sweep.direction is not Direction.TIP_TO_BASE:
         yield f"{name!r} going out"
-    if place == "body" and sweep.direction is not Direction.EACH_LINK:
+    if place == "body" and sweep.domain != LINKS:
         yield f"{name!r} outside a sweep over links"

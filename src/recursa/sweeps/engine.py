@@ -10,11 +10,25 @@ from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps.plan import CONSTANTS, COORDINATES, LINK_INPUTS, Direction, Given, Plan, Step, Sweep, split
+from recursa.sweeps.plan import (
+    BODIES,
+    CONSTANTS,
+    COORDINATES,
+    LINK_INPUTS,
+    LINKS,
+    PAIRS,
+    Direction,
+    Given,
+    Plan,
+    Step,
+    Sweep,
+    domain_at,
+    split,
+)
 
 
 class Values:
-    """What a run computed: ``values["V"]`` is a list per body (or link), ``values.robot["h"]`` one for the robot."""
+    """What a run computed: ``values["V"]`` is a list per body, link or pair, ``values.robot["h"]`` one for the robot."""
 
     __slots__ = ("base", "lists", "robot")
 
@@ -72,22 +86,35 @@ def _cut_inputs(
     return cut
 
 
+def count(domain: str, model: Model) -> int:
+    """How many bodies, links or pairs there are."""
+    return {BODIES: model.joints, LINKS: model.links, PAIRS: model.pairs}[domain].__len__()
+
+
 def visiting_order(sweep: Sweep, model: Model) -> Sequence[int]:
-    """The bodies (or links) that a sweep visits, in its order."""
-    size = len(model.links) if sweep.direction is Direction.EACH_LINK else model.nbodies
-    numbers: Sequence[int] = range(size) if sweep.only is None else sweep.only
+    """The bodies (or links, or pairs) that a sweep visits, in its order."""
+    numbers: Sequence[int] = range(count(sweep.domain, model)) if sweep.only is None else sweep.only
     return numbers[::-1] if sweep.direction is Direction.TIP_TO_BASE else numbers
 
 
 def neighbours(place: str, sweep: Sweep, model: Model) -> Callable[[int], int]:
-    """Which body ``"@parent"``, ``"@child"`` or ``"@body"`` means, seen from body (or link) k, or WORLD."""
+    """Which body a place such as ``"@parent"`` means, seen from body (or link, or pair) k, or WORLD."""
     if place == "parent":
         return lambda k: model.joints[k].parent
     if place == "body":
         return lambda k: model.links[k].body
+    if place in ("start", "here"):
+        which = 0 if place == "start" else 1
+        return lambda k: model.pairs[k][which]
     path = sweep.only or ()
     outward = dict(zip(path, (*path[1:], WORLD), strict=False))  # along a path every body has one next body
     return outward.__getitem__
+
+
+def begins_walk(pair: int, model: Model) -> bool:
+    """Whether a pair is the first one of its body's walk inward."""
+    outer, inner = model.pairs[pair]
+    return model.joints[outer].parent == inner
 
 
 class _Run:
@@ -108,7 +135,6 @@ class _Run:
         self.values = values
         self.inputs = inputs
         self.inertias = inertias
-        self.over_links = sweep.direction is Direction.EACH_LINK
         self.steps = [(step.fn, *self._accessors(step)) for step in sweep.steps]
 
     def go(self) -> None:
@@ -132,8 +158,9 @@ class _Run:
         buffer, place = split(name)
         if place == "robot":
             return lambda _: self.values.robot[buffer]
-        over_links = place == "target" or (self.over_links and place != "body")
-        items, base = self._items(buffer, over_links=over_links), self.values.base[buffer]
+        if place == "carried":
+            return self._carried(buffer)
+        items, base = self._items(buffer, place), self.values.base[buffer]
         if place == "":
             return items.__getitem__
         if place == "target":
@@ -145,6 +172,13 @@ class _Run:
             return base if n == WORLD else items[n]
 
         return get
+
+    def _carried(self, buffer: str) -> Callable[[int], Any]:
+        """The value one body further out on a walk."""
+        begins = next(one.begins for one in self.plan.buffers if one.name == buffer)
+        assert begins is not None
+        pairs, items, first = self.model.pairs, self._items(buffer, ""), self._items(begins, "start")
+        return lambda k: first[pairs[k][0]] if begins_walk(k, self.model) else items[k - 1]
 
     def _constant(self, name: str) -> Callable[[int], Any]:
         model = self.model
@@ -169,7 +203,7 @@ class _Run:
                 totals[buffer] = totals[buffer] + value
 
             return add_total
-        items = self._items(buffer, over_links=self.over_links and place != "body")
+        items = self._items(buffer, place)
         if place == "":
             return items.__setitem__
         neighbour = neighbours(place, self.sweep, self.model)
@@ -181,6 +215,6 @@ class _Run:
 
         return add
 
-    def _items(self, buffer: str, *, over_links: bool) -> list[Any]:
-        size = len(self.model.links) if over_links else self.model.nbodies
+    def _items(self, buffer: str, place: str) -> list[Any]:
+        size = count(domain_at(place, self.sweep), self.model)
         return self.values.lists.setdefault(buffer, [self.values.base[buffer]] * size)

@@ -68,7 +68,10 @@ def renamed(plan: Plan, names: Mapping[str, str], name: str | None = None) -> Pl
         parts = [text.partition("@") for text in names_of_step]
         return tuple(f"{names.get(buffer, buffer)}{at}{place}" for buffer, at, place in parts)
 
-    buffers = tuple(replace(buffer, name=names.get(buffer.name, buffer.name)) for buffer in plan.buffers)
+    buffers = tuple(
+        replace(buffer, name=names.get(buffer.name, buffer.name), begins=names.get(buffer.begins or "", buffer.begins))
+        for buffer in plan.buffers
+    )
     sweeps = tuple(
         replace(
             sweep, steps=tuple(replace(step, reads=new(step.reads), writes=new(step.writes)) for step in sweep.steps)

@@ -11,6 +11,10 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
                    write: added to that body's
 ``"V@target"``     read: at the plan's target link
 ``"V@robot"``      one value for the whole robot: read as it is, written by adding
+``"V@start"``, ``"V@here"``  in walks inward from every body, read: at the body where the walk starts, and at the body
+                   inward of it where it has come to; ``"V"`` is then the value of this pair of bodies
+``"V@carried"``    there, read: the value of V one body further out on the walk; at the first one that of the buffer
+                   which V ``begins`` with, at the body where the walk starts
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
 ``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
 ``"joint:T"``, ``"body:x"``, ``"tip:f"``  vectors with names of their own: the joint's part, the body's six numbers,
@@ -35,7 +39,10 @@ LINK_INPUTS = ("wrench",)  # six entries per link
 INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
 CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
 NAMED_INPUTS = ("joint:", "body:", "tip:")  # what the names of further vectors start with
-PLACES = ("", "parent", "child", "body", "target", "robot")
+PLACES = ("", "parent", "child", "body", "target", "robot", "start", "here", "carried")
+
+
+BODIES, LINKS, PAIRS = "bodies", "links", "pairs"  # what sweeps visit, and what buffers have a value for
 
 
 class Direction(Enum):
@@ -44,6 +51,7 @@ class Direction(Enum):
     BASE_TO_TIP = "base to tip"
     TIP_TO_BASE = "tip to base"
     EACH_LINK = "each link"
+    EACH_PAIR = "from each body inward"
 
 
 class Given(NamedTuple):
@@ -55,14 +63,17 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class Buffer:
-    """A named value per body, per link or for the robot. ``base`` is its value at the world, and where sums start.
+    """A named value per body, link or pair of bodies, or for the robot. ``base`` is its value at the world, and where
+    sums start.
 
     ``base_from`` makes that value from what is given with a run (gravity, a prescribed base acceleration) instead.
+    ``begins``: in walks inward, the buffer whose value at the first body is carried to the second.
     """
 
     name: str
     base: Any
     base_from: Callable[[Given], Any] | None = None
+    begins: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,11 @@ class Sweep:
     steps: tuple[Step, ...]
     only: tuple[int, ...] | None = None
 
+    @property
+    def domain(self) -> str:
+        """What it visits."""
+        return {Direction.EACH_LINK: LINKS, Direction.EACH_PAIR: PAIRS}.get(self.direction, BODIES)
+
     def __str__(self) -> str:
         limit = "" if self.only is None else f" (only {', '.join(map(str, self.only))})"
         return f"{self.direction.value}{limit}:\n" + "\n".join(f"    {step}" for step in self.steps)
@@ -106,6 +122,11 @@ def tip_to_base(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
 def each_link(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
     """Steps at every link and frame, in no particular order."""
     return Sweep(Direction.EACH_LINK, steps, only)
+
+
+def from_each_inward(*steps: Step) -> Sweep:
+    """Walks: from every body, steps at each body inward of it, its parent first. Each of these pairs has values."""
+    return Sweep(Direction.EACH_PAIR, steps)
 
 
 @dataclass(frozen=True)
@@ -144,6 +165,13 @@ def split(name: str) -> tuple[str, str]:
     """
     buffer, _, place = name.partition("@")
     return buffer, place
+
+
+def domain_at(place: str, sweep: Sweep) -> str:
+    """For what a buffer has values that a step of a sweep names with this place."""
+    if place in ("", "carried"):
+        return sweep.domain
+    return LINKS if place == "target" else BODIES
 
 
 def is_given(name: str) -> bool:

@@ -7,7 +7,7 @@ going out, after them going in. The table ``_AT_ONE_GO`` says for which pairs on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -66,8 +66,9 @@ class Order(NamedTuple):
 
 def works(plan: Plan) -> list[Work]:
     """The steps of a plan, one by one."""
+    begins = {buffer.name: buffer.begins for buffer in plan.buffers if buffer.begins is not None}
     return [
-        Work(step, number, _stages(step, (sweep.direction, sweep.only)), _uses(step))
+        Work(step, number, _stages(step, (sweep.direction, sweep.only)), _uses(step, begins))
         for number, sweep in enumerate(plan.sweeps)
         for step in sweep.steps
     ]
@@ -76,16 +77,18 @@ def works(plan: Plan) -> list[Work]:
 def _stages(step: Step, own: Stage) -> tuple[Stage, ...]:
     direction, only = own
     stays = any(split(name)[1] in ("parent", "child") for name in step.reads) or any("@" in n for n in step.writes)
-    if direction is Direction.EACH_LINK or stays:
+    if direction in (Direction.EACH_LINK, Direction.EACH_PAIR) or stays:
         return (own,)
     return (Direction.BASE_TO_TIP, only), (Direction.TIP_TO_BASE, only)
 
 
-def _uses(step: Step) -> tuple[tuple[str, Use], ...]:
-    reads = {"": Use.READ, "parent": Use.NEIGHBOUR, "child": Use.NEIGHBOUR}
+def _uses(step: Step, begins: Mapping[str, str]) -> tuple[tuple[str, Use], ...]:
+    reads = {"": Use.READ, "parent": Use.NEIGHBOUR, "child": Use.NEIGHBOUR, "carried": Use.NEIGHBOUR}
     writes = {"": Use.WRITE, "parent": Use.ADD}
     named = [(*split(name), reads, Use.FAR_READ) for name in step.reads if not is_given(name)]
     named += [(*split(name), writes, Use.FAR_ADD) for name in step.writes]
+    carried = [buffer for buffer, place in map(split, step.reads) if place == "carried"]
+    named += [(begins[buffer], "start", reads, Use.FAR_READ) for buffer in carried]
     return tuple((buffer, near.get(place, far)) for buffer, place, near, far in named)
 
 
