@@ -19,7 +19,7 @@ with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -99,6 +99,17 @@ _NO_FORCE = Vec3(0.0, 0.0, 0.0)
 Reaches = tuple[tuple[Entry, Reach], ...]
 
 
+def reach_of(
+    rates: Rates, total: RigidInertia, rate: RigidInertia, momentum: Force, force: Force
+) -> tuple[Force, Reach]:
+    """``R s'' + 2 B s'``, which the joint itself meets, and what every joint inward meets."""
+    column, first, second, twice = rates
+    here = total @ second + (rate @ first + first.cross_force(momentum))
+    moving = total @ twice + (rate @ column + column.cross_force(momentum))
+    back = (rate @ column).moment - column.cross_force(momentum).moment
+    return here, Reach(here + column.cross_force(force), moving, total @ column, back)
+
+
 class Rates(NamedTuple):
     """How one column s of a joint changes as the parent moves."""
 
@@ -113,11 +124,16 @@ def column_rates(
 ) -> tuple[Rates, ...]:
     """s, s' and s'' of every freedom of a joint."""
     up, rise = step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
+    return rates_of(joint.columns(), up, rise, velocity)
+
+
+def rates_of(columns: Sequence[Motion], up: Motion, rise: Motion, velocity: Motion) -> tuple[Rates, ...]:
+    """The same from the columns, and the velocities of parent and body, all in the same axes."""
     found = []
-    for column in joint.columns():
+    for column in columns:
         first = up.cross_motion(column)
         # with a single freedom the joint's own speed turns nothing: crm(V) s is s'
-        twice = first * 2.0 if joint.kind.nv == 1 else first + velocity.cross_motion(column)
+        twice = first * 2.0 if len(columns) == 1 else first + velocity.cross_motion(column)
         found.append(Rates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
     return tuple(found)
 
@@ -142,18 +158,15 @@ def derivative_rows(
     by_v: list[tuple[tuple[Entry, Entry], Scalar]] = []
     by_a: list[tuple[tuple[Entry, Entry], Scalar]] = []
     own = []
-    for i, (column, first, second, twice) in enumerate(rates if only is None or number in only else ()):
+    for i, own_rates in enumerate(rates if only is None or number in only else ()):
         key = (number, i)
-        here = total @ second + (rate @ first + first.cross_force(momentum))
-        moving = total @ twice + (rate @ column + column.cross_force(momentum))
-        mass = total @ column
-        back = (rate @ column).moment - column.cross_force(momentum).moment
-        own.append((key, Reach(here + column.cross_force(force), moving, mass, back)))
+        here, reach = reach_of(own_rates, total, rate, momentum, force)
+        own.append((key, reach))
         for k, other in enumerate(rates):
             by_q.append((((number, k), key), other.column.dot(here)))
-            by_v.append((((number, k), key), other.column.dot(moving)))
+            by_v.append((((number, k), key), other.column.dot(reach.by_v)))
             if k <= i:
-                by_a.append((((number, k), key), other.column.dot(mass) + (joint.armature[i] if k == i else 0.0)))
+                by_a.append((((number, k), key), other.column.dot(reach.by_a) + (joint.armature[i] if k == i else 0.0)))
     for i, (column, first, second, twice) in enumerate(rates):
         key = (number, i)
         for outer, reach in below:

@@ -178,7 +178,7 @@ class _Tables:
                     numbers[k] = number
             return numbers
         what, which = column
-        if what == "start":
+        if what == "input":
             return [self._start(self.program.names[which], k) for k in range(size)]
         if what in ("own row", "other row"):
             own, other, _ = self.loops.layout.rows(which)

@@ -62,7 +62,7 @@ class Here(Arithmetic):
             return writer.splat(writer.put(f"load {self.shape.scalar}, ptr {place}, align {writer.number}"))
         if node.op == "input":
             name, index = node.operands
-            start = self._base(("input", name), lambda: self._entry(("start", name)))
+            start = self._base(("input", name), lambda: self._entry(("input", name)))
             return self.loops.input(name, writer.add(start, index))
         via, slot, _ = node.operands
         return writer.load(self._source(via, slot))
