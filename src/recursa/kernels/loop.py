@@ -16,6 +16,7 @@ from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
+from recursa.kernels.staging import Unit, staged
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
@@ -34,35 +35,49 @@ class LoopProgram:
     form = "loop"
 
     def __init__(
-        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Callable[[Values], Iterable[Scalar]]
+        self,
+        plan: Plan,
+        model: Model,
+        sizes: Mapping[str, int],
+        gather: Callable[[Values], Iterable[Scalar]],
+        unit: Unit | None = None,
     ) -> None:
+        """With ``unit``, the matrix whose columns the plan makes of the unit vectors of that input."""
         if any("number" in step.reads for sweep in plan.sweeps for step in sweep.steps):
             raise UntraceableError("steps that depend on the body's number cannot share code")
+        self.unit = unit
+        self.repeated = len(plan.sweeps)  # the first sweep that is done for every column
+        self.sizes = {code_name(name): size for name, size in sizes.items()}
+        if unit is not None:
+            plan, self.repeated = staged(plan, unit.name)
+            sizes = {**sizes, unit.name: unit.count}
         self.plan = plan
         self.model = model
         self.names = {code_name(name): name for name in sizes}
-        self.sizes = {code_name(name): size for name, size in sizes.items()}
         history, seen = History(plan, model), observe(plan, model, sizes)
         self.results = results(history, seen, gather)
         self.found = classes(history, sizes, seen)
         wanted = {slot for _, _, slot in self.results.loads()}
-        self.blocks = demanded(self.found, wanted)
+        self.blocks = demanded(self.found, wanted, self.repeated)
         self.layout = Layout(plan, model, wanted)
         self._tables: dict[Shape, _Tables] = {}
         if len(self._loops(Shape(1)).made_results()) > MAX_FINAL:
             raise UntraceableError("too many results need arithmetic of their own")
 
     def _loops(self, shape: Shape) -> Loops:
-        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape)
+        repeated = None if self.unit is None else (code_name(self.unit.name), self.repeated)
+        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape, repeated)
 
     @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
-        total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)])
+        columns = 1 if self.unit is None else self.unit.count
+        total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)]) * columns
         for one, own in zip(self.found, self.blocks, strict=True):
-            for block in own.values():
+            for sweep, block in own.items():
                 nodes = [k for k in block.order if k not in block.restored]
-                total = total + one.graph.tally(nodes) * len(one.members)
+                times = len(one.members) * (columns if sweep >= self.repeated else 1)
+                total = total + one.graph.tally(nodes) * times
         return total
 
     def ir(self, shape: Shape) -> str:
@@ -110,6 +125,7 @@ class _Tables:
             "robot": len(layout.robot),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.made_results()),
+            "matrix": 0 if program.unit is None else program.unit.count * len(program.results.outputs),
             "constants": len(self.constants),
             **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in _DOMAINS},
         }
@@ -142,7 +158,7 @@ class _Tables:
         if name in self.places:
             return self.places[name]
         if kind == "size":
-            return len(self.program.results.outputs) if rest == "out" else self.program.sizes[rest]
+            return self._sizes(rest)
         if kind == "count":
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
@@ -160,6 +176,12 @@ class _Tables:
             return self._part(self._place_of_load(number) for number in self.loops.loads_of_results)
         assert name == "target" and plan.target is not None
         return plan.target
+
+    def _sizes(self, name: str) -> int:
+        program = self.program
+        columns = 1 if program.unit is None else program.unit.count
+        whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
+        return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
 
     def _table(self, domain: str) -> NDArray[np.int64]:
         """One line per body or link."""

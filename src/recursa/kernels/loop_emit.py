@@ -154,12 +154,16 @@ class Loops:
         results: Results,
         inputs: Sequence[str],
         shape: Shape,
+        repeated: tuple[str, int] | None = None,
     ) -> None:
+        """``repeated``: the input whose unit vectors the sweeps from that number on are done for, one by one."""
         self.layout = layout
         self.found = found
         self.blocks = blocks
         self.results = results
         self.inputs = inputs
+        self.unit, self.first_repeated = repeated or (None, len(layout.plan.sweeps))
+        self.column = ""  # the number of the unit vector, while one is under way
         self.writer = LoopWriter(shape)
         self.saved = {id(one): _saved(layout, one, own) for one, own in zip(found, blocks, strict=True)}
         self.params = {id(one): _params(one, own) for one, own in zip(found, blocks, strict=True)}
@@ -177,6 +181,9 @@ class Loops:
     def input(self, name: str, index: str) -> str:
         """An entry of an input, for every lane."""
         writer = self.writer
+        if name == self.unit:
+            one = writer.put(f"icmp eq i64 {index}, {self.column}")
+            return writer.splat(writer.put(f"uitofp i1 {one} to {writer.shape.scalar}"))
         if writer.shape.turned or writer.shape.width == 1:
             place = writer.put(f"getelementptr {writer.shape.vector}, ptr %{name}.here, i64 {index}")
             return writer.put(f"load {writer.shape.vector}, ptr {place}, align {writer.number}")
@@ -199,11 +206,12 @@ class Loops:
             if writer.shape.width > 1 and not writer.shape.turned:
                 for one in self.inputs:
                     turn_input(writer, one)
-            self._clear_sums()
-            for sweep in range(len(self.layout.plan.sweeps)):
-                self._sweep(sweep)
-            self._compute_results()
-            turn_results(writer)
+            self._sweeps(range(self.first_repeated))
+            if self.unit is None:
+                self._compute_results()
+                turn_results(writer)
+            else:
+                self._columns()
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line
@@ -218,14 +226,37 @@ class Loops:
         lines = [begin, "start:", *header, *writer.lines, "  ret void", "}"]
         return Function(lines, frozenset(writer.intrinsics))
 
-    def _clear_sums(self) -> None:
+    def _columns(self) -> None:
+        """The sweeps that wait for a unit vector, for each; what they find is a column of the matrix."""
+        writer = self.writer
+        with writer.loop("column", "0", writer.size("size.columns")) as self.column:
+            self._sweeps(range(self.first_repeated, len(self.layout.plan.sweeps)))
+            self._compute_results()
+            with writer.loop("entry", "0", writer.size("size.column")) as j:
+                value = writer.load(writer.scratch(writer.integer(writer.add(writer.size("entries"), j))))
+                line = writer.put(f"mul i64 {j}, {writer.size('size.columns')}")
+                place = writer.add(writer.add(line, self.column), writer.size("matrix"))
+                writer.store(value, writer.scratch(place))
+        turn_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("matrix"), j))))
+
+    def _sweeps(self, numbers: range) -> None:
+        self._clear_sums(numbers)
+        for sweep in numbers:
+            self._sweep(sweep)
+
+    def _clear_sums(self, numbers: range) -> None:
+        """Begin the sums into which these sweeps add."""
         writer, layout = self.writer, self.layout
+        sweeps = [layout.plan.sweeps[number] for number in numbers]
+        added = {name for sweep in sweeps for step in sweep.steps for name in step.writes}
         for slot in layout.robot:
-            base = self._base_number(slot)
-            writer.store(writer.shape.constant(base), self.robot(slot))
-        totals = [index for slot, index in layout.kept[BODIES].items() if slot.area == "total"]
+            if f"{slot.buffer}@robot" in added:
+                writer.store(writer.shape.constant(self._base_number(slot)), self.robot(slot))
+        totals = [
+            index for slot, index in layout.kept[BODIES].items() if slot.area == "total" and slot.sweep in numbers
+        ]
         if totals:
-            with writer.loop("clear", "0", writer.size("count.bodies")) as k:
+            with writer.loop(f"clear{numbers.start}", "0", writer.size("count.bodies")) as k:
                 first = writer.add(writer.scaled(k, self.records[BODIES]), writer.size(f"records.{BODIES}"))
                 for index in totals:
                     writer.store(writer.shape.constant(0.0), writer.scratch(writer.add(first, index)))

@@ -98,21 +98,24 @@ class _OnDemand(dict[str, list[Any]]):
 # ---- demand ----------------------------------------------------------------------------------------------------------
 
 
-def demanded(found: Sequence[Class], wanted: set[Slot]) -> list[dict[int, Block]]:
-    """The code of every class in every sweep, reduced to what the wanted slots need; ``wanted`` grows to all slots."""
+def demanded(found: Sequence[Class], wanted: set[Slot], repeated: int) -> list[dict[int, Block]]:
+    """The code of every class in every sweep, reduced to what the wanted slots need; ``wanted`` grows to all slots.
+
+    Sweeps from ``repeated`` on are done for every column, so that nothing waits for them.
+    """
     while True:
         reached: set[Slot] = set()
-        blocks = [_blocks(one, wanted, reached) for one in found]
+        blocks = [_blocks(one, wanted, reached, repeated) for one in found]
         if reached <= wanted:
             return blocks
         wanted |= reached
 
 
-def _blocks(one: Class, wanted: set[Slot], reached: set[Slot]) -> dict[int, Block]:
+def _blocks(one: Class, wanted: set[Slot], reached: set[Slot], repeated: int) -> dict[int, Block]:
     """The blocks of a class; notes the slots they read. What can wait for the sweep that needs it waits."""
     while True:
         blocks = _blocks_as_they_are(one, wanted)
-        late = _could_wait(one, blocks) or _wait_too_long(one, blocks)
+        late = _could_wait(one, blocks, repeated) or _wait_too_long(one, blocks)
         if not late:
             break
         one.postponed |= late
@@ -135,7 +138,7 @@ def _blocks_as_they_are(one: Class, wanted: set[Slot]) -> dict[int, Block]:
     return {sweep: blocks[sweep] for sweep in one.sweeps}
 
 
-def _could_wait(one: Class, blocks: dict[int, Block]) -> dict[int, int]:
+def _could_wait(one: Class, blocks: dict[int, Block], repeated: int) -> dict[int, int]:
     """Saved nodes that follow from inputs alone and that their sweep does not need itself: the sweep that does."""
     late: dict[int, int] = {}
     for sweep, block in blocks.items():
@@ -144,7 +147,9 @@ def _could_wait(one: Class, blocks: dict[int, Block]) -> dict[int, int]:
         needed_here = set(_needed(one, sweep, [*roots, *volatile])[0])
         for number in block.saves:
             if number not in needed_here and one.follows_from_inputs(number):
-                late[number] = next(s for s in blocks if s > sweep and number in blocks[s].restored)
+                then = next(s for s in blocks if s > sweep and number in blocks[s].restored)
+                if (then < repeated) == (sweep < repeated):
+                    late[number] = then
     return late
 
 

@@ -135,14 +135,18 @@ def rows_to_lanes(
         writer.store(gathered, lanes(j))
 
 
-def turn_results(writer: LoopWriter) -> None:
-    """Numbers per lane to rows of the result, each from where the table says; they stay lanes in a turned kernel."""
+def turn_results(writer: LoopWriter, entry: Callable[[str], str] | None = None) -> None:
+    """Numbers per lane to rows of the result; they stay lanes in a turned kernel.
+
+    ``entry(j)`` is a number of the result; by default it is where the table says.
+    """
     shape = writer.shape
-    size, entries = writer.size("size.out"), writer.size("entries")
+    size = writer.size("size.out")
 
-    def entry(j: str) -> str:
-        return writer.load(writer.scratch(writer.integer(writer.add(entries, j))))
+    def by_table(j: str) -> str:
+        return writer.load(writer.scratch(writer.integer(writer.add(writer.size("entries"), j))))
 
+    entry = entry or by_table
     if shape.turned:
         with writer.loop("results", "0", size) as j:
             place = writer.put(f"getelementptr {shape.vector}, ptr %out.here, i64 {j}")
