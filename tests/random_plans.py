@@ -78,7 +78,7 @@ _BODY_NUMBERS = ("q", "v", "inertia", "joint:w", "gravity")
 WHOLE = Numbers(
     mixing,
     lambda name, k: Buffer(name, Mixed(7 * k + 1)),
-    dict.fromkeys(Direction, ("number",)) | {Direction.EACH_PAIR: ()},
+    dict.fromkeys(Direction, ("number",)) | {Direction.EACH_PAIR: (), Direction.EACH_TWO_APART: ()},
 )
 REAL = Numbers(
     real_mixing,
@@ -88,6 +88,7 @@ REAL = Numbers(
         Direction.TIP_TO_BASE: _BODY_NUMBERS,
         Direction.EACH_LINK: ("wrench", "offset", "tip:f"),
         Direction.EACH_PAIR: (),
+        Direction.EACH_TWO_APART: (),
     },
 )
 
@@ -96,12 +97,14 @@ READ_AT = {
     Direction.TIP_TO_BASE: ("", "", "@child", "@robot", "@target"),
     Direction.EACH_LINK: ("", "@body", "@body", "@robot", "@target"),
     Direction.EACH_PAIR: ("", "@start", "@here", "@carried", "@carried", "@robot"),
+    Direction.EACH_TWO_APART: ("", "@left", "@right", "@robot"),
 }
 WRITE_AT = {
     Direction.BASE_TO_TIP: ("", "@robot"),
     Direction.TIP_TO_BASE: ("", "@parent", "@robot"),
     Direction.EACH_LINK: ("", "@body", "@robot"),
     Direction.EACH_PAIR: ("", "", "@robot"),
+    Direction.EACH_TWO_APART: ("", "", "@robot"),
 }
 
 
@@ -127,7 +130,8 @@ def plans(
     path = model.support(draw(st.integers(0, model.nbodies - 1)))
     restricted = {
         Direction.EACH_LINK: [draw(_some(len(model.links)))],
-        Direction.EACH_PAIR: [],
+        Direction.EACH_PAIR: [draw(_some(len(model.pairs)))] if model.pairs else [],
+        Direction.EACH_TWO_APART: [],
         Direction.BASE_TO_TIP: [path, path[len(path) // 2 :], draw(_some(model.nbodies))],
     }
     restricted[Direction.TIP_TO_BASE] = restricted[Direction.BASE_TO_TIP]

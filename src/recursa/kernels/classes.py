@@ -26,6 +26,7 @@ from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps.engine import Values, begins_walk, count
 from recursa.sweeps.plan import (
+    APART,
     BODIES,
     COORDINATES,
     LINKS,
@@ -148,7 +149,7 @@ def classes(history: History, sizes: Mapping[str, int], seen: Observation) -> li
     model = shared.model
     return [
         _Tracer(shared, domain, members).traced()
-        for domain in (BODIES, LINKS, PAIRS)
+        for domain in (BODIES, LINKS, PAIRS, APART)
         for members in _alike(shared, domain, count(domain, model))
     ]
 
@@ -198,6 +199,8 @@ def _standing(shared: _Shared, domain: str, steps: Sequence[tuple[int, int]], k:
     )  # fmt: skip
     if domain == PAIRS:
         return begins_walk(k, model), sources
+    if domain == APART:
+        return sources
     if domain == LINKS:
         return model.links[k].body == WORLD, not any(_moved(model.links[k].offset)), sources
     joint = model.joints[k]

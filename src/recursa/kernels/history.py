@@ -13,7 +13,7 @@ from functools import cache
 from recursa.errors import UntraceableError
 from recursa.model.model import WORLD, Model
 from recursa.sweeps.engine import begins_walk, neighbours, visiting_order
-from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Plan, Sweep, split
+from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Plan, Sweep, domain_at, split
 
 
 class History:
@@ -84,7 +84,8 @@ class History:
         if place == "carried":
             buffer, place = self.beginning(buffer), "start"
         there = neighbours(place, self.plan.sweeps[number], self.model)(k)
-        return None if there == WORLD else self.left_by(BODIES, there, buffer, number)
+        domain = domain_at(place, self.plan.sweeps[number])
+        return None if there == WORLD else self.left_by(domain, there, buffer, number)
 
     def beginning(self, buffer: str) -> str:
         """The buffer whose value a walk inward begins with."""

@@ -21,11 +21,11 @@ from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
-from recursa.sweeps.plan import BODIES, COORDINATES, LINKS, PAIRS, RATES, Plan
+from recursa.sweeps.plan import APART, BODIES, COORDINATES, LINKS, PAIRS, RATES, Plan
 
 Array = NDArray[Any]
 
-_DOMAINS = (BODIES, LINKS, PAIRS)
+_DOMAINS = (BODIES, LINKS, PAIRS, APART)
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
 
 

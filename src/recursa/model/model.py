@@ -187,6 +187,21 @@ class Model:
         """Every body with each body inward of it, (outer, inner), the parent first."""
         return tuple((body, inner) for body in range(self.nbodies) for inner in self.support(body)[-2::-1])
 
+    @cached_property
+    def apart(self) -> tuple[tuple[int, int], ...]:
+        """Every two bodies on different branches of a body: both with that body, as numbers of :attr:`pairs`."""
+        number = {pair: k for k, pair in enumerate(self.pairs)}
+        branch: dict[tuple[int, int], int] = {}  # the outermost body that carries both, or WORLD
+        for other, joint in enumerate(self.joints):
+            for one in range(other):
+                inner = joint.parent
+                branch[one, other] = inner if inner in (one, WORLD) else branch[min(one, inner), max(one, inner)]
+        return tuple(
+            (number[one, body], number[other, body])
+            for (one, other), body in branch.items()
+            if body not in (one, WORLD)
+        )
+
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values
 

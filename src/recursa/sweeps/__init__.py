@@ -12,6 +12,7 @@ from recursa.sweeps.plan import (
     Sweep,
     base_to_tip,
     each_link,
+    each_two_apart,
     from_each_inward,
     tip_to_base,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "base_to_tip",
     "check",
     "each_link",
+    "each_two_apart",
     "from_each_inward",
     "fuse",
     "renamed",

@@ -23,6 +23,7 @@ from typing import Any
 
 from recursa.errors import RecursaError
 from recursa.sweeps.plan import (
+    APART,
     LINK_INPUTS,
     LINKS,
     PAIRS,
@@ -50,6 +51,7 @@ class Kind(Enum):
     BODY = "per body"
     LINK = "per link"
     PAIR = "per pair of bodies"
+    APART = "per two bodies on different branches"
     ROBOT = "one for the robot"
 
 
@@ -72,7 +74,7 @@ def kind_of(name: str, sweep: Sweep) -> Kind:
     _, place = split(name)
     if place == "robot":
         return Kind.ROBOT
-    return {LINKS: Kind.LINK, PAIRS: Kind.PAIR}.get(domain_at(place, sweep), Kind.BODY)
+    return {LINKS: Kind.LINK, PAIRS: Kind.PAIR, APART: Kind.APART}.get(domain_at(place, sweep), Kind.BODY)
 
 
 def _complaints(plan: Plan) -> Iterator[tuple[Step | None, str]]:
@@ -115,8 +117,8 @@ def _about_declarations(plan: Plan) -> Iterator[str]:
             yield f"no buffer can be called {buffer.name!r}, which means something else in a step"
         seen.add(buffer.name)
     for sweep in plan.sweeps:
-        if sweep.domain == PAIRS and sweep.only is not None:
-            yield "walks start from every body: they cannot be restricted to some"
+        if sweep.domain == APART and sweep.only is not None:
+            yield "a sweep over bodies on different branches cannot be restricted to some"
         numbers = sweep.only or ()
         if any(later <= earlier for earlier, later in pairwise(numbers)):
             yield f"a sweep goes through {numbers}: these numbers must increase, as they do from base to tip"
@@ -148,7 +150,7 @@ def _about_read(
     name: str, plan: Plan, sweep: Sweep, declared: set[str], written: set[str], here: set[str]
 ) -> Iterator[str]:
     links = sweep.domain == LINKS
-    if is_given(name) and sweep.domain == PAIRS:
+    if is_given(name) and sweep.domain in (PAIRS, APART):
         yield f"{name!r} is given for a body or a link, and this sweep visits pairs: keep it in a buffer"
         return
     if is_given(name):
@@ -169,6 +171,10 @@ def _about_read(
         yield f"{name!r} outside a sweep over links"
     if place in ("start", "here", "carried") and sweep.domain != PAIRS:
         yield f"{name!r} outside walks inward"
+    if place in ("left", "right") and sweep.domain != APART:
+        yield f"{name!r} outside a sweep over bodies on different branches"
+    if place == "carried" and sweep.only is not None:
+        yield f"{name!r} in walks that leave out some pairs"
     if place == "carried":
         begins = next((one.begins for one in plan.buffers if one.name == buffer), None)
         if begins is None:

@@ -11,6 +11,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps.plan import (
+    APART,
     BODIES,
     CONSTANTS,
     COORDINATES,
@@ -88,7 +89,9 @@ def _cut_inputs(
 
 def count(domain: str, model: Model) -> int:
     """How many bodies, links or pairs there are."""
-    return {BODIES: model.joints, LINKS: model.links, PAIRS: model.pairs}[domain].__len__()
+    if domain in (BODIES, LINKS):
+        return model.nbodies if domain == BODIES else len(model.links)
+    return len(model.pairs if domain == PAIRS else model.apart)
 
 
 def visiting_order(sweep: Sweep, model: Model) -> Sequence[int]:
@@ -98,7 +101,7 @@ def visiting_order(sweep: Sweep, model: Model) -> Sequence[int]:
 
 
 def neighbours(place: str, sweep: Sweep, model: Model) -> Callable[[int], int]:
-    """Which body a place such as ``"@parent"`` means, seen from body (or link, or pair) k, or WORLD."""
+    """Which body (or pair) a place such as ``"@parent"`` means, seen from body, link or pair k, or WORLD."""
     if place == "parent":
         return lambda k: model.joints[k].parent
     if place == "body":
@@ -106,6 +109,9 @@ def neighbours(place: str, sweep: Sweep, model: Model) -> Callable[[int], int]:
     if place in ("start", "here"):
         which = 0 if place == "start" else 1
         return lambda k: model.pairs[k][which]
+    if place in ("left", "right"):
+        which = 0 if place == "left" else 1
+        return lambda k: model.apart[k][which]
     path = sweep.only or ()
     outward = dict(zip(path, (*path[1:], WORLD), strict=False))  # along a path every body has one next body
     return outward.__getitem__

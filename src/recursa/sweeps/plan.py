@@ -15,6 +15,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
                    inward of it where it has come to; ``"V"`` is then the value of this pair of bodies
 ``"V@carried"``    there, read: the value of V one body further out on the walk; at the first one that of the buffer
                    which V ``begins`` with, at the body where the walk starts
+``"V@left"``, ``"V@right"``  for two bodies on different branches, read: the values of the pairs that each of them makes
+                   with the body on which they branch; ``"V"`` is then the value of these two bodies
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
 ``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
 ``"joint:T"``, ``"body:x"``, ``"tip:f"``  vectors with names of their own: the joint's part, the body's six numbers,
@@ -39,10 +41,10 @@ LINK_INPUTS = ("wrench",)  # six entries per link
 INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
 CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
 NAMED_INPUTS = ("joint:", "body:", "tip:")  # what the names of further vectors start with
-PLACES = ("", "parent", "child", "body", "target", "robot", "start", "here", "carried")
+PLACES = ("", "parent", "child", "body", "target", "robot", "start", "here", "carried", "left", "right")
 
 
-BODIES, LINKS, PAIRS = "bodies", "links", "pairs"  # what sweeps visit, and what buffers have a value for
+BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"  # what sweeps visit, and what buffers have a value for
 
 
 class Direction(Enum):
@@ -52,6 +54,10 @@ class Direction(Enum):
     TIP_TO_BASE = "tip to base"
     EACH_LINK = "each link"
     EACH_PAIR = "from each body inward"
+    EACH_TWO_APART = "each two bodies on different branches"
+
+
+_DOMAIN = {Direction.EACH_LINK: LINKS, Direction.EACH_PAIR: PAIRS, Direction.EACH_TWO_APART: APART}
 
 
 class Given(NamedTuple):
@@ -102,7 +108,7 @@ class Sweep:
     @property
     def domain(self) -> str:
         """What it visits."""
-        return {Direction.EACH_LINK: LINKS, Direction.EACH_PAIR: PAIRS}.get(self.direction, BODIES)
+        return _DOMAIN.get(self.direction, BODIES)
 
     def __str__(self) -> str:
         limit = "" if self.only is None else f" (only {', '.join(map(str, self.only))})"
@@ -124,9 +130,14 @@ def each_link(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
     return Sweep(Direction.EACH_LINK, steps, only)
 
 
-def from_each_inward(*steps: Step) -> Sweep:
+def from_each_inward(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
     """Walks: from every body, steps at each body inward of it, its parent first. Each of these pairs has values."""
-    return Sweep(Direction.EACH_PAIR, steps)
+    return Sweep(Direction.EACH_PAIR, steps, only)
+
+
+def each_two_apart(*steps: Step) -> Sweep:
+    """Steps for every two bodies on different branches, in no particular order."""
+    return Sweep(Direction.EACH_TWO_APART, steps)
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,7 @@ def domain_at(place: str, sweep: Sweep) -> str:
     """For what a buffer has values that a step of a sweep names with this place."""
     if place in ("", "carried"):
         return sweep.domain
-    return LINKS if place == "target" else BODIES
+    return LINKS if place == "target" else PAIRS if place in ("left", "right") else BODIES
 
 
 def is_given(name: str) -> bool:

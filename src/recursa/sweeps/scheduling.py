@@ -77,7 +77,7 @@ def works(plan: Plan) -> list[Work]:
 def _stages(step: Step, own: Stage) -> tuple[Stage, ...]:
     direction, only = own
     stays = any(split(name)[1] in ("parent", "child") for name in step.reads) or any("@" in n for n in step.writes)
-    if direction in (Direction.EACH_LINK, Direction.EACH_PAIR) or stays:
+    if direction not in (Direction.BASE_TO_TIP, Direction.TIP_TO_BASE) or stays:
         return (own,)
     return (Direction.BASE_TO_TIP, only), (Direction.TIP_TO_BASE, only)
 
