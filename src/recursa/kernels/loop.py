@@ -16,6 +16,7 @@ from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
+from recursa.kernels.products import Product, rows_of_columns
 from recursa.kernels.staging import Unit, staged
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
@@ -41,8 +42,12 @@ class LoopProgram:
         sizes: Mapping[str, int],
         gather: Callable[[Values], Iterable[Scalar]],
         unit: Unit | None = None,
+        product: Product | None = None,
     ) -> None:
-        """With ``unit``, the matrix whose columns the plan makes of the unit vectors of that input."""
+        """With ``unit``, the matrix whose columns the plan makes of the unit vectors of that input; with ``product``,
+        products of the matrices that ``gather`` lists.
+        """
+        self.product = product
         if any("number" in step.reads for sweep in plan.sweeps for step in sweep.steps):
             raise UntraceableError("steps that depend on the body's number cannot share code")
         self.unit = unit
@@ -66,13 +71,17 @@ class LoopProgram:
 
     def _loops(self, shape: Shape) -> Loops:
         repeated = None if self.unit is None else (code_name(self.unit.name), self.repeated)
-        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape, repeated)
+        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape, repeated, self.product)
 
     @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
         columns = 1 if self.unit is None else self.unit.count
         total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)]) * columns
+        if self.product is not None:
+            used = sum(map(len, rows_of_columns(self.results.outputs, self.product)))
+            multiplied = used * self.product.size * self.product.factors
+            total = total + Counts(mul=multiplied, add=multiplied)
         for one, own in zip(self.found, self.blocks, strict=True):
             for sweep, block in own.items():
                 nodes = [k for k in block.order if k not in block.restored]
@@ -125,7 +134,8 @@ class _Tables:
             "robot": len(layout.robot),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.made_results()),
-            "matrix": 0 if program.unit is None else program.unit.count * len(program.results.outputs),
+            "products": 0 if program.product is None else program.product.factors * program.product.size**2,
+            "matrix": self._matrix(),
             "constants": len(self.constants),
             **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in _DOMAINS},
         }
@@ -134,6 +144,12 @@ class _Tables:
             places[name] = end
             end += size
         return places | {"end": end}
+
+    def _matrix(self) -> int:
+        """Numbers of the matrices that are put together before they become the result."""
+        if self.program.unit is not None:
+            return self.program.unit.count * len(self.program.results.outputs)
+        return 0 if self.program.product is None else len(self.program.results.outputs)
 
     def scratch(self) -> Array:
         """A new scratch; results that are constants are already in it."""
@@ -159,6 +175,8 @@ class _Tables:
             return self.places[name]
         if kind == "size":
             return self._sizes(rest)
+        if kind == "product":
+            return self._product(rest)
         if kind == "count":
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
@@ -182,6 +200,16 @@ class _Tables:
         columns = 1 if program.unit is None else program.unit.count
         whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
         return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
+
+    def _product(self, name: str) -> int:
+        product = self.program.product
+        assert product is not None
+        if name == "size":
+            return product.size
+        rows = rows_of_columns(self.program.results.outputs, product)
+        if name == "rows":
+            return self._part(row for own in rows for row in own)
+        return self._part(np.cumsum([0, *map(len, rows)]).tolist())
 
     def _table(self, domain: str) -> NDArray[np.int64]:
         """One line per body or link."""

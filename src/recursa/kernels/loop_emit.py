@@ -15,6 +15,7 @@ from recursa.kernels.graph import Node
 from recursa.kernels.loop_layout import Block, Layout, Results
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
 from recursa.kernels.observe import numbers_of
+from recursa.kernels.products import Product, multiply
 from recursa.sweeps.plan import BODIES
 
 
@@ -155,6 +156,7 @@ class Loops:
         inputs: Sequence[str],
         shape: Shape,
         repeated: tuple[str, int] | None = None,
+        product: Product | None = None,
     ) -> None:
         """``repeated``: the input whose unit vectors the sweeps from that number on are done for, one by one."""
         self.layout = layout
@@ -163,6 +165,7 @@ class Loops:
         self.results = results
         self.inputs = inputs
         self.unit, self.first_repeated = repeated or (None, len(layout.plan.sweeps))
+        self.product = product
         self.column = ""  # the number of the unit vector, while one is under way
         self.writer = LoopWriter(shape)
         self.saved = {id(one): _saved(layout, one, own) for one, own in zip(found, blocks, strict=True)}
@@ -207,11 +210,13 @@ class Loops:
                 for one in self.inputs:
                     turn_input(writer, one)
             self._sweeps(range(self.first_repeated))
-            if self.unit is None:
+            if self.unit is not None:
+                self._columns()
+            elif self.product is not None:
+                self._products(self.product)
+            else:
                 self._compute_results()
                 turn_results(writer)
-            else:
-                self._columns()
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line
@@ -233,11 +238,19 @@ class Loops:
             self._sweeps(range(self.first_repeated, len(self.layout.plan.sweeps)))
             self._compute_results()
             with writer.loop("entry", "0", writer.size("size.column")) as j:
-                value = writer.load(writer.scratch(writer.integer(writer.add(writer.size("entries"), j))))
                 line = writer.put(f"mul i64 {j}, {writer.size('size.columns')}")
                 place = writer.add(writer.add(line, self.column), writer.size("matrix"))
-                writer.store(value, writer.scratch(place))
+                writer.store(writer.result(j), writer.scratch(place))
         turn_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("matrix"), j))))
+
+    def _products(self, product: Product) -> None:
+        """The matrices side by side, so that they can be multiplied, and their products."""
+        writer = self.writer
+        self._compute_results()
+        with writer.loop("entry", "0", writer.size("size.column")) as j:
+            writer.store(writer.result(j), writer.scratch(writer.add(writer.size("matrix"), j)))
+        multiply(writer, product)
+        turn_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("products"), j))))
 
     def _sweeps(self, numbers: range) -> None:
         self._clear_sums(numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from recursa.kernels.emit import Shape, Writer, transposed
@@ -45,6 +45,10 @@ class LoopWriter(Writer):
         """Store a number per lane."""
         self.line(f"  store {self.shape.vector} {value}, ptr {place}, align {self.alignment}")
 
+    def result(self, j: str) -> str:
+        """An entry of the result, from where the table says."""
+        return self.load(self.scratch(self.integer(self.add(self.size("entries"), j))))
+
     @property
     def alignment(self) -> int:
         """Of the scratch."""
@@ -70,19 +74,19 @@ class LoopWriter(Writer):
 
     @contextmanager
     def loop(
-        self, name: str, start: str, count: str, step: int = 1, carried: tuple[str, str] | None = None
+        self, name: str, start: str, count: str, step: int = 1, carried: Sequence[tuple[str, str]] = ()
     ) -> Iterator[str]:
         """``for i in range(start, count, step)``, as long as a whole step fits.
 
-        ``carried`` is the type and the first value of ``%name.carried``; the body says by :meth:`carry` how it goes on.
+        ``carried`` are types and first values of ``%name.carried0`` and so on; the body says by :meth:`carry` how they
+        go on.
         """
         before = self.label
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.head")
         self.line(f"  %{name}.i = phi i64 [ {start}, %{before} ], [ %{name}.next, %{name}.latch ]")
-        if carried is not None:
-            kind, first = carried
-            self.line(f"  %{name}.carried = phi {kind} [ {first}, %{before} ], [ %{name}.after, %{name}.latch ]")
+        for n, (kind, first) in enumerate(carried):
+            self.line(f"  %{name}.carried{n} = phi {kind} [ {first}, %{before} ], [ %{name}.after{n}, %{name}.latch ]")
         self.line(f"  %{name}.next = add i64 %{name}.i, {step}")
         self.line(f"  %{name}.more = icmp sle i64 %{name}.next, {count}")
         self.line(f"  br i1 %{name}.more, label %{name}.body, label %{name}.done")
@@ -93,9 +97,10 @@ class LoopWriter(Writer):
         self.line(f"  br label %{name}.head")
         self.start(f"{name}.done")
 
-    def carry(self, name: str, value: str) -> None:
-        """The value that a loop carries into its next round."""
-        self.line(f"  %{name}.after = bitcast {self.shape.vector} {value} to {self.shape.vector}")
+    def carry(self, name: str, *values: str) -> None:
+        """The values that a loop carries into its next round."""
+        for n, value in enumerate(values):
+            self.line(f"  %{name}.after{n} = bitcast {self.shape.vector} {value} to {self.shape.vector}")
 
 
 def turn_input(writer: LoopWriter, name: str) -> None:
@@ -143,10 +148,7 @@ def turn_results(writer: LoopWriter, entry: Callable[[str], str] | None = None) 
     shape = writer.shape
     size = writer.size("size.out")
 
-    def by_table(j: str) -> str:
-        return writer.load(writer.scratch(writer.integer(writer.add(writer.size("entries"), j))))
-
-    entry = entry or by_table
+    entry = entry or writer.result
     if shape.turned:
         with writer.loop("results", "0", size) as j:
             place = writer.put(f"getelementptr {shape.vector}, ptr %out.here, i64 {j}")

@@ -252,11 +252,11 @@ class Loop:
         total = zero
         for new, old in zip(after, (self.q, self.v), strict=True):
             source, target, label = self._place(new), self._place(old), self._label()
-            with writer.loop(label, "0", writer.size(old.size), carried=(self.shape.vector, total)) as j:
+            with writer.loop(label, "0", writer.size(old.size), carried=[(self.shape.vector, total)]) as j:
                 x = writer.load(self._entry(source, j))
                 writer.store(x, self._entry(target, j))
-                writer.carry(label, writer.call("fma", x, zero, f"%{label}.carried"))
-            total = f"%{label}.carried"
+                writer.carry(label, writer.call("fma", x, zero, f"%{label}.carried0"))
+            total = f"%{label}.carried0"
         return total
 
     def _save(self, step: str, rows: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from recursa.dynamics.derivatives import Rates, Reach, inertia_rate, rates_of, reach_of
 from recursa.dynamics.gathering import joint_matrix
-from recursa.dynamics.inverse import MOVING_FORCE
+from recursa.dynamics.inverse import moving_force
 from recursa.dynamics.pairs.root_axes import (
     ACCELERATING,
     BUFFERS,
@@ -102,52 +102,53 @@ def pair_derivatives(inner: tuple[Rates, ...], outer: tuple[Reach, ...]) -> Pair
     )
 
 
+AT_BODIES = (
+    Step(column_rates, ("S", "V@parent", "A", "V"), ("rates",), "s' = crm(U) s, s'' = crm(A) s + crm(U) s'"),
+    Step(moving_force, ("I", "alpha", "V"), ("f",), "f = I alpha + crf(V) I V"),
+)
+OUTWARD_SUMS = (
+    COMPOSITE,
+    Step(moving_outward, ("moving", "I", "V", "f"), ("moving", "moving@parent"), "dR/dt, h, f: sums of own outward"),
+    Step(reaches, ("joint", "rates", "R", "moving"), ("own", "reach"), "R s'' + 2B s' + crf(s) f, ..."),
+)
+PAIR_DERIVATIVES = Step(
+    pair_derivatives,
+    ("rates@here", "reach@start"),
+    ("derivatives",),
+    "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
+)
+DERIVATIVE_BUFFERS = (
+    Buffer("f", Force.zero()),
+    Buffer("rates", ()),
+    Buffer("moving", Moving.zero()),
+    Buffer("own", ()),
+    Buffer("reach", ()),
+    Buffer("derivatives", ()),
+)
+
 INVERSE_DERIVATIVES_PAIRS = Plan(
     "inverse_dynamics_derivatives by walks",
+    (*BUFFERS, *DERIVATIVE_BUFFERS),
     (
-        *BUFFERS,
-        Buffer("f", Force.zero()),
-        Buffer("rates", ()),
-        Buffer("moving", Moving.zero()),
-        Buffer("own", ()),
-        Buffer("reach", ()),
-        Buffer("derivatives", ()),
-    ),
-    (
-        base_to_tip(
-            *ACCELERATING,
-            Step(column_rates, ("S", "V@parent", "A", "V"), ("rates",), "s' = crm(U) s, s'' = crm(A) s + crm(U) s'"),
-            Step(MOVING_FORCE.fn, ("I", "alpha", "V"), ("f",), "f = I alpha + crf(V) I V"),
-        ),
-        tip_to_base(
-            COMPOSITE,
-            Step(
-                moving_outward, ("moving", "I", "V", "f"), ("moving", "moving@parent"), "dR/dt, h, f: sums of own outward"
-            ),
-            Step(reaches, ("joint", "rates", "R", "moving"), ("own", "reach"), "R s'' + 2B s' + crf(s) f, ..."),
-        ),
-        from_each_inward(
-            Step(
-                pair_derivatives,
-                ("rates@here", "reach@start"),
-                ("derivatives",),
-                "s(j).(R s'' + 2B s' + crf(s) f)(i), s''(j).(R s)(i) + s'(j).(2B* s)(i)",
-            )
-        ),
+        base_to_tip(*ACCELERATING, *AT_BODIES),
+        tip_to_base(*OUTWARD_SUMS),
+        from_each_inward(PAIR_DERIVATIVES),
     ),
 )
 
 
-def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """d tau/d q, d tau/d v and d tau/d a, (3, nv, nv) row by row."""
+def state_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """d tau/d q and d tau/d v, (2, nv, nv) row by row."""
     own, pairs = values.lists.get("own", []), values.lists.get("derivatives", [])
     by_q = [*own_entries([one.by_q for one in own]), *inward_entries(model, [one.by_q for one in pairs])]
     by_q += inward_entries(model, [one.back_by_q for one in pairs], transposed=True)
     by_v = [*own_entries([one.by_v for one in own]), *inward_entries(model, [one.by_v for one in pairs])]
     by_v += inward_entries(model, [one.back_by_v for one in pairs], transposed=True)
+    return chain.from_iterable(joint_matrix(model, entries, symmetric=False) for entries in (by_q, by_v))
+
+
+def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """d tau/d q, d tau/d v and d tau/d a, (3, nv, nv) row by row."""
+    own, pairs = values.lists.get("own", []), values.lists.get("derivatives", [])
     by_a = [*own_entries([one.by_a for one in own]), *inward_entries(model, [one.by_a for one in pairs])]
-    return chain(
-        joint_matrix(model, by_q, symmetric=False),
-        joint_matrix(model, by_v, symmetric=False),
-        joint_matrix(model, by_a, symmetric=True),
-    )
+    return chain(state_entries(model, values), joint_matrix(model, by_a, symmetric=True))

@@ -40,9 +40,10 @@ class Hinge(NamedTuple):
 @divides_by_hinges
 def articulated_outward(
     joint: Joint, columns: Motions, children: ArticulatedInertia, inertia: RigidInertia
-) -> tuple[tuple[Elimination, ...], ArticulatedInertia]:
-    """The eliminations of a joint's freedoms, and P+ for the parent."""
-    return eliminated(columns, joint.armature, children + ArticulatedInertia.from_rigid(inertia))
+) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
+    """P, the eliminations of a joint's freedoms, and P+ for the parent."""
+    own = children + ArticulatedInertia.from_rigid(inertia)
+    return own, *eliminated(columns, joint.armature, own)
 
 
 def compliance_in_root(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> ArticulatedInertia:
@@ -102,7 +103,7 @@ def across(one: Forces, other: Motions) -> Block:
 OUTWARD = Step(
     articulated_outward,
     ("joint", "S", "P", "I"),
-    ("done", "P@parent"),
+    ("P", "done", "P@parent"),
     "P = I + sum of P+, D = s.P s + A, P+ = P - P s inv(D) s* P    (34)-(36)",
 )
 COMPLIANCE = Step(
