@@ -16,7 +16,7 @@ from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.observe import observe
-from recursa.kernels.products import Product, rows_of_columns
+from recursa.kernels.products import Product, multiplications, rows_of_columns
 from recursa.kernels.staging import Unit, staged
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
@@ -79,9 +79,8 @@ class LoopProgram:
         columns = 1 if self.unit is None else self.unit.count
         total = self.results.graph.counts([x for x in self.results.outputs if isinstance(x, int)]) * columns
         if self.product is not None:
-            used = sum(map(len, rows_of_columns(self.results.outputs, self.product)))
-            multiplied = used * self.product.size * self.product.factors
-            total = total + Counts(mul=multiplied, add=multiplied)
+            done = multiplications(self.results.outputs, self.product)
+            total = total + Counts(mul=done, add=done)
         for one, own in zip(self.found, self.blocks, strict=True):
             for sweep, block in own.items():
                 nodes = [k for k in block.order if k not in block.restored]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from recursa.kernels.loop_writer import LoopWriter
 
-_TILE = 4  # rows of A at once, so that what is loaded of B is used as often
+_ROWS, _COLUMNS = 4, 2  # of a product at once, so that what is loaded is used several times
 
 
 class Product(NamedTuple):
@@ -22,46 +22,58 @@ class Product(NamedTuple):
 
 
 def rows_of_columns(outputs: Sequence[int | float], product: Product) -> list[list[int]]:
-    """For every column the rows in which one of the factors is not zero for good."""
+    """For every few columns the rows in which one of the factors is not zero for good."""
     n = product.size
     factors = [outputs[n * n * (k + 1) : n * n * (k + 2)] for k in range(product.factors)]
-    return [[row for row in range(n) if any(one[row * n + c] != 0.0 for one in factors)] for c in range(n)]
+    groups = [(c, min(c + _COLUMNS, n)) for c in range(0, n, _COLUMNS)]
+    return [
+        [row for row in range(n) if any(x != 0.0 for one in factors for x in one[row * n + c : row * n + stop])]
+        for c, stop in groups
+    ]
+
+
+def multiplications(outputs: Sequence[int | float], product: Product) -> int:
+    """How many are done."""
+    groups = rows_of_columns(outputs, product)
+    widths = [min(_COLUMNS, product.size - k * _COLUMNS) for k in range(len(groups))]
+    return product.size * product.factors * sum(len(rows) * width for rows, width in zip(groups, widths, strict=True))
 
 
 def multiply(writer: LoopWriter, product: Product) -> None:
-    """From the numbers in "matrix" to those in "products": column by column, some rows at a time."""
-    with writer.loop("product", "0", writer.size("product.size")) as column:
-        first = writer.integer(writer.add(writer.size("product.starts"), column))
-        stop = writer.integer(writer.add(writer.add(writer.size("product.starts"), column), 1))
-        for tile, start in ((_TILE, "0"), (1, f"%tile{_TILE}.i")):
-            with writer.loop(f"tile{tile}", start, writer.size("product.size"), tile) as row:
-                _tile(writer, product, tile, row, column, (first, stop))
+    """From the numbers in "matrix" to those in "products": a few columns and rows at a time."""
+    n = writer.size("product.size")
+    for columns, start in ((_COLUMNS, "0"), (1, f"%columns{_COLUMNS}.i")):
+        with writer.loop(f"columns{columns}", start, n, columns) as column:
+            place = writer.add(writer.put(f"udiv i64 {column}, {_COLUMNS}"), writer.size("product.starts"))
+            between = writer.integer(place), writer.integer(writer.add(place, 1))
+            for rows, first in ((_ROWS, "0"), (1, f"%rows{columns}x{_ROWS}.i")):
+                with writer.loop(f"rows{columns}x{rows}", first, n, rows) as row:
+                    _tile(writer, product, (rows, columns), (row, column), between)
 
 
 def _tile(
-    writer: LoopWriter, product: Product, tile: int, row: str, column: str, between: tuple[str, str]
+    writer: LoopWriter, product: Product, shape: tuple[int, int], at: tuple[str, str], between: tuple[str, str]
 ) -> None:
-    """Some rows of one column of every product."""
-    n, name, matrix = writer.size("product.size"), f"sum{tile}", writer.size("matrix")
-    square = writer.put(f"mul i64 {n}, {n}")
-    zeros = ((writer.shape.vector, writer.shape.constant(0.0)),) * (tile * product.factors)
-    first, stop = between
-    with writer.loop(name, first, stop, carried=zeros) as t:
+    """Some rows of some columns of every product."""
+    n, matrix, (rows, columns), (row, column) = writer.size("product.size"), writer.size("matrix"), shape, at
+    square, name = writer.put(f"mul i64 {n}, {n}"), f"sum{rows}x{columns}"
+    zeros = ((writer.shape.vector, writer.shape.constant(0.0)),) * (rows * columns * product.factors)
+    with writer.loop(name, *between, carried=zeros) as t:
         k = writer.integer(writer.add(writer.size("product.rows"), t))
         line = writer.add(writer.put(f"mul i64 {k}, {n}"), matrix)
-        own = [writer.load(writer.scratch(writer.add(writer.add(line, row), i))) for i in range(tile)]
-        place, totals = writer.add(line, column), []
-        for factor in range(product.factors):
+        own = [writer.load(writer.scratch(writer.add(writer.add(line, row), i))) for i in range(rows)]
+        place, totals = writer.add(line, column), list[str]()
+        for _ in range(product.factors):
             place = writer.add(place, square)
-            other = writer.load(writer.scratch(place))
-            totals += [
-                writer.call("fma", a, other, f"%{name}.carried{factor * tile + i}") for i, a in enumerate(own)
-            ]  # fmt: skip
+            for c in range(columns):
+                other = writer.load(writer.scratch(writer.add(place, c)))
+                totals += [writer.call("fma", a, other, f"%{name}.carried{len(totals) + i}") for i, a in enumerate(own)]
         writer.carry(name, *totals)
+    sums = iter(range(len(zeros)))
     for factor in range(product.factors):
-        for i in range(tile):
-            total = writer.put(f"fneg {writer.shape.vector} %{name}.carried{factor * tile + i}")
-            line = writer.put(f"mul i64 {writer.add(row, i)}, {n}")
-            place = writer.add(writer.add(line, column), writer.size("products"))
-            offset = writer.put(f"mul i64 {square}, {factor}")
-            writer.store(total, writer.scratch(writer.add(place, offset)))
+        offset = writer.add(writer.size("products"), writer.put(f"mul i64 {square}, {factor}"))
+        for c in range(columns):
+            for i in range(rows):
+                total = writer.put(f"fneg {writer.shape.vector} %{name}.carried{next(sums)}")
+                line = writer.add(writer.put(f"mul i64 {writer.add(row, i)}, {n}"), offset)
+                writer.store(total, writer.scratch(writer.add(writer.add(line, column), c)))
