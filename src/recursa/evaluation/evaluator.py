@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,15 @@ from recursa.kernels.inputs import Input, argument_input
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
-from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers, checked_out, prepare
+from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.engine import Values
+from recursa.sweeps.inputs import INPUT_KINDS, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Options = Mapping[str, Hashable]
 NO_OPTIONS: Options = {}
 _POSES = ("poses",)
-_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world: these then stay where they are
+_GIVEN_IN_FRAMES = tuple(kind.name for kind in INPUT_KINDS.values() if kind.fixes_frames)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Evaluator:
         recipe = way.recipe
         if not (Switch.on and native.available() and 0 not in recipe.shape):
             return True
-        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in _names(question)}
+        sizes = {name: kind_of_input(name).size(self.model) for name in _names(question)}
         return way.kernels.kernel(way.compiled_plan, (question, recipe.shape), sizes, recipe.gather) is not None
 
     # ---- native entries ----------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Evaluator:
         self.require_inertia(way.recipe.plan, names)
         if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
-        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in names}
+        sizes = {name: kind_of_input(name).size(self.model) for name in names}
         shape = way.recipe.shape
         kernel = way.kernels.kernel(way.compiled_plan, (question, shape), sizes, way.recipe.gather)
         if kernel is None:
@@ -226,7 +226,7 @@ class Evaluator:
         if Input is None:
             return None
         rows = {link.name: row for row, link in enumerate(self.model.links)}
-        axes, _ = argument_axes(self.model, "wrench")
+        axes = kind_of_input("wrench").axes(self.model, 0)
         return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
 
     def _poses(self, q: Any) -> Array:
