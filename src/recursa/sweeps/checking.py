@@ -22,10 +22,8 @@ from types import FunctionType
 from typing import Any
 
 from recursa.errors import RecursaError
-from recursa.sweeps.plan import LINK_INPUTS, PLACES, Direction, Plan, Step, Sweep, is_given, split
-
-OF_LINKS = (*LINK_INPUTS, "offset")
-OF_ANY = ("number", "gravity")  # the number of the body or link; the robot's gravity
+from recursa.sweeps.inputs import Over, readers
+from recursa.sweeps.plan import PLACES, Direction, Plan, Step, Sweep, is_given, split
 
 
 class PlanError(RecursaError):
@@ -129,10 +127,11 @@ def _about_read(
     name: str, plan: Plan, sweep: Sweep, declared: set[str], written: set[str], here: set[str]
 ) -> Iterator[str]:
     links = sweep.direction is Direction.EACH_LINK
-    if is_given(name):
-        if name not in OF_ANY and links is not (name in OF_LINKS or name.startswith("tip:")):
-            of, over = ("bodies", "links") if links else ("links", "bodies")
-            yield f"{name!r} is given for {of}, and this is a sweep over {over}"
+    of = readers(name)
+    if of is not None:
+        here_are = Over.LINKS if links else Over.BODIES
+        if of not in (here_are, Over.EITHER):
+            yield f"{name!r} is given for {of.value}, and this is a sweep over {here_are.value}"
         return
     buffer, place = split(name)
     if buffer not in declared or place not in PLACES:
