@@ -99,7 +99,7 @@ def test_products_with_a_vector_match_the_matrices():
         (matrices.CONVECTIVE_TIMES, rc.denoc.convective_matrix(robot, q, v), {"v": v}),
     ):
         store, gather = KernelStore(robot.model, MayMove.FRAMES), vector_of(robot.model, "T")
-        product = evaluate(store, plan, {"q": q, "a": x} | more, gather, (robot.nv,))
+        product = evaluate(store, plan, {"q": q, "a": x} | more, gather, (robot.nv,), key="product")
         close(product, np.einsum("bij,bj->bi", matrix, x), 1e-12)
 
 

@@ -10,7 +10,7 @@ import pytest
 import recursa as rc
 from every_plan import every_plan
 from recursa.sweeps import Buffer, Plan, PlanError, Step, Sweep, base_to_tip, check, each_link, run, tip_to_base
-from recursa.sweeps.checking import OF_LINKS, Kind, kind_of
+from recursa.sweeps.checking import Kind, kind_of
 
 
 def same(value: object) -> object:
@@ -79,7 +79,7 @@ MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
     **{f"{name} at links": ((each_link(reading(name)),), f"{name!r} is given for bodies, and this is a sweep over lin")
        for name in OF_BODIES},
     **{f"{name} at bodies": ((sweep(reading(name)),), f"{name!r} is given for links, and this is a sweep over bodies")
-       for name, sweep in zip(OF_LINKS, (base_to_tip, tip_to_base), strict=True)},
+       for name, sweep in zip(("wrench", "offset", "tip:f"), (base_to_tip, tip_to_base, base_to_tip), strict=True)},
 }  # fmt: skip
 
 

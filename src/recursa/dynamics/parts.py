@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -115,9 +115,9 @@ def _needed(model: Model, only: Iterable[int]) -> set[int]:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Plans whose entries make up the matrices: how many each has, and for every place in the matrices its entry."""
+    """Plans whose entries make up the matrices, by their joints: how many each has, and for every place its entry."""
 
-    plans: tuple[tuple[Plan, int], ...]
+    plans: Mapping[tuple[int, ...], tuple[Plan, int]]
     source: Array
     gather: Gather
 
@@ -130,14 +130,15 @@ class Parts:
         source = np.full(len(cut.blocks) * model.nv * model.nv, sum(counts))
         for number, targets in enumerate(chain.from_iterable(places)):
             source[list(targets)] = number
-        return Parts(tuple(zip(plans, counts, strict=True)), source, cut.entries)
+        own = zip(plans, counts, strict=True)
+        return Parts(dict(zip(groups, own, strict=True)), source, cut.entries)
 
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
         """Fill rows (B, places), some states at a time so that the entries stay in the cache; what has none is zero."""
-        kernels = self.kernels(store, _sizes(batch), single=batch.dtype == np.float32)
+        kernels = self.kernels(store, key, _sizes(batch), single=batch.dtype == np.float32)
         if None in kernels:
             return False
-        counts = [count for _, count in self.plans]
+        counts = [count for _, count in self.plans.values()]
         at_once = _STATES_AT_ONCE if workers == 1 else max(_STATES_AT_ONCE, SERIAL_ROWS * workers)
         for start in range(0, batch.size, at_once):
             some = slice(start, min(start + at_once, batch.size))
@@ -150,11 +151,13 @@ class Parts:
             np.take(np.concatenate([*found, nothing], axis=1), self.source, axis=1, mode="clip", out=flat[some])
         return True
 
-    def kernels(self, store: KernelStore, sizes: Mapping[str, int], *, single: bool = False) -> list[Kernel | None]:
+    def kernels(
+        self, store: KernelStore, key: Hashable, sizes: Mapping[str, int], *, single: bool = False
+    ) -> list[Kernel | None]:
         """One per plan, up to the first that is too long."""
         made: list[Kernel | None] = []
-        for plan, count in self.plans:
-            made.append(store.kernel(plan, (None, (count,)), sizes, self.gather, single=single))
+        for joints, (plan, _) in self.plans.items():
+            made.append(store.kernel(plan, (key, "part", joints), sizes, self.gather, single=single))
             if made[-1] is None:
                 break
         return made
@@ -176,19 +179,19 @@ class InParts:
     otherwise: Filler
     chosen: list[Filler] = field(default_factory=list)  # the parts or the other way, once it is known
 
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
         """Fill rows (B, blocks nv nv)."""
         if not self.chosen:
-            self.chosen.append(self._parts(store, batch) or self.otherwise)
-        return self.chosen[0].fill(store, batch, flat, workers)
+            self.chosen.append(self._parts(store, key, batch) or self.otherwise)
+        return self.chosen[0].fill(store, key, batch, flat, workers)
 
-    def _parts(self, store: KernelStore, batch: Batch) -> Parts | None:
+    def _parts(self, store: KernelStore, key: Hashable, batch: Batch) -> Parts | None:
         for longest in self.cut.longest:
             groups = self.cut.groups(self.model, longest)
             if not 0 < len(groups) <= self.cut.most:
                 return None
             parts = Parts.of(self.cut, self.model, groups)
-            if None not in parts.kernels(store, _sizes(batch), single=batch.dtype == np.float32):
+            if None not in parts.kernels(store, key, _sizes(batch), single=batch.dtype == np.float32):
                 return parts
         return None
 

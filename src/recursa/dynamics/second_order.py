@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,11 +25,11 @@ class _Rows(Columns):
     A direction along q gives a row each of qq, qv and qa; one along v a row of vv.
     """
 
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
         """Fill rows (B, 4 nv nv); False if there is no kernel."""
         nv = self.count
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | dict.fromkeys(DIRECTION, nv)
-        kernel = store.kernel(self.plan, None, sizes, self.gather, single=batch.dtype == np.float32)
+        kernel = store.kernel(self.plan, (key, "rows"), sizes, self.gather, single=batch.dtype == np.float32)
         if kernel is None:
             return False
         blocks = flat.reshape(batch.size, len(BLOCKS), nv, nv)

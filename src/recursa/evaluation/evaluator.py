@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,15 @@ from recursa.kernels.inputs import Input, argument_input
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
-from recursa.sweeps.batching import Array, argument_axes, as_array, as_numbers, checked_out, prepare
+from recursa.sweeps.batching import Array, as_array, as_numbers, checked_out, prepare
 from recursa.sweeps.engine import Values
+from recursa.sweeps.inputs import INPUT_KINDS, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Options = Mapping[str, Hashable]
 NO_OPTIONS: Options = {}
 _POSES = ("poses",)
-_GIVEN_IN_FRAMES = ("parameters", "base_acceleration")  # of bodies, of the world: these then stay where they are
+_GIVEN_IN_FRAMES = tuple(kind.name for kind in INPUT_KINDS.values() if kind.fixes_frames)
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,8 @@ class Evaluator:
         """The entries of a result that tell whether it is finite."""
         if way.recipe.pivots is None:
             return result
-        key = question, way.recipe.shape
         cheaper = way.compiled_plan is not way.recipe.plan
-        by_kernel = cheaper and way.kernels.has(way.compiled_plan, key, tuple(arguments), result.dtype)
+        by_kernel = cheaper and way.kernels.has(question, tuple(arguments), result.dtype)
         return way.recipe.pivots(result, by_kernel)
 
     def way(self, question: Question) -> Way | Composed:
@@ -185,8 +184,8 @@ class Evaluator:
         recipe = way.recipe
         if not (Switch.on and native.available() and 0 not in recipe.shape):
             return True
-        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in _names(question)}
-        return way.kernels.kernel(way.compiled_plan, (question, recipe.shape), sizes, recipe.gather) is not None
+        sizes = {name: kind_of_input(name).size(self.model) for name in _names(question)}
+        return way.kernels.kernel(way.compiled_plan, question, sizes, recipe.gather) is not None
 
     # ---- native entries ----------------------------------------------------------------------------------------------
 
@@ -198,8 +197,7 @@ class Evaluator:
         if "parameters" in question.given and needs_hinges(way.recipe.plan):
             return None  # they are judged at every state
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
-        shape = way.recipe.shape
-        return way.kernels.entry(way.compiled_plan, (question, shape), _names(question), shape, own)
+        return way.kernels.entry(question, _names(question), way.recipe.shape, own)
 
     def trusting_entry(self, quantity: Quantity, given: Iterable[str] = ()) -> Any:
         """A native function of single-state arrays that leaves the length of quaternions to its caller.
@@ -214,19 +212,19 @@ class Evaluator:
         self.require_inertia(way.recipe.plan, names)
         if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
-        sizes = {name: prod(argument_axes(self.model, name)[0]) for name in names}
-        shape = way.recipe.shape
-        kernel = way.kernels.kernel(way.compiled_plan, (question, shape), sizes, way.recipe.gather)
+        sizes = {name: kind_of_input(name).size(self.model) for name in names}
+        kernel = way.kernels.kernel(way.compiled_plan, question, sizes, way.recipe.gather)
         if kernel is None:
             return None
-        return kernel.entry(shape, [argument_input(self.model, *one, checked=False) for one in sizes.items()])
+        readers = [argument_input(self.model, *one, checked=False) for one in sizes.items()]
+        return kernel.entry(way.recipe.shape, readers)
 
     def _wrench_reader(self) -> Any:
         """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""
         if Input is None:
             return None
         rows = {link.name: row for row, link in enumerate(self.model.links)}
-        axes, _ = argument_axes(self.model, "wrench")
+        axes = kind_of_input("wrench").axes(self.model, 0)
         return Input(axes, rows, wrench=Wrench, entries=self.entries, poses=_POSES)
 
     def _poses(self, q: Any) -> Array:
@@ -287,7 +285,8 @@ class Evaluator:
         double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
 
         def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
-            return evaluate(self.store(), plan, double, gather, (numbers,)).reshape(-1, numbers)
+            key = "hinges", plan.name, numbers
+            return evaluate(self.store(), plan, double, gather, (numbers,), key=key).reshape(-1, numbers)
 
         if all_turn_something(self.model, ask):
             return

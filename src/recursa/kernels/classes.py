@@ -21,25 +21,9 @@ from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.constant_trig import cos_sin
-from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Motion
 from recursa.sweeps.engine import Values, begins_walk, count
-from recursa.sweeps.plan import (
-    APART,
-    BODIES,
-    COORDINATES,
-    LINKS,
-    PAIRS,
-    RATES,
-    Given,
-    Plan,
-    Step,
-    Sweep,
-    domain_at,
-    is_given,
-    split,
-)
+from recursa.sweeps.inputs import Given, Over, input_behind, kind_of_input
+from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Step, Sweep, domain_at, is_given, split
 
 Output = int | float  # a node, or a constant
 
@@ -245,8 +229,8 @@ class _Tracer:
         has_children = domain == BODIES and self.first in shared.parents
         self.result = Class(domain, members, self.graph, has_children, gives_first)
         self.values: dict[str, Any] = {}
-        acceleration = self._input("base_acceleration", 6) if "base_acceleration" in shared.sizes else (0.0,) * 6
-        self.base = Values(self.plan, Given(Vec3(*self.model.gravity), Motion.of(acceleration))).base
+        of_base = [name for name in shared.sizes if kind_of_input(name).over is Over.BASE]
+        self.base = Values(self.plan, Given.of(self.model, {name: self._input(name) for name in of_base})).base
 
     def traced(self) -> Class:
         """The class with everything it computes."""
@@ -341,17 +325,12 @@ class _Tracer:
 
     def _source(self, name: str, template: Any) -> Any:
         """Where unknown numbers come from."""
-        if name in COORDINATES or name in RATES or name.startswith("joint:"):
-            joint = self._joint()
-            if name in COORDINATES:
-                return joint.coordinates(self._input(name, joint.kind.nq))
-            return joint.rates(self._input(name, joint.kind.nv))
-        if name.startswith("tip:"):
-            return tuple(self._input(name, self.shared.sizes[name]))
-        if name == "wrench" or name.startswith("body:"):
-            return tuple(self._input(name, 6))
-        if name == "inertia":
-            return RigidInertia.from_components(self._input("parameters", 10))
+        given = input_behind(name)
+        if given is not None:
+            kind = kind_of_input(given)
+            if kind.of_joint is not None:
+                return kind.of_joint(self._joint(), self._input(given))
+            return kind.value(self._input(given))
         buffer, place = split(name)
         if place == "":
             return self.values.get(buffer, self.base[buffer])
@@ -379,8 +358,10 @@ class _Tracer:
         known = [self._known([one[j] for one in numbers]) for j in range(len(numbers[0]))]
         return replace(rebuilt(joints[0], iter(known)), q_start=0, v_start=0)
 
-    def _input(self, name: str, size: int) -> list[Traced]:
-        return self.graph.inputs(code_name(name), size)
+    def _input(self, name: str) -> list[Traced]:
+        """The entries of an input that belong to a member, counted from where these begin."""
+        part = kind_of_input(name).part(self.model, self.first)
+        return self.graph.inputs(code_name(name), len(range(*part.indices(self.shared.sizes[name]))))
 
     def _loaded(self, template: Any, via: str, area: str, buffer: str, sweep: int) -> Any:
         count = len(numbers_of(template))

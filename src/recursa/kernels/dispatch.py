@@ -39,7 +39,10 @@ class NoCompilerWarning(UserWarning):
 
 
 class KernelStore:
-    """The kernels of one robot, made on demand, from any thread."""
+    """The kernels of one robot, made on demand, from any thread.
+
+    They are kept by ``key``, what was asked: whoever asks gives one key to one plan and what is gathered from it.
+    """
 
     __slots__ = ("_compiled_model", "_form", "_inputs", "_kernels", "_rollouts", "may_move", "model")
 
@@ -49,7 +52,7 @@ class KernelStore:
         self.may_move = may_move
         self._form = form
         self._compiled_model: Model | None = None
-        self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: its id is the key
+        self._kernels: dict[Hashable, tuple[Plan, Kernel | None]] = {}  # the plan too: it names what could not be made
         self._inputs: dict[tuple[str, int], Any] = {}  # readers of single-state arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
@@ -73,18 +76,19 @@ class KernelStore:
         self, plan: Plan, key: Hashable, sizes: Mapping[str, int], gather: Gather, *, single: bool = False
     ) -> Kernel | None:
         """The kernel for a plan with inputs of these sizes, made if it is new; None if there is none."""
-        full = self._full(plan, key, tuple(sizes), single)
+        full = self._full(key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
             made = plan, self._make(plan, sizes, gather, single)
             found = self._kernels.setdefault(full, made)
+        assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
 
-    def has(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], dtype: np.dtype[Any]) -> bool:
-        """Whether arrays of this type went through a kernel for a plan, rather than being interpreted."""
+    def has(self, key: Hashable, inputs: tuple[str, ...], dtype: np.dtype[Any]) -> bool:
+        """Whether arrays of this type went through a kernel, rather than being interpreted."""
         if not Switch.on or dtype not in _COMPILED_TYPES:
             return False
-        found = self._kernels.get(self._full(plan, key, inputs, dtype == np.float32))
+        found = self._kernels.get(self._full(key, inputs, dtype == np.float32))
         return found is not None and found[1] is not None
 
     def rollout(
@@ -104,22 +108,21 @@ class KernelStore:
             self._rollouts.setdefault(full, made)
         return self._rollouts[full]
 
-    def _full(self, plan: Plan, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
-        return id(plan), key, inputs, single, self._form or Switch.form
+    def _full(self, key: Hashable, inputs: tuple[str, ...], single: bool) -> Hashable:
+        return key, inputs, single, self._form or Switch.form
 
     def entry(
         self,
-        plan: Plan,
         key: Hashable,
         inputs: tuple[str, ...],
         shape: tuple[int, ...],
         own: Mapping[str, Any] = MappingProxyType({}),
     ) -> Callable[..., Any] | None:
-        """A native way into the float64 kernel of a plan for one state, if there is a kernel and a way.
+        """A native way into the float64 kernel of a key for one state, if there is a kernel and a way.
 
         ``own`` are readers of arguments beside the usual ones.
         """
-        _, kernel = self._kernels.get(self._full(plan, key, inputs, False), (plan, None))
+        _, kernel = self._kernels.get(self._full(key, inputs, False), (None, None))
         if kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
             return None
         return kernel.entry(shape, [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()])
@@ -160,8 +163,8 @@ _said: list[bool] = []
 class Filler(Protocol):
     """Another way to fill rows (B, m), where there is no kernel for the whole; False if that cannot be either."""
 
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
-        """Fill ``flat`` from the arguments of a batch."""
+    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
+        """Fill ``flat`` from the arguments of a batch; ``key`` is what was asked, for the kernels that it takes."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +179,10 @@ class Columns:
     unit: str
     count: int
 
-    def fill(self, store: KernelStore, batch: Batch, flat: Array, workers: int) -> bool:
+    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
         """Fill rows (B, rows x columns) by a kernel for the plan; False if there is none."""
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | {self.unit: self.count}
-        kernel = store.kernel(self.plan, self.unit, sizes, self.gather, single=batch.dtype == np.float32)
+        kernel = store.kernel(self.plan, (key, "columns"), sizes, self.gather, single=batch.dtype == np.float32)
         if kernel is None:
             return False
         at_once = max(1, _ROWS_AT_ONCE // self.count)
@@ -209,8 +212,8 @@ def evaluate(
     gather: Gather,
     shape: tuple[int, ...],
     *,
+    key: Hashable,
     compiled_plan: Plan | None = None,
-    key: Hashable = None,
     out: Array | None = None,
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
@@ -218,8 +221,8 @@ def evaluate(
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
-    ``gather`` lists the result's components, in C order, from the values of a run; ``key`` tells gathers of the same
-    plan and shape apart. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
+    ``gather`` lists the result's components, in C order, from the values of a run; ``key`` says what is asked, and
+    kernels are kept by it. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
     are the names by which the caller knows the arguments, where they differ. ``columns`` is another way to a matrix.
     """
     batch = prepare(store.model, arguments, labels or {})
@@ -229,10 +232,10 @@ def evaluate(
         return result
     fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
-    kernel = store.get(compiled_plan or plan, (key, shape), batch, gather)
+    kernel = store.get(compiled_plan or plan, key, batch, gather)
     if kernel is not None:
         kernel(batch.rows, flat, workers)
-    elif columns is None or not store.compiles(batch) or not columns.fill(store, batch, flat, workers):
+    elif columns is None or not store.compiles(batch) or not columns.fill(store, key, batch, flat, workers):
         interpret(store.model, plan, batch, gather, flat, workers)
     if not fits:
         result[...] = flat.reshape(result.shape)

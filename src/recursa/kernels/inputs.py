@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from recursa.model.model import Model
-from recursa.sweeps.batching import argument_axes, is_joint_vector
-from recursa.sweeps.plan import COORDINATES
+from recursa.sweeps.inputs import kind_of_input
 
 try:
     from recursa._entry import MAX_QUATERNIONS as MAX_QUATERNIONS
@@ -21,13 +20,14 @@ def argument_input(model: Model, name: str, size: int, *, checked: bool = True) 
     """The reader of an argument of so many numbers: arrays; for joint vectors also lists, tuples, and mappings by joint
     name. Quaternions are ``checked`` for unit length, or left to the caller.
     """
-    axes, _ = argument_axes(model, name, size)
-    if not is_joint_vector(name):
+    kind = kind_of_input(name)
+    axes = kind.axes(model, size)
+    if kind.of_joint is None:
         return Input(axes)
-    coordinates, places, neutral = name in COORDINATES, {}, np.zeros(axes)
-    for joint in model.joints:
+    places, neutral = {}, np.zeros(axes)
+    for k, joint in enumerate(model.joints):
         if joint.independent:
-            start, count = (joint.q_start, joint.kind.nq) if coordinates else (joint.v_start, joint.kind.nv)
-            places[joint.name] = (start, count)
-            neutral[start : start + count] = joint.kind.neutral() if coordinates else 0.0
-    return Input(axes, places, neutral, model.quaternions if coordinates and checked else ())
+            part = kind.part(model, k)
+            places[joint.name] = (part.start, part.stop - part.start)
+            neutral[part] = joint.kind.neutral() if kind.coordinates else 0.0
+    return Input(axes, places, neutral, model.quaternions if kind.coordinates and checked else ())

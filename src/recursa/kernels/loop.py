@@ -22,7 +22,8 @@ from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
-from recursa.sweeps.plan import APART, BODIES, COORDINATES, LINKS, PAIRS, RATES, Plan
+from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan
 
 Array = NDArray[Any]
 
@@ -71,7 +72,9 @@ class LoopProgram:
 
     def _loops(self, shape: Shape) -> Loops:
         repeated = None if self.unit is None else (code_name(self.unit.name), self.repeated)
-        return Loops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape, repeated, self.product)
+        return Loops(
+            self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape, repeated, self.product
+        )
 
     @property
     def operations(self) -> Counts:
@@ -228,7 +231,8 @@ class _Tables:
             return numbers
         what, which = column
         if what == "input":
-            return [self._start(self.program.names[which], k) for k in range(size)]
+            kind = kind_of_input(self.program.names[which])
+            return [kind.part(model, k).start for k in range(size)]
         if what in ("own row", "other row"):
             own, other, _ = self.loops.layout.rows(which)
             return [max(row, 0) for row in (own if what == "own row" else other)]
@@ -239,15 +243,6 @@ class _Tables:
             return [max(find(k), 0) if k in path else 0 for k in range(size)]
         find = neighbours(what, plan.sweeps[0], model)
         return [max(find(k), 0) for k in range(size)]  # where there is none, the code does not ask
-
-    def _start(self, name: str, k: int) -> int:
-        """Where in an input the entries of a body or link begin."""
-        if name in COORDINATES:
-            return self.program.model.joints[k].q_start
-        if name in RATES or name.startswith("joint:"):
-            return self.program.model.joints[k].v_start
-        kind = name.partition(":")[0]
-        return {"wrench": 6, "parameters": 10, "base_acceleration": 0, "body": 6, "tip": 0}[kind] * k
 
     def _entries(self) -> list[int]:
         """Where each result is in the scratch."""

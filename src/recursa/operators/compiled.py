@@ -101,6 +101,7 @@ class CompiledExpression:
             arguments,
             self._lowered.entries,
             self._shape,
+            key=self.plan.name,
             out=out,
             threads=threads,
             labels=labels,
@@ -108,7 +109,7 @@ class CompiledExpression:
         if self._may_be_singular:
             require_inverses(self.simplified, self.model, result, arguments)
         if self._entry is None and result.ndim == len(self._shape):
-            self._entry = self._store.entry(self.plan, (None, self._shape), tuple(arguments), self._shape)
+            self._entry = self._store.entry(self.plan.name, tuple(arguments), self._shape)
         return result
 
     def matrix(
@@ -160,7 +161,7 @@ class CompiledExpression:
         sizes = {name: sizes[name] for name in ("q", "v") if name == "q" or self._needs_v}
         sizes |= {name: vector.space.size for name, vector in self._vectors.items()}
         sizes |= {name: len(values) for name, values in self._lowered.constants.items()}
-        kernel = self._store.kernel(self.plan, (None, self._shape), sizes, self._lowered.entries)
+        kernel = self._store.kernel(self.plan, self.plan.name, sizes, self._lowered.entries)
         if kernel is None:
             raise UntraceableError(f"{self.expression} has no compiled form here; it runs on NumPy columns")
         return kernel

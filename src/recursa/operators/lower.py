@@ -53,7 +53,7 @@ from recursa.operators.shapes import ONE, Shape, Space
 from recursa.operators.simplify import simplify
 from recursa.operators.symbols import Kind, Local
 from recursa.operators.values import Lowered, Value, input_name, operand_of
-from recursa.sweeps.plan import NAMED_INPUTS
+from recursa.sweeps.inputs import has_own_name
 
 
 def lower(expression: Expression, model: Model | None = None, operand: Vector | None = None) -> Lowered:
@@ -96,7 +96,7 @@ class Lowering:
     def lowered(self) -> Lowered:
         """The whole expression, in the fewest sweeps."""
         result = self.apply(self.expression, None)
-        by_links = result.name.startswith(NAMED_INPUTS) or is_leaf(_first(self.expression), Kind.B)
+        by_links = has_own_name(result.name) or is_leaf(_first(self.expression), Kind.B)
         if by_links:  # and not by bodies, one by one
             result = self._combined(self.expression, (1.0,), (result,), None)
         plan = self.steps.plan(self.expression.text(), result.name)

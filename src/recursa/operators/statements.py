@@ -18,7 +18,8 @@ from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered
-from recursa.sweeps.plan import NAMED_INPUTS, Step, split
+from recursa.sweeps.inputs import has_own_name
+from recursa.sweeps.plan import Step, split
 
 _COPY = ("{y}(k) = {x}(k)",)
 _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
@@ -197,7 +198,7 @@ def read_later(lowered: Lowered) -> set[str]:
 
 def _plain(name: str) -> str:
     """A name that a step reads or writes, without where it finds it."""
-    if name.startswith(NAMED_INPUTS):
+    if has_own_name(name):
         return name.partition(":")[2]
     buffer = split(name)[0]
     letter, mark, unit = buffer.partition("_")  # a buffer made with another velocity than v carries its name

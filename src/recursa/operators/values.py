@@ -11,7 +11,7 @@ from recursa.operators.steps import entries_of
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Plan, Values
-from recursa.sweeps.plan import NAMED_INPUTS
+from recursa.sweeps.inputs import has_own_name
 
 OPERAND = "x"
 """The name of the vector that a matrix is applied to, unless one of its own is called so."""
@@ -71,4 +71,4 @@ class Value:
     @property
     def read(self) -> str:
         """The name by which steps read it."""
-        return f"{self.name}@robot" if self.of_robot and not self.name.startswith(NAMED_INPUTS) else self.name
+        return f"{self.name}@robot" if self.of_robot and not has_own_name(self.name) else self.name

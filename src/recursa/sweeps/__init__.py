@@ -3,10 +3,10 @@
 from recursa.sweeps.checking import PlanError, check
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.fusing import fuse, renamed
+from recursa.sweeps.inputs import Given
 from recursa.sweeps.plan import (
     Buffer,
     Direction,
-    Given,
     Plan,
     Step,
     Sweep,

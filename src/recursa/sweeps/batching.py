@@ -18,7 +18,8 @@ from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
-from recursa.sweeps.plan import COORDINATES, RATES, Plan
+from recursa.sweeps.inputs import kind_of_input
+from recursa.sweeps.plan import Plan
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -119,7 +120,7 @@ def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str
     """Check shapes and types, broadcast the batch axes. Errors name the argument and both shapes."""
     arrays = {name: _argument(model, name, labels.get(name, name), value) for name, value in arguments.items()}
     for name, array in arrays.items():
-        if model.quaternions and name in COORDINATES:
+        if model.quaternions and kind_of_input(name).coordinates:
             _require_unit_quaternions(model, labels.get(name, name), array)
     shapes = [array.shape[:-1] for array in arrays.values()]
     shape = shapes[0]
@@ -151,35 +152,15 @@ def _common_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 
 def _argument(model: Model, name: str, label: str, value: Any) -> Array:
     """One argument as rows: its trailing axes are checked and flattened to one."""
-    if is_joint_vector(name):
-        return as_array(model, label, value, coordinates=name in COORDINATES)
-    count = np.shape(value)[-1] if np.ndim(value) else 6
-    tail, meaning = argument_axes(model, name, count)
+    kind = kind_of_input(name)
+    if kind.of_joint is not None:
+        return as_array(model, label, value, coordinates=kind.coordinates)
+    tail = kind.axes(model, np.shape(value)[-1] if np.ndim(value) else 0)
     array = as_numbers(label, value, tail[-1])
     if array.shape[-len(tail) :] != tail:
         wanted = ", ".join(str(n) for n in tail)
-        raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {meaning}")
+        raise ShapeError(f"{label} has shape {array.shape}, expected (..., {wanted}): {kind.meaning}")
     return array.reshape(*array.shape[: -len(tail)], math.prod(tail))
-
-
-def is_joint_vector(name: str) -> bool:
-    """Whether an argument has a number per coordinate or freedom, so that it may be given by the names of joints."""
-    return name in COORDINATES or name in RATES or name.startswith("joint:")
-
-
-def argument_axes(model: Model, name: str, count: int = 6) -> tuple[tuple[int, ...], str]:
-    """The trailing axes of an argument, and what is in them; ``count`` tells how many links a pick-off has."""
-    kind, _, own = name.partition(":")
-    if is_joint_vector(name):
-        return (model.nq if name in COORDINATES else model.nv,), "one number per coordinate or freedom"
-    axes: dict[str, tuple[tuple[int, ...], str]] = {
-        "wrench": ((len(model.links), 6), "one row (moment, force) per link, in link axes at the link origin"),
-        "base_acceleration": ((6,), "(angular, linear) in world axes"),
-        "parameters": ((10 * model.nbodies,), "ten inertial parameters per body, in the regressor's order"),
-        "body:": ((6 * model.nbodies,), "six numbers per moving body, base first"),
-        "tip:": ((6 * max(1, count // 6),), "six numbers for every link"),
-    }
-    return axes[f"{kind}:" if own else name]
 
 
 def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array:

@@ -22,9 +22,9 @@ from types import FunctionType
 from typing import Any
 
 from recursa.errors import RecursaError
+from recursa.sweeps.inputs import Over, readers
 from recursa.sweeps.plan import (
     APART,
-    LINK_INPUTS,
     LINKS,
     PAIRS,
     PLACES,
@@ -36,9 +36,6 @@ from recursa.sweeps.plan import (
     is_given,
     split,
 )
-
-OF_LINKS = (*LINK_INPUTS, "offset")
-OF_ANY = ("number", "gravity")  # the number of the body or link; the robot's gravity
 
 
 class PlanError(RecursaError):
@@ -150,13 +147,14 @@ def _about_read(
     name: str, plan: Plan, sweep: Sweep, declared: set[str], written: set[str], here: set[str]
 ) -> Iterator[str]:
     links = sweep.domain == LINKS
-    if is_given(name) and sweep.domain in (PAIRS, APART):
+    of = readers(name)
+    if of is not None and sweep.domain in (PAIRS, APART):
         yield f"{name!r} is given for a body or a link, and this sweep visits pairs: keep it in a buffer"
-        return
-    if is_given(name):
-        if name not in OF_ANY and links is not (name in OF_LINKS or name.startswith("tip:")):
-            of, over = ("bodies", "links") if links else ("links", "bodies")
-            yield f"{name!r} is given for {of}, and this is a sweep over {over}"
+    elif of is not None:
+        here_are = Over.LINKS if links else Over.BODIES
+        if of not in (here_are, Over.EITHER):
+            yield f"{name!r} is given for {of.value}, and this is a sweep over {here_are.value}"
+    if of is not None:
         return
     buffer, place = split(name)
     if buffer not in declared or place not in PLACES:

@@ -6,26 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from recursa.model.model import WORLD, Model
-from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Motion
-from recursa.sweeps.plan import (
-    APART,
-    BODIES,
-    CONSTANTS,
-    COORDINATES,
-    LINK_INPUTS,
-    LINKS,
-    PAIRS,
-    Direction,
-    Given,
-    Plan,
-    Step,
-    Sweep,
-    domain_at,
-    split,
-)
+from recursa.sweeps.inputs import CONSTANTS, INPUT_KINDS, Given, kind_of_input
+from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Direction, Plan, Step, Sweep, domain_at, split
 
 
 class Values:
@@ -45,46 +28,22 @@ class Values:
 
 
 def run(plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Values:
-    """Carry out a plan. ``inputs`` holds q (nq scalars), v, a and tau (nv scalars), as far as the plan needs them.
+    """Carry out a plan. ``inputs`` holds the scalars of one state by input, q, v ..., as far as the plan needs them.
 
-    Vectors with names of their own by those names: ``joint:T`` (nv), ``body:x`` (6 per body), ``tip:f`` (6, the same at
-    every link).
-    Besides, if given: ``wrench`` (6 per link), ``base_acceleration`` (6), ``parameters`` (10 per body, in the order of
-    :meth:`RigidInertia.components`) in place of the model's inertias.
+    How many there are of each, and what may be given besides: ``INPUT_KINDS`` in ``inputs.py``.
     """
-    values = Values(plan, Given(Vec3(*model.gravity), Motion.of(inputs.get("base_acceleration", (0.0,) * 6))))
+    values = Values(plan, Given.of(model, inputs))
     cut = _cut_inputs(plan, model, inputs)
-    inertias = _inertias(model, inputs)
     for sweep in plan.sweeps:
-        _Run(plan, sweep, model, values, cut, inertias).go()
+        _Run(plan, sweep, model, values, cut).go()
     return values
 
 
-def _inertias(model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Sequence[RigidInertia]:
-    numbers = inputs.get("parameters")
-    if numbers is None:
-        return model.inertias
-    return [RigidInertia.from_components(numbers[10 * k : 10 * k + 10]) for k in range(model.nbodies)]
-
-
-def _cut_inputs(
-    plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]
-) -> dict[str, list[tuple[Scalar, ...]]]:
-    """Inputs cut into one tuple per joint (tied joints get theirs from their source) or per link."""
-    cut: dict[str, list[tuple[Scalar, ...]]] = {}
-    for name in plan.inputs:
-        flat = inputs[name]
-        if name in COORDINATES:
-            cut[name] = [joint.coordinates(flat) for joint in model.joints]
-        elif name in LINK_INPUTS:
-            cut[name] = [tuple(flat[6 * k : 6 * k + 6]) for k in range(len(model.links))]
-        elif name.startswith("body:"):
-            cut[name] = [tuple(flat[6 * k : 6 * k + 6]) for k in range(model.nbodies)]
-        elif name.startswith("tip:"):
-            cut[name] = [tuple(flat)] * len(model.links)
-        else:
-            cut[name] = [joint.rates(flat) for joint in model.joints]
-    return cut
+def _cut_inputs(plan: Plan, model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> dict[str, list[Any]]:
+    """What steps get at each body or link, by the names they read; what replaces a constant by the constant's."""
+    cut = {name: kind_of_input(name).cut(model, inputs[name]) for name in plan.inputs}
+    instead = [kind for kind in INPUT_KINDS.values() if kind.replaces and kind.name in inputs]
+    return cut | {kind.replaces: kind.cut(model, inputs[kind.name]) for kind in instead}
 
 
 def count(domain: str, model: Model) -> int:
@@ -133,14 +92,12 @@ class _Run:
         model: Model,
         values: Values,
         inputs: dict[str, list[Any]],
-        inertias: Sequence[RigidInertia],
     ) -> None:
         self.plan = plan
         self.sweep = sweep
         self.model = model
         self.values = values
         self.inputs = inputs
-        self.inertias = inertias
         self.steps = [(step.fn, *self._accessors(step)) for step in sweep.steps]
 
     def go(self) -> None:
@@ -157,10 +114,10 @@ class _Run:
         return [self._getter(name) for name in step.reads], [self._setter(name) for name in step.writes]
 
     def _getter(self, name: str) -> Callable[[int], Any]:
-        if name in CONSTANTS:
-            return self._constant(name)
         if name in self.inputs:
             return self.inputs[name].__getitem__
+        if name in CONSTANTS:
+            return CONSTANTS[name].at(self.model)
         buffer, place = split(name)
         if place == "robot":
             return lambda _: self.values.robot[buffer]
@@ -185,19 +142,6 @@ class _Run:
         assert begins is not None
         pairs, items, first = self.model.pairs, self._items(buffer, ""), self._items(begins, "start")
         return lambda k: first[pairs[k][0]] if begins_walk(k, self.model) else items[k - 1]
-
-    def _constant(self, name: str) -> Callable[[int], Any]:
-        model = self.model
-        if name == "joint":
-            return model.joints.__getitem__
-        if name == "number":
-            return lambda k: k
-        if name == "inertia":
-            return self.inertias.__getitem__
-        if name == "offset":
-            return lambda k: model.links[k].offset
-        gravity = Vec3(*model.gravity)
-        return lambda _: gravity
 
     def _setter(self, name: str) -> Callable[[int, Any], None]:
         buffer, place = split(name)

@@ -23,6 +23,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
                    six numbers for the robot
 ``"joint"``, ``"number"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
 =================  =================================================================================================
+
+Inputs and constants are a table: ``inputs.py``.
 """
 
 from __future__ import annotations
@@ -30,21 +32,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
-from recursa.spatial.vec3 import Vec3
-from recursa.spatial.vectors6 import Motion
+from recursa.sweeps.inputs import CONSTANTS, INPUT_KINDS, Given, has_own_name, readers
 
-COORDINATES = ("q", "q1")  # inputs with nq entries
-RATES = ("v", "a", "tau")  # inputs with nv entries
-LINK_INPUTS = ("wrench",)  # six entries per link
-INPUTS = (*COORDINATES, *RATES, *LINK_INPUTS)
-CONSTANTS = ("joint", "number", "inertia", "offset", "gravity")
-NAMED_INPUTS = ("joint:", "body:", "tip:")  # what the names of further vectors start with
 PLACES = ("", "parent", "child", "body", "target", "robot", "start", "here", "carried", "left", "right")
-
-
-BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"  # what sweeps visit, and what buffers have a value for
+BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"  # what sweeps visit, what buffers have values for
 
 
 class Direction(Enum):
@@ -58,13 +51,6 @@ class Direction(Enum):
 
 
 _DOMAIN = {Direction.EACH_LINK: LINKS, Direction.EACH_PAIR: PAIRS, Direction.EACH_TWO_APART: APART}
-
-
-class Given(NamedTuple):
-    """What a run is given for the whole robot: gravity, and the acceleration of the base if it is prescribed."""
-
-    gravity: Vec3
-    base_acceleration: Motion
 
 
 @dataclass(frozen=True)
@@ -160,9 +146,9 @@ class Plan:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Which of the inputs it needs."""
-        used = dict.fromkeys(name for sweep in self.sweeps for step in sweep.steps for name in step.reads)
-        named = (name for name in used if name.startswith(NAMED_INPUTS))
-        return (*(name for name in INPUTS if name in used), *named)
+        read = (name for sweep in self.sweeps for step in sweep.steps for name in step.reads)
+        used = dict.fromkeys(name for name in read if is_given(name) and name not in CONSTANTS)
+        return (*(name for name in INPUT_KINDS if name in used), *(name for name in used if has_own_name(name)))
 
     def __str__(self) -> str:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
@@ -187,4 +173,4 @@ def domain_at(place: str, sweep: Sweep) -> str:
 
 def is_given(name: str) -> bool:
     """Whether a step gets it from outside: an input or a constant."""
-    return name in INPUTS or name in CONSTANTS or name.startswith(NAMED_INPUTS)
+    return readers(name) is not None

@@ -65,9 +65,7 @@ def column_rates(columns: Motions, up: Motion, rise: Motion, velocity: Motion) -
     return rates_of(columns, up, rise, velocity)
 
 
-def moving_outward(
-    children: Moving, inertia: RigidInertia, velocity: Motion, force: Force
-) -> tuple[Moving, Moving]:
+def moving_outward(children: Moving, inertia: RigidInertia, velocity: Motion, force: Force) -> tuple[Moving, Moving]:
     """Everything outward together, and the same for the parent."""
     total = children + Moving(inertia_rate(inertia, velocity), inertia @ velocity, force)
     return total, total

@@ -1,6 +1,6 @@
 """Derivatives of forward dynamics: accelerations, then both sets of walks at these, and a product at the end.
 
-    d a/d tau = inv(mass),    d a/d x = -inv(mass) d tau/d x    at the accelerations that tau causes
+d a/d tau = inv(mass),    d a/d x = -inv(mass) d tau/d x    at the accelerations that tau causes
 """
 
 from __future__ import annotations
@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from recursa.dynamics.articulated import Elimination, bias_force, filtered, smoothed
-from recursa.dynamics.pairs.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, OUTWARD_SUMS, PAIR_DERIVATIVES, state_entries
+from recursa.dynamics.pairs.derivatives import (
+    AT_BODIES,
+    DERIVATIVE_BUFFERS,
+    OUTWARD_SUMS,
+    PAIR_DERIVATIVES,
+    state_entries,
+)
 from recursa.dynamics.pairs.mass_matrix_inverse import (
     COMPLIANCE,
     HINGE,
@@ -42,9 +48,7 @@ def innovations_in_root(
     return filtered(done, torque, force + inertia @ bias)
 
 
-def accelerations_in_root(
-    done: tuple[Elimination, ...], nu: Sequence[Scalar], bias: Motion, parent: Motion
-) -> Motion:
+def accelerations_in_root(done: tuple[Elimination, ...], nu: Sequence[Scalar], bias: Motion, parent: Motion) -> Motion:
     """The body's acceleration, with those of its joint."""
     return smoothed(done, nu, parent)[1] + bias
 

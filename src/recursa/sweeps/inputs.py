@@ -1,0 +1,239 @@
+"""What steps are given from outside, as one table: the kinds of input of a run, and the constants of a model.
+
+A kind of input says once how its numbers lie in a state and what a step gets of them. Arguments are checked by it, the
+engine cuts them by it, kernels and native entries read them by it; another kind is another entry of ``INPUT_KINDS``.
+Constants are what steps read of the model itself; an input may take the place of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from recursa.errors import unknown_name
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vectors6 import Motion
+
+
+class Over(Enum):
+    """Who reads it."""
+
+    BODIES = "bodies"  # steps of sweeps over bodies
+    LINKS = "links"  # steps of sweeps over links
+    EITHER = "bodies and links"
+    BASE = "base"  # no step: buffers start from it (:class:`Given`)
+
+
+@dataclass(frozen=True)
+class InputKind:
+    """A kind of input.
+
+    - ``name``: by which steps read it. One that ends with a colon begins the names of any number of inputs: "joint:T".
+    - ``over``: who reads it. What ``BASE`` reads, and what takes the place of something, need not be given.
+    - ``axes``: ``axes(model, count)`` are the axes of an argument after the batch axes; ``count`` is the length of the
+      last one as it was given, for kinds that come in several lengths, else 0.
+    - ``part``: ``part(model, k)`` are the entries of joint, body or link k among the numbers of a state.
+    - ``value``: what a step gets of its own entries.
+    - ``of_joint``: instead, what a joint, perhaps tied to another, makes of the robot's numbers. Such an input may be
+      given by the names of joints.
+    - ``replaces``: the constant whose place it takes where it is given.
+    - ``fixes_frames``: whether it is given in the frames of bodies or the world, so that kernels may not move these.
+    - ``meaning``: of the axes, for errors.
+    """
+
+    name: str
+    over: Over
+    axes: Callable[[Model, int], tuple[int, ...]]
+    part: Callable[[Model, int], slice]
+    value: Callable[[Sequence[Scalar]], Any] = tuple
+    of_joint: Callable[[Joint, Sequence[Scalar]], tuple[Scalar, ...]] | None = None
+    replaces: str = ""
+    fixes_frames: bool = False
+    meaning: str = ""
+
+    @property
+    def has_own_names(self) -> bool:
+        """Whether there may be several, told apart by what follows the colon."""
+        return self.name.endswith(":")
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether it is made of coordinates, which quaternions may be among, and not of speeds."""
+        return self.of_joint is Joint.coordinates
+
+    def size(self, model: Model) -> int:
+        """Numbers per state."""
+        return math.prod(self.axes(model, 0))
+
+    def cut(self, model: Model, numbers: Sequence[Scalar]) -> list[Any]:
+        """What steps get at every body (or link) of the numbers of one state."""
+        if self.of_joint is not None:
+            return [self.of_joint(joint, numbers) for joint in model.joints]
+        count = model.nbodies if self.over is Over.BODIES else len(model.links)
+        return [self.value(numbers[self.part(model, k)]) for k in range(count)]
+
+
+# ---- how numbers lie -------------------------------------------------------------------------------------------------
+
+
+def coordinates(name: str) -> InputKind:
+    """A number for every coordinate of every joint."""
+
+    def part(model: Model, k: int) -> slice:
+        joint = model.joints[k]
+        return slice(joint.q_start, joint.q_start + joint.kind.nq)
+
+    return InputKind(name, Over.BODIES, lambda model, _: (model.nq,), part, of_joint=Joint.coordinates)
+
+
+def speeds(name: str) -> InputKind:
+    """A number for every freedom of every joint."""
+
+    def part(model: Model, k: int) -> slice:
+        joint = model.joints[k]
+        return slice(joint.v_start, joint.v_start + joint.kind.nv)
+
+    return InputKind(name, Over.BODIES, lambda model, _: (model.nv,), part, of_joint=Joint.rates)
+
+
+def per_body(name: str, count: int, meaning: str, **more: Any) -> InputKind:
+    """So many numbers for every body, in one row."""
+    part, axes = _in_turn(count), lambda model, _: (count * model.nbodies,)
+    return InputKind(name, Over.BODIES, axes, part, meaning=meaning, **more)
+
+
+def per_link(name: str, count: int, meaning: str, **more: Any) -> InputKind:
+    """A row of so many numbers for every link."""
+    part, axes = _in_turn(count), lambda model, _: (len(model.links), count)
+    return InputKind(name, Over.LINKS, axes, part, meaning=meaning, **more)
+
+
+def for_all(name: str, over: Over, count: int, meaning: str, *, several: bool = False, **more: Any) -> InputKind:
+    """So many numbers for the robot, or ``several`` times as many, the same for every reader."""
+
+    def axes(model: Model, given: int) -> tuple[int, ...]:
+        return (count * max(1, given // count),) if several else (count,)
+
+    return InputKind(name, over, axes, lambda model, k: slice(0, None), meaning=meaning, **more)
+
+
+def _in_turn(count: int) -> Callable[[Model, int], slice]:
+    return lambda _, k: slice(count * k, count * k + count)
+
+
+# ---- the table -------------------------------------------------------------------------------------------------------
+
+INPUT_KINDS: dict[str, InputKind] = {
+    kind.name: kind
+    for kind in (
+        coordinates("q"),
+        coordinates("q1"),
+        speeds("v"),
+        speeds("a"),
+        speeds("tau"),
+        per_link("wrench", 6, "one row (moment, force) per link, in link axes at the link origin"),
+        per_body(
+            "parameters",
+            10,
+            "ten inertial parameters per body, in the regressor's order",
+            value=RigidInertia.from_components,
+            replaces="inertia",
+            fixes_frames=True,
+        ),
+        for_all(
+            "base_acceleration", Over.BASE, 6, "(angular, linear) in world axes", value=Motion.of, fixes_frames=True
+        ),
+        speeds("joint:"),
+        per_body("body:", 6, "six numbers per moving body, base first"),
+        for_all("tip:", Over.LINKS, 6, "six numbers for every link", several=True),
+    )
+}
+
+
+class Constant(NamedTuple):
+    """What steps read of the model: ``at(model)(k)`` at body or link k."""
+
+    over: Over
+    at: Callable[[Model], Callable[[int], Any]]
+
+
+def _same(value: Any) -> Callable[[int], Any]:
+    return lambda _: value
+
+
+CONSTANTS: dict[str, Constant] = {
+    "joint": Constant(Over.BODIES, lambda model: model.joints.__getitem__),
+    "number": Constant(Over.EITHER, lambda model: lambda k: k),
+    "inertia": Constant(Over.BODIES, lambda model: model.inertias.__getitem__),
+    "offset": Constant(Over.LINKS, lambda model: lambda k: model.links[k].offset),
+    "gravity": Constant(Over.EITHER, lambda model: _same(Vec3(*model.gravity))),
+}
+
+
+class Given(NamedTuple):
+    """What a run is given for the whole robot: gravity, and the acceleration of the base if it is prescribed."""
+
+    gravity: Vec3
+    base_acceleration: Motion
+
+    @staticmethod
+    def of(model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Given:
+        """From the inputs of a run; what is not among them is zero."""
+        base = [kind for kind in INPUT_KINDS.values() if kind.over is Over.BASE]
+        own = {kind.name: kind.value(inputs.get(kind.name, (0.0,) * kind.size(model))) for kind in base}
+        return Given(Vec3(*model.gravity), **own)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def kind_of_input(name: str) -> InputKind:
+    """The kind of an input, by its own name.
+
+    >>> kind_of_input("joint:T").name, kind_of_input("q").coordinates
+    ('joint:', True)
+    """
+    kind = _find(name)
+    if kind is None:
+        raise unknown_name("kind of input", name, INPUT_KINDS)
+    return kind
+
+
+def _find(name: str) -> InputKind | None:
+    beginning, colon, _ = name.partition(":")
+    return INPUT_KINDS.get(beginning + colon)
+
+
+def readers(name: str) -> Over | None:
+    """Who may read this name of an input or a constant; None where it is the name of neither.
+
+    >>> readers("offset"), readers("tip:f"), readers("V"), readers("parameters")
+    (<Over.LINKS: 'links'>, <Over.LINKS: 'links'>, None, None)
+    """
+    if name in CONSTANTS:
+        return CONSTANTS[name].over
+    kind = _find(name)
+    return None if kind is None or kind.over is Over.BASE or kind.replaces else kind.over
+
+
+def has_own_name(name: str) -> bool:
+    """Whether it is an input with a name of its own, such as "joint:T"."""
+    kind = _find(name)
+    return kind is not None and kind.has_own_names
+
+
+def input_behind(name: str) -> str | None:
+    """The input that a step reads by this name, or by the name of the constant that it replaces.
+
+    >>> input_behind("v"), input_behind("inertia"), input_behind("joint")
+    ('v', 'parameters', None)
+    """
+    if name not in CONSTANTS:
+        return None if readers(name) is None else name
+    return next((kind.name for kind in INPUT_KINDS.values() if kind.replaces == name), None)
