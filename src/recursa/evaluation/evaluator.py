@@ -144,6 +144,7 @@ class Evaluator:
             threads=threads,
             labels=question.quantity.labels,
             columns=recipe.otherwise,
+            looped=recipe.looped,
         )
         if needs_hinges(recipe.plan) and not recipe.lenient:
             self.require_finite(result, arguments, self._pivots(question, way, arguments, result))
@@ -185,7 +186,7 @@ class Evaluator:
         if not (Switch.on and native.available() and 0 not in recipe.shape):
             return True
         sizes = {name: kind_of_input(name).size(self.model) for name in _names(question)}
-        return way.kernels.kernel(way.compiled_plan, question, sizes, recipe.gather) is not None
+        return way.kernels.kernel(way.compiled_plan, question, sizes, recipe.gather, recipe.looped) is not None
 
     # ---- native entries ----------------------------------------------------------------------------------------------
 
@@ -213,7 +214,7 @@ class Evaluator:
         if Input is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None
         sizes = {name: kind_of_input(name).size(self.model) for name in names}
-        kernel = way.kernels.kernel(way.compiled_plan, question, sizes, way.recipe.gather)
+        kernel = way.kernels.kernel(way.compiled_plan, question, sizes, way.recipe.gather, way.recipe.looped)
         if kernel is None:
             return None
         readers = [argument_input(self.model, *one, checked=False) for one in sizes.items()]

@@ -15,6 +15,7 @@ from recursa.errors import UntraceableError
 from recursa.kernels import native
 from recursa.kernels.inputs import MAX_QUATERNIONS, Input, argument_input
 from recursa.kernels.kernel import Gather, Kernel
+from recursa.kernels.loop import Looped
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.model.model import Model
@@ -56,12 +57,14 @@ class KernelStore:
         self._inputs: dict[tuple[str, int], Any] = {}  # readers of single-state arguments
         self._rollouts: dict[Hashable, RolloutKernel | None] = {}
 
-    def get(self, plan: Plan, key: Hashable, batch: Batch, gather: Gather) -> Kernel | None:
+    def get(
+        self, plan: Plan, key: Hashable, batch: Batch, gather: Gather, looped: Looped | None = None
+    ) -> Kernel | None:
         """The kernel for a plan, or None where it has to be interpreted."""
         if not self.compiles(batch):
             return None
         sizes = {name: rows.shape[1] for name, rows in batch.rows.items()}
-        return self.kernel(plan, key, sizes, gather, single=batch.dtype == np.float32)
+        return self.kernel(plan, key, sizes, gather, looped, single=batch.dtype == np.float32)
 
     def compiles(self, batch: Batch) -> bool:
         """Whether anything is compiled for such arguments."""
@@ -73,13 +76,20 @@ class KernelStore:
         return True
 
     def kernel(
-        self, plan: Plan, key: Hashable, sizes: Mapping[str, int], gather: Gather, *, single: bool = False
+        self,
+        plan: Plan,
+        key: Hashable,
+        sizes: Mapping[str, int],
+        gather: Gather,
+        looped: Looped | None = None,
+        *,
+        single: bool = False,
     ) -> Kernel | None:
         """The kernel for a plan with inputs of these sizes, made if it is new; None if there is none."""
         full = self._full(key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
-            made = plan, self._make(plan, sizes, gather, single)
+            made = plan, self._make(plan, sizes, gather, looped, single)
             found = self._kernels.setdefault(full, made)
         assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
@@ -140,9 +150,11 @@ class KernelStore:
             self._compiled_model = self.may_move.moved(self.model)
         return self._compiled_model
 
-    def _make(self, plan: Plan, sizes: Mapping[str, int], gather: Gather, single: bool) -> Kernel | None:
+    def _make(
+        self, plan: Plan, sizes: Mapping[str, int], gather: Gather, looped: Looped | None, single: bool
+    ) -> Kernel | None:
         try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single, self._form or Switch.form)
+            return Kernel(plan, self.compiled_model, sizes, gather, single, self._form or Switch.form, looped)
         except UntraceableError:
             return None
 
@@ -218,6 +230,7 @@ def evaluate(
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
     columns: Filler | None = None,
+    looped: Looped | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
@@ -232,7 +245,7 @@ def evaluate(
         return result
     fits = result.flags.c_contiguous and result.dtype == batch.dtype and not (out is not None and _shares(out, batch))
     flat = result.reshape(batch.size, -1) if fits else np.empty((batch.size, result.size // batch.size), batch.dtype)
-    kernel = store.get(compiled_plan or plan, key, batch, gather)
+    kernel = store.get(compiled_plan or plan, key, batch, gather, looped)
     if kernel is not None:
         kernel(batch.rows, flat, workers)
     elif columns is None or not store.compiles(batch) or not columns.fill(store, key, batch, flat, workers):

@@ -16,7 +16,7 @@ from recursa.kernels import c_source
 from recursa.kernels.c_source import CFunction
 from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
-from recursa.kernels.loop import LoopProgram
+from recursa.kernels.loop import Looped, LoopProgram
 from recursa.kernels.native import Native, simd_shape
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
@@ -89,13 +89,25 @@ class StraightProgram:
         return ()
 
 
-def program(plan: Plan, model: Model, sizes: Mapping[str, int], gather: Gather, form: str | None = None) -> Program:
-    """The form that is likely the faster one, or the one asked for; UntraceableError where there is none."""
+def program(
+    plan: Plan,
+    model: Model,
+    sizes: Mapping[str, int],
+    gather: Gather,
+    form: str | None = None,
+    looped: Looped | None = None,
+) -> Program:
+    """The form that is likely the faster one, or the one asked for; UntraceableError where there is none.
+
+    ``looped`` is what loops are made of, where that is another plan: beyond few bodies it is then the better one.
+    """
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
     made: dict[str, Program] = {}
     for name in (form,) if form else _promising(model.nbodies):
         try:
+            if name == "loop" and looped is not None:
+                return LoopProgram.of(looped, model, sizes)
             made[name] = FORMS[name](plan, model, sizes, gather)
         except UntraceableError as error:
             reason = error
@@ -135,12 +147,13 @@ class Kernel:
         gather: Gather,
         single: bool = False,
         form: str | None = None,
+        looped: Looped | None = None,
     ) -> None:
         self.plan = plan
         self.inputs = tuple(sizes)
         self.single = single
         self.sizes = dict(sizes)
-        self._program = program(plan, model, sizes, gather, form)
+        self._program = program(plan, model, sizes, gather, form, looped)
         self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, c_source.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,21 @@ from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan
 
 Array = NDArray[Any]
 
+
+@dataclass(frozen=True)
+class Looped:
+    """What a loop makes a result of, where another plan does it better than the one that is spelled out.
+
+    ``unit``: the result is the matrix whose columns the plan makes of the unit vectors of that input. ``product``: it
+    is made of products of the matrices that ``gather`` lists.
+    """
+
+    plan: Plan
+    gather: Callable[[Values], Iterable[Scalar]]
+    unit: Unit | None = None
+    product: Product | None = None
+
+
 _DOMAINS = (BODIES, LINKS, PAIRS, APART)
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
 
@@ -37,18 +53,20 @@ class LoopProgram:
     form = "loop"
 
     def __init__(
-        self,
-        plan: Plan,
-        model: Model,
-        sizes: Mapping[str, int],
-        gather: Callable[[Values], Iterable[Scalar]],
-        unit: Unit | None = None,
-        product: Product | None = None,
+        self, plan: Plan, model: Model, sizes: Mapping[str, int], gather: Callable[[Values], Iterable[Scalar]]
     ) -> None:
-        """With ``unit``, the matrix whose columns the plan makes of the unit vectors of that input; with ``product``,
-        products of the matrices that ``gather`` lists.
-        """
-        self.product = product
+        self._trace(Looped(plan, gather), model, sizes)
+
+    @staticmethod
+    def of(what: Looped, model: Model, sizes: Mapping[str, int]) -> LoopProgram:
+        """One that may have columns or products."""
+        made = LoopProgram.__new__(LoopProgram)
+        made._trace(what, model, sizes)
+        return made
+
+    def _trace(self, what: Looped, model: Model, sizes: Mapping[str, int]) -> None:
+        plan, unit = what.plan, what.unit
+        self.product = what.product
         if any("number" in step.reads for sweep in plan.sweeps for step in sweep.steps):
             raise UntraceableError("steps that depend on the body's number cannot share code")
         self.unit = unit
@@ -61,7 +79,7 @@ class LoopProgram:
         self.model = model
         self.names = {code_name(name): name for name in sizes}
         history, seen = History(plan, model), observe(plan, model, sizes)
-        self.results = results(history, seen, gather)
+        self.results = results(history, seen, what.gather)
         self.found = classes(history, sizes, seen)
         wanted = {slot for _, _, slot in self.results.loads()}
         self.blocks = demanded(self.found, wanted, self.repeated)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from recursa.errors import RecursaError, unknown_name
 from recursa.kernels.dispatch import Filler
+from recursa.kernels.loop import Looped
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
@@ -73,6 +74,7 @@ class Recipe:
     - ``shape``: of the result, after the batch axes.
     - ``may_move``: what a kernel may move, because the result does not depend on it.
     - ``cheaper``: a plan that kernels use instead, where it applies.
+    - ``looped``: what kernels that loop over bodies are made of, where that is another plan.
     - ``otherwise``: what fills the result where one kernel would be too long.
     - ``apart``: what makes the result of other quantities there, so that nothing is interpreted.
     - ``form``: the form of code that kernels must have.
@@ -89,6 +91,7 @@ class Recipe:
     shape: tuple[int, ...]
     may_move: MayMove = MayMove.NOTHING
     cheaper: Cheaper | None = None
+    looped: Looped | None = None
     otherwise: Filler | None = None
     apart: Composed | None = None
     form: Form | None = None
