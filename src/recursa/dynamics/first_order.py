@@ -10,29 +10,29 @@ import numpy as np
 from recursa.dynamics import derivatives, forward_derivatives, linearized, tangent
 from recursa.dynamics.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.dynamics.methods import FORWARD_DYNAMICS
-from recursa.dynamics.parts import in_parts
+from recursa.dynamics.pairs.derivatives import INVERSE_DERIVATIVES_PAIRS
+from recursa.dynamics.pairs.derivatives import derivative_entries as pair_entries
+from recursa.dynamics.pairs.forward_derivatives import factor_entries, forward_derivatives_pairs
 from recursa.dynamics.results import FORCES
-from recursa.kernels.dispatch import Columns
-from recursa.model.model import Model
+from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.loop import Looped
+from recursa.kernels.products import Product
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
 from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array
-
-FUSED_BODIES = 12  # up to which derivatives of forward dynamics may be one kernel
 
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
 def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
     model = of.model
-    columns = Columns(tangent.TANGENTS, partial(tangent.column_entries, model), "joint:x", model.nv)
     return Recipe(
         derivatives.INVERSE_DERIVATIVES,
         partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        otherwise=in_parts(derivatives.INVERSE_CUT, of, columns),
+        looped=Looped(INVERSE_DERIVATIVES_PAIRS, partial(pair_entries, model)),
     )
 
 
@@ -53,7 +53,7 @@ def _along(of: Subject, given: Names) -> Recipe:
 
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart = of.model, Composed(_forward_derivatives_apart)
-    if not _may_be_fused(of):
+    if of.tied:
         return apart
 
     def pivots(result: Array, by_factors: bool) -> Array:
@@ -64,7 +64,10 @@ def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
         partial(forward_derivatives.forward_derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        cheaper=_always(forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS),
+        cheaper=_by_factors(of, forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS),
+        looped=Looped(
+            forward_derivatives_pairs(model), partial(factor_entries, model), product=Product(model.nv, factors=2)
+        ),
         apart=apart,
         pivots=pivots,
     )
@@ -85,7 +88,7 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Arra
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
     model, apart = of.model, Composed(_state_space_apart)
-    if not _may_be_fused(of):
+    if of.tied or model.nbodies > FEW_BODIES:
         return apart
 
     def pivots(result: Array, by_factors: bool) -> Array:
@@ -96,7 +99,7 @@ def _state_space(of: Subject, given: Names) -> Recipe | Composed:
         partial(forward_derivatives.state_space_entries, model),
         (6 * model.nv * model.nv,),
         MayMove.INERTIAS,
-        cheaper=_always(forward_derivatives.STATE_SPACE_BY_FACTORS),
+        cheaper=_by_factors(of, forward_derivatives.STATE_SPACE_BY_FACTORS),
         apart=apart,
         pivots=pivots,
     )
@@ -125,17 +128,9 @@ def _moving_coordinates(of: Subject, given: Names) -> Recipe:
     return Recipe(forward_derivatives.MOVING_COORDINATES, gather, (model.nv, model.nv))
 
 
-def _may_be_fused(of: Subject) -> bool:
-    return not of.tied and of.model.nbodies <= FUSED_BODIES
-
-
-def _always(plan: Plan) -> Cheaper:
+def _by_factors(of: Subject, plan: Plan) -> Cheaper | None:
     """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
-
-    def by_factors(moved: Model) -> Plan:
-        return plan
-
-    return Cheaper(MayMove.INERTIAS, by_factors)
+    return Cheaper(MayMove.INERTIAS, lambda _: plan) if of.model.nbodies <= FEW_BODIES else None
 
 
 INVERSE_DYNAMICS_DERIVATIVES = Quantity(

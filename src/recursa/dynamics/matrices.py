@@ -9,17 +9,21 @@ import numpy as np
 
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
 from recursa.dynamics.book import methods as book
-from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.denoc import matrices as denoc
 from recursa.dynamics.denoc.links import require_mass_centers, require_masses
-from recursa.dynamics.factorization import SOLVE
 from recursa.dynamics.inertia import MASS_MATRIX_PLAN
+from recursa.dynamics.pairs.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
+from recursa.dynamics.pairs.mass_matrix import MASS_MATRIX_PAIRS, mass_entries
+from recursa.dynamics.pairs.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
+from recursa.dynamics.pairs.regressor import REGRESSOR_PAIRS
+from recursa.dynamics.pairs.regressor import regressor_entries as pair_entries
 from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries
 from recursa.dynamics.results import MASSES, columns_of, matrix_of
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
@@ -41,12 +45,12 @@ def _mass_matrix(of: Subject, given: Names, *, method: str) -> Recipe:
             gather,
             shape,
             MayMove.FRAMES,
-            otherwise=columns_of(model, denoc.INERTIA_TIMES, "T", "a"),
+            looped=columns_of(model, denoc.INERTIA_TIMES, "T", "a"),
             require=require_mass_centers,
             check=partial(require_masses, model) if "parameters" in given else None,
         )
-    times = columns_of(model, MASS_TIMES, "T", "a")
-    return Recipe(MASS_MATRIX_PLAN, gather, shape, MayMove.INERTIAS, otherwise=times)
+    walks = Looped(MASS_MATRIX_PAIRS, partial(mass_entries, model))
+    return Recipe(MASS_MATRIX_PLAN, gather, shape, MayMove.INERTIAS, looped=walks)
 
 
 def _mass_matrix_inverse(of: Subject, given: Names) -> Recipe | Composed:
@@ -59,7 +63,7 @@ def _mass_matrix_inverse(of: Subject, given: Names) -> Recipe | Composed:
         (model.nv, model.nv),
         MayMove.INERTIAS,
         cheaper=Cheaper(MayMove.INERTIAS, _by_factors),
-        otherwise=columns_of(model, SOLVE, "qdd", "tau"),
+        looped=Looped(mass_matrix_inverse_pairs(model), partial(inverse_entries, model)),
         pivots=partial(inverse_pivots, model),
     )
 
@@ -87,8 +91,8 @@ def inverse_pivots(model: Model, inverse: Array, by_factors: bool) -> Array:
 
 def _coriolis_matrix(of: Subject, given: Names) -> Recipe:
     model = of.model
-    gather, times = matrix_of(model, symmetric=False), columns_of(model, CORIOLIS_TIMES, "T", "a")
-    return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, otherwise=times)
+    gather, walks = matrix_of(model, symmetric=False), Looped(CORIOLIS_MATRIX_PAIRS, partial(coriolis_entries, model))
+    return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, looped=walks)
 
 
 def _regressor(of: Subject, given: Names) -> Recipe:
@@ -97,8 +101,8 @@ def _regressor(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Any:
         return regressor_entries(model, values.lists.get("rows", []))
 
-    times = columns_of(model, REGRESSOR_TIMES, "T", "parameters", parameters)
-    return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), otherwise=times)
+    walks = Looped(REGRESSOR_PAIRS, partial(pair_entries, model))
+    return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), looped=walks)
 
 
 MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.dynamics.gathering import joint_matrix, joint_vector
-from recursa.kernels.dispatch import Columns
+from recursa.kernels.loop import Looped
+from recursa.kernels.staging import Unit
 from recursa.model.model import Model
 from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
@@ -34,6 +35,6 @@ def matrix_of(model: Model, *, symmetric: bool, name: str = "rows") -> Gather:
     return gather
 
 
-def columns_of(model: Model, plan: Plan, name: str, unit: str, count: int | None = None) -> Columns:
-    """A matrix column by column, should the robot be too large for all of it at once."""
-    return Columns(plan, vector_of(model, name), unit, model.nv if count is None else count)
+def columns_of(model: Model, plan: Plan, name: str, unit: str) -> Looped:
+    """A matrix column by column, for robots that are too large for all of it at once."""
+    return Looped(plan, vector_of(model, name), Unit(unit, model.nv))

@@ -17,6 +17,7 @@ from recursa.errors import SingularHingeError
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
 from recursa.kernels.inputs import Input, argument_input
+from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities.quantity import Composed, Quantity, Recipe, Subject
@@ -115,7 +116,7 @@ class Evaluator:
         given = {name: value for name, value in arguments.items() if value is not None or name in quantity.inputs}
         question = Question.of(quantity, given, options)
         way = self.way(question)
-        if isinstance(way, Way) and way.recipe.apart is not None and not self.one_kernel(question, way):
+        if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
             way = way.recipe.apart
         if isinstance(way, Composed):
             return into(out, way.make(Others(self, threads), **given))
@@ -179,6 +180,12 @@ class Evaluator:
         if recipe.on_axes:
             return Way(recipe, self.on_axes, recipe.plan)
         return Way(recipe, self.store_for(given, recipe.may_move, recipe.form), recipe.plan)
+
+    def _in_one(self, question: Question, way: Way, given: Mapping[str, Any]) -> bool:
+        """Whether a question is best answered in one go: by one kernel, or by a plan that is short enough."""
+        if any(np.iscomplexobj(value) for value in given.values()) or not (Switch.on and native.available()):
+            return self.model.nbodies <= FEW_BODIES
+        return self.one_kernel(question, way)
 
     def one_kernel(self, question: Question, way: Way) -> bool:
         """Whether one kernel is not too long for a question; taken for granted where nothing is compiled."""

@@ -76,7 +76,7 @@ class Recipe:
     - ``cheaper``: a plan that kernels use instead, where it applies.
     - ``looped``: what kernels that loop over bodies are made of, where that is another plan.
     - ``otherwise``: what fills the result where one kernel would be too long.
-    - ``apart``: what makes the result of other quantities there, so that nothing is interpreted.
+    - ``apart``: what makes the result of other quantities there, and where nothing is compiled for many bodies.
     - ``form``: the form of code that kernels must have.
     - ``on_axes``: the plan is for the model with its link frames on the joint axes, whether compiled or not.
     - ``lenient``: what is not finite is the caller's business, who knows better than to blame the robot.

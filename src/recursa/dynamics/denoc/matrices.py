@@ -216,7 +216,7 @@ def _convective_matrix(of: Subject, given: Names) -> Recipe:
         matrix_of(model, symmetric=False),
         (model.nv, model.nv),
         MayMove.FRAMES,
-        otherwise=columns_of(model, CONVECTIVE_TIMES, "T", "a"),
+        looped=columns_of(model, CONVECTIVE_TIMES, "T", "a"),
         require=require_mass_centers,
     )
 

@@ -391,7 +391,7 @@ def _sensitivity(of: Subject, given: Names) -> Recipe | Composed:
         partial(how.entries, model),
         (model.nv,) * (3 - len(given)),
         MayMove.INERTIAS,
-        otherwise=None if how.times is None else columns_of(model, how.times, "dT", how.unit),
+        looped=None if how.times is None else columns_of(model, how.times, "dT", how.unit),
     )
 
 
