@@ -27,7 +27,6 @@ from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
-from recursa.dynamics.parts import Cut
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -148,17 +147,13 @@ def derivative_rows(
     force: Force,
     below: Reaches,
     step: Transform,
-    only: frozenset[int] | None = None,
 ) -> tuple[Entries, Entries, Entries, Reaches]:
-    """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent.
-
-    ``only``: of the joints outward those with these numbers.
-    """
+    """Entries that pair this joint with itself and the joints outward, by q, v and a; the forces for the parent."""
     by_q: list[tuple[tuple[Entry, Entry], Scalar]] = []
     by_v: list[tuple[tuple[Entry, Entry], Scalar]] = []
     by_a: list[tuple[tuple[Entry, Entry], Scalar]] = []
     own = []
-    for i, own_rates in enumerate(rates if only is None or number in only else ()):
+    for i, own_rates in enumerate(rates):
         key = (number, i)
         here, reach = reach_of(own_rates, total, rate, momentum, force)
         own.append((key, reach))
@@ -223,26 +218,7 @@ def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
     return chain.from_iterable(named_matrix(model, values, name) for name in _BY)
 
 
-# ---- the same in parts, for robots whose code would be too long in one piece -----------------------------------------
-
 _BY = ("by_q", "by_v", "by_a")
-INVERSE_CUT = Cut(
-    INVERSE_DERIVATIVES,
-    _BY,
-    symmetric=("by_a",),
-    own=("S",),
-    bodies=12,
-    most=4,
-    longest=(38_000, 30_000),
-    per_body=800,
-    per_step=160,
-    per_pair=60,
-)
-
-
-def derivatives_part(model: Model, only: tuple[int, ...]) -> Plan:
-    """The entries that pair some joints with themselves and the joints inward of them."""
-    return INVERSE_CUT.part(model, only)
 
 
 def named_matrix(model: Model, values: Values, name: str) -> Iterator[Scalar]:

@@ -35,7 +35,9 @@ respect to dq of ``integrate(q, dq)`` at dq = 0, since that moves along one-para
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import (
@@ -45,18 +47,17 @@ from recursa.dynamics.derivatives import (
     COMPOSITE_RATE,
     Rates,
 )
-from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.gathering import Entries, Entry, joint_matrix
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
-from recursa.dynamics.parts import Cut
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
 
 BLOCKS = ("qq", "qv", "vv", "qa")  # in the order of the result; by v and a, and by a twice, there is nothing
 SYMMETRIC = ("qq", "vv")
@@ -183,16 +184,13 @@ def second_rows(
     c: Vec3,
     below: Reaches,
     step: Transform,
-    only: frozenset[int] | None = None,
 ) -> tuple[Entries, Entries, Entries, Entries, Reaches]:
-    """Entries that pair this joint with itself and the joints outward, by qq, qv, vv and qa; the forces for the parent.
-
-    ``only``: of these joints those with these numbers.
+    """Entries that pair this joint with itself and the joints outward, by qq, qv, vv and qa; the forces for the
+    parent.
     """
-    paired = only is None or number in only
     own = [
         ((number, j), reach(one, w, total, rate, momentum, force, p, z, c))
-        for j, (one, w) in enumerate(zip(rates, virtual, strict=True) if paired else ())
+        for j, (one, w) in enumerate(zip(rates, virtual, strict=True))
     ]
     qq: list[tuple[tuple[Entry, Entry], Scalar]] = []
     qv: list[tuple[tuple[Entry, Entry], Scalar]] = []
@@ -213,7 +211,7 @@ def second_rows(
             vv.append(((key, outer), s.angular.dot(far.d)))
             qa.append(((outer, key), s.dot(far.b)))
         turned = z @ s
-        vv.extend(((key, (number, j)), -rates[j].column.dot(turned)) for j in range(i + 1 if paired else 0))
+        vv.extend(((key, (number, j)), -rates[j].column.dot(turned)) for j in range(i + 1))
     n = len(own)
     for i in range(n):
         qq.append((((number, i), (number, i)), twice[i * n + i]))
@@ -261,20 +259,8 @@ SECOND_DERIVATIVES = Plan(
 )
 
 
-SECOND_CUT = Cut(
-    SECOND_DERIVATIVES,
-    BLOCKS,
-    symmetric=SYMMETRIC,
-    own=("S", "w"),
-    bodies=8,
-    most=6,
-    longest=(45_000, 36_000, 32_000, 28_000),
-    per_body=900,
-    per_step=200,
-    per_pair=80,
-)
-
-
-def second_part(model: Model, only: tuple[int, ...]) -> Plan:
-    """The entries that pair some joints with themselves and the joints inward of them."""
-    return SECOND_CUT.part(model, only)
+def second_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """All blocks, (4, nv, nv) row by row."""
+    return chain.from_iterable(
+        joint_matrix(model, values.lists.get(name, []), symmetric=name in SYMMETRIC) for name in BLOCKS
+    )

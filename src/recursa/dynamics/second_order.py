@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.parts import in_parts
-from recursa.dynamics.second_derivatives import BLOCKS, COVECTOR, SECOND_CUT
-from recursa.dynamics.second_tangent import DIRECTION, SECOND_TANGENT, second_tangent_entries
-from recursa.kernels.dispatch import Columns, KernelStore
+from recursa.dynamics.pairs.second_derivatives import SECOND_DERIVATIVES_PAIRS
+from recursa.dynamics.pairs.second_derivatives import second_entries as pair_entries
+from recursa.dynamics.second_derivatives import BLOCKS, COVECTOR, SECOND_DERIVATIVES, second_entries
+from recursa.dynamics.second_tangent import SECOND_TANGENT, second_tangent_entries
+from recursa.kernels.loop import Looped
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
-from recursa.sweeps.batching import Array, Batch
-
-
-@dataclass(frozen=True)
-class _Rows(Columns):
-    """The blocks row by row, as products with unit directions: the way for robots too large for straight-line code.
-
-    A direction along q gives a row each of qq, qv and qa; one along v a row of vv.
-    """
-
-    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
-        """Fill rows (B, 4 nv nv); False if there is no kernel."""
-        nv = self.count
-        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | dict.fromkeys(DIRECTION, nv)
-        kernel = store.kernel(self.plan, (key, "rows"), sizes, self.gather, single=batch.dtype == np.float32)
-        if kernel is None:
-            return False
-        blocks = flat.reshape(batch.size, len(BLOCKS), nv, nv)
-        at_once = max(1, _ROWS_AT_ONCE // nv)
-        for start in range(0, batch.size, at_once):
-            some = slice(start, min(start + at_once, batch.size))
-            states = some.stop - some.start
-            rows = {name: np.repeat(values[some], nv, axis=0) for name, values in batch.rows.items()}
-            unit = np.tile(np.eye(nv, dtype=batch.dtype), (states, 1))
-            made = np.empty((states * nv, 3 * nv), batch.dtype)
-            for along, parts in ((0, ((0, 0), (1, 1), (3, 2))), (1, ((2, 1),))):
-                rows |= {name: unit if place == along else np.zeros_like(unit) for place, name in enumerate(DIRECTION)}
-                kernel(rows, made, workers)
-                for block, part in parts:
-                    blocks[some, block] = made.reshape(states, nv, 3, nv)[:, :, part]
-        return True
-
-
-_ROWS_AT_ONCE = 8192
+from recursa.sweeps.batching import Array
 
 
 def _second_derivatives(of: Subject, given: Names) -> Recipe | Composed:
@@ -56,13 +22,12 @@ def _second_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     if "contract" not in given:
         return Composed(_of_each_torque)
     model = of.model
-    rows = _Rows(SECOND_TANGENT, partial(second_tangent_entries, model), "joint:dq", model.nv)
     return Recipe(
-        SECOND_CUT.plan,
-        partial(SECOND_CUT.matrices, model),
+        SECOND_DERIVATIVES,
+        partial(second_entries, model),
         (len(BLOCKS), model.nv, model.nv),
         MayMove.INERTIAS,
-        otherwise=in_parts(SECOND_CUT, of, rows),
+        looped=Looped(SECOND_DERIVATIVES_PAIRS, partial(pair_entries, model)),
     )
 
 

@@ -144,7 +144,6 @@ class Evaluator:
             out=out,
             threads=threads,
             labels=question.quantity.labels,
-            columns=recipe.otherwise,
             looped=recipe.looped,
         )
         if needs_hinges(recipe.plan) and not recipe.lenient:

@@ -32,8 +32,8 @@ class Slot(NamedTuple):
     """A stored number: the ``leaf``-th of a buffer's value, where ``area`` says, as it is after a sweep.
 
     Areas: "row" (at a body, for its children, during one sweep), "sum" (at a body, from its children, during one
-    sweep), "bodies", "links" and "pairs" (kept), "total" (at a body, from its links or from children, added up in a sweep that
-    does not visit the body), "robot" (added up over all).
+    sweep), "bodies", "links", "pairs" and "apart" (kept), "total" (at a body, from its links or from children, added up
+    in a sweep that does not visit the body), "robot" (added up over all).
     """
 
     area: str

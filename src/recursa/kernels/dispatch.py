@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -172,46 +171,6 @@ def _say_once() -> None:
 _said: list[bool] = []
 
 
-class Filler(Protocol):
-    """Another way to fill rows (B, m), where there is no kernel for the whole; False if that cannot be either."""
-
-    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
-        """Fill ``flat`` from the arguments of a batch; ``key`` is what was asked, for the kernels that it takes."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """A matrix as what a plan makes of unit vectors: the way for robots that are too large for straight-line code.
-
-    The plan is linear in the input ``unit`` of ``count`` entries, and ``gather`` lists what is then a column.
-    """
-
-    plan: Plan
-    gather: Gather
-    unit: str
-    count: int
-
-    def fill(self, store: KernelStore, key: Hashable, batch: Batch, flat: Array, workers: int) -> bool:
-        """Fill rows (B, rows x columns) by a kernel for the plan; False if there is none."""
-        sizes = {name: rows.shape[1] for name, rows in batch.rows.items()} | {self.unit: self.count}
-        kernel = store.kernel(self.plan, (key, "columns"), sizes, self.gather, single=batch.dtype == np.float32)
-        if kernel is None:
-            return False
-        at_once = max(1, _ROWS_AT_ONCE // self.count)
-        for start in range(0, batch.size, at_once):
-            some = slice(start, min(start + at_once, batch.size))
-            states = some.stop - some.start
-            rows = {name: np.repeat(values[some], self.count, axis=0) for name, values in batch.rows.items()}
-            rows[self.unit] = np.tile(np.eye(self.count, dtype=batch.dtype), (states, 1))
-            columns = np.empty((states * self.count, flat.shape[1] // self.count), batch.dtype)
-            kernel(rows, columns, workers)
-            flat[some] = columns.reshape(states, self.count, -1).swapaxes(1, 2).reshape(states, -1)
-        return True
-
-
-_ROWS_AT_ONCE = 8192
-
-
 def _shares(out: Array, batch: Batch) -> bool:
     """Whether writing a result may change an argument that is still to be read."""
     return any(np.may_share_memory(out, rows) for rows in batch.rows.values())
@@ -229,14 +188,13 @@ def evaluate(
     out: Array | None = None,
     threads: int | None = None,
     labels: Mapping[str, str] | None = None,
-    columns: Filler | None = None,
     looped: Looped | None = None,
 ) -> Array:
     """Run a plan for every state and return an array of the batch shape followed by ``shape``.
 
     ``gather`` lists the result's components, in C order, from the values of a run; ``key`` says what is asked, and
     kernels are kept by it. ``compiled_plan`` computes the same for the store's compiled model at less cost. ``labels``
-    are the names by which the caller knows the arguments, where they differ. ``columns`` is another way to a matrix.
+    are the names by which the caller knows the arguments, where they differ. ``looped`` is what loops are made of.
     """
     batch = prepare(store.model, arguments, labels or {})
     workers = check_threads(threads)
@@ -248,7 +206,7 @@ def evaluate(
     kernel = store.get(compiled_plan or plan, key, batch, gather, looped)
     if kernel is not None:
         kernel(batch.rows, flat, workers)
-    elif columns is None or not store.compiles(batch) or not columns.fill(store, key, batch, flat, workers):
+    else:
         interpret(store.model, plan, batch, gather, flat, workers)
     if not fits:
         result[...] = flat.reshape(result.shape)

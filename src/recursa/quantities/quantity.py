@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recursa.errors import RecursaError, unknown_name
-from recursa.kernels.dispatch import Filler
 from recursa.kernels.loop import Looped
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
@@ -75,8 +74,8 @@ class Recipe:
     - ``may_move``: what a kernel may move, because the result does not depend on it.
     - ``cheaper``: a plan that kernels use instead, where it applies.
     - ``looped``: what kernels that loop over bodies are made of, where that is another plan.
-    - ``otherwise``: what fills the result where one kernel would be too long.
-    - ``apart``: what makes the result of other quantities there, and where nothing is compiled for many bodies.
+    - ``apart``: what makes the result of other quantities where one kernel would be too long, and where nothing is
+      compiled for many bodies.
     - ``form``: the form of code that kernels must have.
     - ``on_axes``: the plan is for the model with its link frames on the joint axes, whether compiled or not.
     - ``lenient``: what is not finite is the caller's business, who knows better than to blame the robot.
@@ -92,7 +91,6 @@ class Recipe:
     may_move: MayMove = MayMove.NOTHING
     cheaper: Cheaper | None = None
     looped: Looped | None = None
-    otherwise: Filler | None = None
     apart: Composed | None = None
     form: Form | None = None
     on_axes: bool = False

@@ -12,7 +12,7 @@ from recursa.sweeps.plan import BODIES, LINKS, PAIRS, Direction, Plan, Step, Swe
 
 
 class Values:
-    """What a run computed: ``values["V"]`` is a list per body, link or pair, ``values.robot["h"]`` one for the robot."""
+    """What a run computed: ``values["V"]`` is a list per body, link or pair, ``values.robot["h"]`` one number."""
 
     __slots__ = ("base", "lists", "robot")
 

@@ -104,9 +104,12 @@ AT_BODIES = (
     Step(column_rates, ("S", "V@parent", "A", "V"), ("rates",), "s' = crm(U) s, s'' = crm(A) s + crm(U) s'"),
     Step(moving_force, ("I", "alpha", "V"), ("f",), "f = I alpha + crf(V) I V"),
 )
+MOVING_OUTWARD = Step(
+    moving_outward, ("moving", "I", "V", "f"), ("moving", "moving@parent"), "dR/dt, h, f: sums of own outward"
+)
 OUTWARD_SUMS = (
     COMPOSITE,
-    Step(moving_outward, ("moving", "I", "V", "f"), ("moving", "moving@parent"), "dR/dt, h, f: sums of own outward"),
+    MOVING_OUTWARD,
     Step(reaches, ("joint", "rates", "R", "moving"), ("own", "reach"), "R s'' + 2B s' + crf(s) f, ..."),
 )
 PAIR_DERIVATIVES = Step(
