@@ -122,7 +122,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
                 found[f"{home}.{name}"] = inspect.unwrap(item)
     for home, module in MODULES.items():
         for name, item in ((x, getattr(module, x)) for x in dir(module) if x[0] != "_"):
-            if inspect.isfunction(item) and item.__module__.startswith(module.__name__):
+            if inspect.isfunction(item) and item.__module__.startswith("recursa."):
                 found[f"{home}.{name}"] = item
     return found
 

@@ -8,10 +8,10 @@ from typing import get_args
 
 from recursa import robots
 from recursa.counts.counting import count
-from recursa.dynamics.matrices import MassMethod
-from recursa.dynamics.methods import ForwardMethod, InverseMethod
 from recursa.errors import RecursaError
 from recursa.facade.derivatives import LinearizeMethod
+from recursa.methods.inverse_and_forward import ForwardMethod, InverseMethod
+from recursa.methods.matrices import MassMethod
 from recursa.robot import Robot
 
 METHODS: dict[str, tuple[str, ...]] = {

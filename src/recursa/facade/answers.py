@@ -9,9 +9,9 @@ from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.facade.matrices import MatrixMethods
-from recursa.facade.operational import OperationalMethods
 from recursa.facade.parameters import ParameterMethods
 from recursa.facade.second_derivatives import SecondDerivativeMethods
+from recursa.operational.robot_methods import OperationalMethods
 
 
 class Answers(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import change_of_base
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics.diagonal import quantities
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
 from recursa.facade.metric import Metric
 from recursa.facade.total_rates import Unnormalized, both_of
 from recursa.sweeps.batching import Array

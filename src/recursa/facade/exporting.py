@@ -20,9 +20,9 @@ import numpy as np
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
+from recursa.evaluation.facade import Facade
 from recursa.evaluation.scalars import ScalarEvaluator
 from recursa.facade.answers import Answers
-from recursa.facade.base import Facade
 from recursa.facade.diagonal import Diagonal
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit

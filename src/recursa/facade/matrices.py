@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inertia, matrices
-from recursa.dynamics.matrices import MassMethod
+from recursa.dynamics import inertia
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
+from recursa.methods import matrices
+from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array
 
 

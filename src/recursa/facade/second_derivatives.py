@@ -17,7 +17,7 @@ from recursa.dynamics.second_order import (
 from recursa.errors import ShapeError
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
 BLOCKS = len(second_derivatives.BLOCKS)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
 from recursa.dynamics.diagonal.motion import INERTIA_RATE
 from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
 from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space
 from recursa.operators.steps import total_of

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.dynamics.diagonal.motion import INERTIA_RATE
 from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.operators.symbols import Kind

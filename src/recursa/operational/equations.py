@@ -16,17 +16,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame
-from recursa.dynamics.operational_matrices import MASS_SOLVED, Coordinates, link_list, selected_links
 from recursa.errors import ShapeError
-from recursa.facade.operational import inertia_of
-from recursa.facade.pseudo_inverse import RankedArray
-from recursa.robot import Robot
+from recursa.operational.pseudo_inverse import RankedArray
+from recursa.operational.quantities import MASS_SOLVED, Coordinates, link_list, selected_links
+from recursa.operational.robot_methods import inertia_of
 from recursa.sweeps.batching import Array, as_array, as_numbers, fitting, times
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

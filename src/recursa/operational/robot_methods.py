@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame, frame_function
-from recursa.dynamics.operational_matrices import (
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import Question, into
+from recursa.evaluation.facade import Facade
+from recursa.model.model import Model
+from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
+from recursa.operational.quantities import (
     DELASSUS,
     FLYING_INERTIA,
     NAMED_ROWS,
@@ -21,11 +26,6 @@ from recursa.dynamics.operational_matrices import (
     row_scale,
     selected_links,
 )
-from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import Question, into
-from recursa.facade.base import Facade
-from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
-from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 _Out = TypeVar("_Out", bound=Array)  # the caller's array, which comes back

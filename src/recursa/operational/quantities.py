@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics import operational
 from recursa.dynamics.factorization import SOLUTION, six_by_six
 from recursa.dynamics.kinematics import JACOBIAN, frame_function
-from recursa.dynamics.matrices import MASS_MATRIX
 from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
+from recursa.operational import plans
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.quantities.quantity import Form
 from recursa.spatial.scalars import Scalar
@@ -72,7 +72,7 @@ def selected_links(
 
 def row_scale(model: Model, links: Sequence[int], rows: Rows) -> Array:
     """What makes the rows of a compliance comparable, for its rank: lengths in the robot's own unit."""
-    length = operational.unit_length(model)
+    length = plans.unit_length(model)
     return np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
 
 
@@ -88,11 +88,11 @@ def _operational_compliance(of: Subject, given: Names, *, link: str | None, fram
         return Composed(partial(_dense_compliances, [model.links[k].name for k in numbers], link is None, frame))
 
     def gather(values: Values) -> Iterator[Scalar]:
-        blocks = operational.result_of(values, frame)
+        blocks = plans.result_of(values, frame)
         for k in numbers:
-            yield from operational.compliance_entries(blocks[k])
+            yield from plans.compliance_entries(blocks[k])
 
-    plan = operational.compliance_plan(frame, number, None if link is None else model)
+    plan = plans.compliance_plan(frame, number, None if link is None else model)
     shape = (len(numbers), 6, 6) if link is None else (6, 6)
     return Recipe(plan, gather, shape, _may_move(frame), form=_form(model, frame, len(numbers)))
 
@@ -131,10 +131,10 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
         return Composed(partial(_dense_blocks, sides, frame))
 
     def gather(values: Values) -> Iterator[Scalar]:
-        return operational.block_matrix(values, left, right, rows)
+        return plans.block_matrix(values, left, right, rows)
 
     height, width = (sum(len(rows[k]) for k in side) for side in (left, right))
-    return Recipe(operational.blocks_plan(model, rows, frame), gather, (height, width), _may_move(frame))
+    return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), _may_move(frame))
 
 
 def _no_links(model: Model, others: Any, q: Any) -> Array:
@@ -185,7 +185,7 @@ def _solved_by_sweeps(model: Model, others: Any, q: Any, columns: Array) -> Arra
 
 def flies(of: Subject, link: int) -> bool:
     """Whether the inertia of a link is the sum of what both its sides show."""
-    return not of.tied and operational.flying_path(of.model, link) is not None
+    return not of.tied and plans.flying_path(of.model, link) is not None
 
 
 def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str) -> Recipe:
@@ -195,10 +195,10 @@ def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str) -> Reci
         raise NoSweepError(f"link '{link}' does not fly freely: its inertia is the inverse of its compliance")
 
     def gather(values: Values) -> Iterator[Scalar]:
-        return six_by_six(operational.result_of(values, frame)[number])
+        return six_by_six(plans.result_of(values, frame)[number])
 
     may_move = MayMove.FRAMES if frame == "body" else MayMove.NOTHING  # inertias stay with their bodies
-    return Recipe(operational.inertia_plan(frame, number, model), gather, (6, 6), may_move)
+    return Recipe(plans.inertia_plan(frame, number, model), gather, (6, 6), may_move)
 
 
 _PER_WRENCH = "times a wrench (moment, force) in N m and N: rad/s^2 and m/s^2"

@@ -13,11 +13,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered, reduced
-from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, yielding
 from recursa.dynamics.free_flying import base_rotors
 from recursa.dynamics.kinematics import LINK_POSE, POSE, RELATIVE, frame_function
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import WORLD, Joint, Model
+from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_BUFFER, yielding
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform

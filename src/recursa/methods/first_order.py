@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics import derivatives, forward_derivatives, linearized, tangent
-from recursa.dynamics.matrices import MASS_MATRIX_INVERSE, inverse_pivots
-from recursa.dynamics.methods import FORWARD_DYNAMICS
 from recursa.dynamics.parts import in_parts
 from recursa.dynamics.results import FORCES
 from recursa.kernels.dispatch import Columns
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
+from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject

@@ -17,9 +17,9 @@ from recursa.dynamics.denoc.links import require_mass_centers, require_masses
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.kinematics import motion_entries
-from recursa.dynamics.matrices import MASS_MATRIX
 from recursa.dynamics.results import ACCELERATIONS, FORCES, vector_of
 from recursa.errors import NoSweepError, known_method
+from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
