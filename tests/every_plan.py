@@ -57,6 +57,7 @@ def _modules() -> Iterator[str]:
     for package in (dynamics, diagonal, operational):
         home = package.__name__.partition(".")[2]
         yield from (f"{home}.{info.name}" for info in pkgutil.iter_modules(package.__path__))
+    yield from ("book.augmented", "book.linearized")
 
 
 def _makes_plans(item: object, module: str) -> bool:

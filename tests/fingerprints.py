@@ -13,7 +13,8 @@ from typing import Any
 
 import recursa as rc
 import zoo
-from recursa.dynamics import articulated, augmented, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import articulated, inertia, inverse
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import program

@@ -17,10 +17,10 @@ from recursa import cartesian as cartesian
 from recursa import denoc as denoc
 from recursa import operational as operational
 from recursa import robots as robots
+from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.counts.counting import count as count
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
-from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.dynamics.diagonal.curvature import Flatness as Flatness
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import DivergenceError as DivergenceError

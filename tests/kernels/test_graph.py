@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.dynamics import articulated, augmented, gathering, inertia
+from recursa.book import augmented
+from recursa.dynamics import articulated, gathering, inertia
 from recursa.errors import UntraceableError
 from recursa.kernels.emit import Shape, emit
 from recursa.kernels.graph import Graph, Traced

@@ -7,7 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close, tied_gripper
-from recursa.dynamics import articulated, augmented, gathering, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import articulated, gathering, inertia, inverse
 from recursa.kernels.graph import Graph
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.sweeps import run

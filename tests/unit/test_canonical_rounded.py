@@ -7,7 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close
-from recursa.dynamics import augmented, gathering, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import gathering, inertia, inverse
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.sweeps import Plan, run

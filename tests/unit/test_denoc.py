@@ -8,7 +8,7 @@ import pytest
 import recursa as rc
 from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
-from recursa.dynamics.denoc import matrices
+from recursa.denoc import matrices
 from recursa.dynamics.results import vector_of
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.loading import trusted

@@ -11,7 +11,8 @@ import recursa as rc
 from every_plan import every_plan, robot
 from numeric import states
 from random_plans import assert_same
-from recursa.dynamics import articulated, augmented, coriolis, inertia, inverse, kinematics, mass_properties
+from recursa.book import augmented
+from recursa.dynamics import articulated, coriolis, inertia, inverse, kinematics, mass_properties
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.spatial import Counter

@@ -7,11 +7,11 @@ import pytest
 
 import recursa as rc
 from numeric import tied_gripper
+from recursa.book.rigid_body import euler_from_inertia
 from recursa.dynamics import articulated, coriolis, inertia, inverse
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.model.canonical import canonical
 from recursa.model.regroup import regrouped
-from recursa.spatial.rigid_body import euler_from_inertia
 from recursa.sweeps import run
 from zoo import ZOO
 

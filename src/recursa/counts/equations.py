@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from recursa.book.augmented import augmented_plan
+from recursa.book.linearized import ALGORITHM_7_1
+from recursa.book.mass_matrix import AUGMENTED
+from recursa.book.rigid_body import torque_from_euler
 from recursa.counts.exact import ExactGraph
-from recursa.dynamics.augmented import augmented_plan
-from recursa.dynamics.book.mass_matrix import AUGMENTED
-from recursa.dynamics.linearized import ALGORITHM_7_1
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
-from recursa.spatial.rigid_body import torque_from_euler
 from recursa.spatial.screws import ScrewChain
 from recursa.sweeps import Direction, Plan, Step, Values, run
 from recursa.sweeps.plan import split

@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.book.augmented_links import AugmentedLinks, augmented_links
+from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
-from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
-from recursa.dynamics.book.on_axes import require_axes
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
 from recursa.evaluation.facade import Facade

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics import derivatives, forward_derivatives, linearized, tangent
+from recursa.book import linearized
+from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.parts import in_parts
 from recursa.dynamics.results import FORCES
 from recursa.kernels.dispatch import Columns

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recursa.dynamics import articulated, augmented, four_algorithms, free_flying, inertia, inverse, kinematics
-from recursa.dynamics.book import methods as book
-from recursa.dynamics.denoc import elimination
-from recursa.dynamics.denoc.inverse import inverse_plan as denoc_inverse_plan
-from recursa.dynamics.denoc.links import require_mass_centers, require_masses
+from recursa.book import augmented
+from recursa.book import methods as book
+from recursa.denoc.forward import forward_plan as denoc_forward_plan
+from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
+from recursa.denoc.mass_centers import require_mass_centers, require_masses
+from recursa.dynamics import articulated, four_algorithms, free_flying, inertia, inverse, kinematics
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.kinematics import motion_entries
@@ -41,7 +42,7 @@ FORWARD: dict[str, Callable[..., Plan]] = {
     "four-sweep-links": four_algorithms.four_sweep_links_plan,
     "three-sweep": four_algorithms.three_sweep_plan,
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
-    "denoc": elimination.forward_plan,
+    "denoc": denoc_forward_plan,
     "base-invariant": free_flying.base_invariant_plan,
     "diagonal": diagonal.forward_plan,
 }

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from recursa.book import methods as book
+from recursa.denoc import matrices as denoc
+from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
-from recursa.dynamics.book import methods as book
 from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
-from recursa.dynamics.denoc import matrices as denoc
-from recursa.dynamics.denoc.links import require_mass_centers, require_masses
 from recursa.dynamics.factorization import SOLVE
 from recursa.dynamics.inertia import MASS_MATRIX_PLAN
 from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries

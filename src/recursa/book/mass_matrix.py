@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.dynamics.augmented import AUGMENT, AUGMENTED_BUFFERS
-from recursa.dynamics.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.augmented import AUGMENT, AUGMENTED_BUFFERS
+from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.rigid_body import inertia_from_euler
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.spatial.mat3 import Mat3
-from recursa.spatial.rigid_body import inertia_from_euler
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3

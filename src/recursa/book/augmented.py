@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
-from recursa.spatial.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM

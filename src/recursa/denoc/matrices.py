@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import Centred
-from recursa.dynamics.coriolis import CoriolisInertia
-from recursa.dynamics.denoc.inverse import TORQUE, drift
-from recursa.dynamics.denoc.links import (
+from recursa.book.on_axes import Centred
+from recursa.denoc.inverse import TORQUE, drift
+from recursa.denoc.mass_centers import (
     BUFFERS,
     GEOMETRY,
     MOTION,
@@ -22,6 +21,7 @@ from recursa.dynamics.denoc.links import (
     require_mass_centers,
     rigid,
 )
+from recursa.dynamics.coriolis import CoriolisInertia
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import Columns, own_columns, rows_along
 from recursa.dynamics.inverse import ROTORS

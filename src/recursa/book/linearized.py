@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import slides
+from recursa.book.on_axes import slides
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.inertia import COMPOSITE

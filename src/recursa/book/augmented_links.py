@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.dynamics.augmented import AUGMENT, AUGMENTED_BUFFERS
-from recursa.dynamics.book.on_axes import slides
+from recursa.book.augmented import AUGMENT, AUGMENTED_BUFFERS
+from recursa.book.on_axes import slides
+from recursa.book.rigid_body import inertia_from_euler
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.canonical import axis_frames
 from recursa.model.model import Model
 from recursa.spatial.mat3 import array_of
-from recursa.spatial.rigid_body import inertia_from_euler
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import Z_AXIS
 from recursa.sweeps import Plan, base_to_tip, run, tip_to_base

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recursa.dynamics.book.on_axes import CENTRED, Centred
+from recursa.book.on_axes import CENTRED, Centred
 from recursa.dynamics.inverse import WRENCH, base_going_up
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.errors import NoSweepError

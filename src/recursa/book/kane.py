@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.dynamics.book.newton_euler import Rates, resting
-from recursa.dynamics.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, slides
+from recursa.book.newton_euler import Rates, resting
+from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recursa.book.tensors import dual, skew_part, wedge
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3, array_of
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, one_operand
-from recursa.spatial.tensors import dual, skew_part, wedge
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 # ---- rates of rotation -----------------------------------------------------------------------------------------------

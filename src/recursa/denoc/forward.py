@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import Centred
-from recursa.dynamics.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
-from recursa.dynamics.denoc.links import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
+from recursa.book.on_axes import Centred
+from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
+from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.dynamics.results import matrix_of

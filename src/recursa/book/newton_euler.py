@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint
 from recursa.spatial.mat3 import Mat3
-from recursa.spatial.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3

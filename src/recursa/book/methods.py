@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from recursa.dynamics.augmented import augmented_plan
-from recursa.dynamics.book.closed_forms import closed_form_plan, uicker_kahn_plan
-from recursa.dynamics.book.kane import kane_plan
-from recursa.dynamics.book.lagrange import hollerbach_3x3_plan, hollerbach_4x4_plan
-from recursa.dynamics.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
-from recursa.dynamics.book.newton_euler import luh_walker_paul_plan, tensor_plan
-from recursa.dynamics.book.on_axes import require_axes
-from recursa.dynamics.book.six_vectors import featherstone_plan, rodriguez_plan
+from recursa.book.augmented import augmented_plan
+from recursa.book.closed_forms import closed_form_plan, uicker_kahn_plan
+from recursa.book.kane import kane_plan
+from recursa.book.lagrange import hollerbach_3x3_plan, hollerbach_4x4_plan
+from recursa.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
+from recursa.book.newton_euler import luh_walker_paul_plan, tensor_plan
+from recursa.book.on_axes import require_axes
+from recursa.book.six_vectors import featherstone_plan, rodriguez_plan
 from recursa.errors import NoSweepError
 from recursa.model.model import Model
 from recursa.sweeps import Plan

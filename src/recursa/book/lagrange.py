@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import BUFFERS, slides
+from recursa.book.on_axes import BUFFERS, slides
+from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.mat4 import Mat4, Vec4
-from recursa.spatial.rigid_body import PseudoInertia, euler_from_inertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3

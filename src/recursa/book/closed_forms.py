@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.book.lagrange import homogeneous, pseudo_inertia, rate_matrix
-from recursa.dynamics.book.on_axes import BUFFERS, IN_BASE
+from recursa.book.lagrange import homogeneous, pseudo_inertia, rate_matrix
+from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint

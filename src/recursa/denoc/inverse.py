@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.dynamics.book.on_axes import Centred
-from recursa.dynamics.denoc.links import (
+from recursa.book.on_axes import Centred
+from recursa.denoc.mass_centers import (
     AT_CENTER,
     BUFFERS,
     GEOMETRY,

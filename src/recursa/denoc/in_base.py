@@ -7,10 +7,10 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any
 
-from recursa.dynamics.book.on_axes import Centred
-from recursa.dynamics.denoc.elimination import ARTICULATE, ARTICULATED, Pivots, require_independent
-from recursa.dynamics.denoc.inverse import RATE, inverse_plan
-from recursa.dynamics.denoc.links import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
+from recursa.book.on_axes import Centred
+from recursa.denoc.forward import ARTICULATE, ARTICULATED, Pivots, require_independent
+from recursa.denoc.inverse import RATE, inverse_plan
+from recursa.denoc.mass_centers import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.kinematics import POSE
 from recursa.quantities import Names, Quantity, Recipe, Subject

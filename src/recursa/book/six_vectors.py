@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.dynamics.book.on_axes import BUFFERS, IN_BASE, slides
+from recursa.book.on_axes import BUFFERS, IN_BASE, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint
