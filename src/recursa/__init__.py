@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
+from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
@@ -54,7 +55,6 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
-    from recursa import free as free
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -88,7 +88,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control", "free")  # the same, as modules
+_MODULES = ("control",)  # the same, as modules
 
 
 def __getattr__(name: str) -> Any:

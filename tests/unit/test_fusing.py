@@ -145,7 +145,7 @@ def test_every_plan_fused_matches_itself(name):
     plan, inputs, model = every_plan()[name], inputs_of(robot()), robot().model
     if "augmented" in name or "ALGORITHM_7_1" in name:  # for frames on joint axes only
         inputs, model = inputs_of(rc.robots.stanford()), canonical(rc.robots.stanford().model)
-    if name.startswith(("free_flying", "separate_links")):
+    if name.startswith("free."):
         flyer = rc.robots.free_flyer(4) if "branching=False" in name else floating_tree_with_rotors()
         inputs, model = inputs_of(flyer), flyer.model
     inputs |= {vector: inputs["a"] for vector in plan.inputs if vector.startswith("joint:")}

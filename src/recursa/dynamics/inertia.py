@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.factorization import six_by_six
-from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
 from recursa.dynamics.inverse import bias_plan
 from recursa.dynamics.kinematics import POSE, RELATIVE
 from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
 from recursa.errors import unknown_name
+from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recursa.facade.change_of_base import ChangeOfBaseMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.diagonal import DiagonalMethods
 from recursa.facade.dynamics import DynamicsMethods
@@ -11,6 +10,7 @@ from recursa.facade.kinematics import KinematicsMethods
 from recursa.facade.matrices import MatrixMethods
 from recursa.facade.parameters import ParameterMethods
 from recursa.facade.second_derivatives import SecondDerivativeMethods
+from recursa.free.robot_methods import ChangeOfBaseMethods
 from recursa.operational.robot_methods import OperationalMethods
 
 

@@ -10,7 +10,7 @@ Umetani and Yoshida is ``J* = J_m - J_b inv(A_b) A_m``. Armature does not enter:
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,10 @@ from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
 from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, fitting, times
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Undisturbed = Literal["all", "attitude", "position"]
 _ROWS = {"all": slice(0, 6), "attitude": slice(0, 3), "position": slice(3, 6)}

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import ShapeError, StateError
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
 from recursa.integrators import weighted
 from recursa.integrators.explicit import runge_kutta_4
-from recursa.robot import Robot
-from recursa.simulation.equations import chart_rates
 from recursa.sweeps.batching import Array, as_array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Rates = Callable[[float, Array], ArrayLike]
 _NOTHING = np.zeros(1)
@@ -99,7 +101,7 @@ class _Kinematics:
         return self.robot.integrate(q, u)
 
     def local_rate(self, u: Array, speeds: Array) -> Array:
-        return chart_rates(self.robot, u, speeds)
+        return self.robot.evaluator.evaluate(CHART_RATES, {"x": u, "v": speeds})
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
         return weighted(self.h, start, *terms)

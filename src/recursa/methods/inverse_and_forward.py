@@ -14,13 +14,15 @@ from recursa.book import methods as book
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
-from recursa.dynamics import articulated, four_algorithms, free_flying, inertia, inverse, kinematics
+from recursa.dynamics import articulated, four_algorithms, inertia, inverse, kinematics
 from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.results import ACCELERATIONS, FORCES, vector_of
 from recursa.errors import NoSweepError, known_method
+from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
+from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
@@ -43,7 +45,7 @@ FORWARD: dict[str, Callable[..., Plan]] = {
     "three-sweep": four_algorithms.three_sweep_plan,
     "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
     "denoc": denoc_forward_plan,
-    "base-invariant": free_flying.base_invariant_plan,
+    "base-invariant": base_invariant_plan,
     "diagonal": diagonal.forward_plan,
 }
 _LOSING = ("articulated", "diagonal", "base-invariant")  # those that take losses off on their way
@@ -121,8 +123,8 @@ def _forward_dynamics(
         return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
     inside: dict[str, Any] = {"losses": True} if losses else {}
     if chosen == "base-invariant":
-        free_flying.require_free_flyer(model, 'method "base-invariant"')
-        inside["branching"] = free_flying.branches(model)
+        require_free_flyer(model, 'method "base-invariant"')
+        inside["branching"] = branches(model)
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
         return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)

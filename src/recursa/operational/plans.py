@@ -13,9 +13,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered, reduced
-from recursa.dynamics.free_flying import base_rotors
 from recursa.dynamics.kinematics import LINK_POSE, POSE, RELATIVE, frame_function
 from recursa.dynamics.needs import divides_by_hinges
+from recursa.free.base_invariant import base_rotors
 from recursa.model.model import WORLD, Joint, Model
 from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_BUFFER, yielding
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia

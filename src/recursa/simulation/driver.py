@@ -9,11 +9,11 @@ import numpy as np
 
 from recursa.errors import SimulationError, StateError
 from recursa.integrators import INTEGRATORS
+from recursa.integrators.asking import from_outside
 from recursa.runs.options import Options
 from recursa.runs.run import Happened, Run, Status, keeps_momentum
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
-from recursa.simulation.asking import from_outside
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, crossing
 from recursa.simulation.fixed import FixedStep

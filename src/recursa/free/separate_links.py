@@ -1,8 +1,8 @@
 """Free flyers in non-minimal coordinates: every link has a pose and a velocity of its own.
 
-Jain & Rodriguez, Algorithm 3.4. The messages of ``free_flying.py`` run on the links' own states: the step X from parent
-to link is the pose of one in the other, the motion across a hinge what the link's velocity has beyond its parent's. No
-joint coordinate is needed, and every link could be integrated by itself.
+Jain & Rodriguez, Algorithm 3.4. The messages of ``base_invariant.py`` run on the links' own states: the step X from
+parent to link is the pose of one in the other, the motion across a hinge what the link's velocity has beyond its
+parent's. No joint coordinate is needed, and every link could be integrated by itself.
 
 What is across a hinge, ``U = V - phi* V(parent)``, is ``H* v`` and an error e_v; with ``a = crm(V) U`` that error stays
 as it is (in link axes) whatever happens, so neither accelerations nor the messages depend on it. Rounding and the
@@ -21,8 +21,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 from recursa.dynamics.articulated import BIAS_FORCE, LESS_LOSSES
-from recursa.dynamics.free_flying import LINK_ACCELERATION, branches, messages
 from recursa.dynamics.kinematics import motion_entries
+from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
 from recursa.model.model import Joint
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.rotation import Rotation

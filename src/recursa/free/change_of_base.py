@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.kinematics import (
     BUFFERS,
     LINK_BUFFERS,
@@ -30,6 +29,7 @@ from recursa.dynamics.kinematics import (
 )
 from recursa.dynamics.results import ACCELERATIONS, FORCES
 from recursa.model.assemble import assemble
+from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model
 from recursa.model.rebase import turned_joints, with_base
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject

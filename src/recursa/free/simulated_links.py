@@ -1,6 +1,6 @@
 """Simulation in non-minimal coordinates: every link with a pose and a velocity of its own, joints by their forces.
 
-Jain & Rodriguez, Algorithm 3.4, with the projections of ``dynamics/separate_links.py``. Minimal coordinates cannot
+Jain & Rodriguez, Algorithm 3.4, with the projections of ``free/separate_links.py``. Minimal coordinates cannot
 drift; these can, and a run tells how far: without projection by the integrator's error, with it by rounding.
 """
 
@@ -9,20 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import separate_links
 from recursa.errors import SimulationError, StateError
+from recursa.free import separate_links
 from recursa.free.arguments import free_flyer
 from recursa.free.link_states import LinkPoses, chart_rates, flat, quaternions_of
 from recursa.integrators import named, weighted
+from recursa.integrators.asking import told_when
 from recursa.integrators.table import LinksIntegrator
 from recursa.quantities import Quantity
-from recursa.robot import Robot
-from recursa.simulation.asking import told_when
 from recursa.sweeps.batching import Array, as_array, fitting
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
 _MOST_STEPS = 10_000_000

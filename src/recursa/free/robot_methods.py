@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import change_of_base
 from recursa.evaluation.facade import Facade
+from recursa.free import change_of_base
 from recursa.sweeps.batching import Array
 
 

@@ -32,8 +32,7 @@ from recursa.dynamics.articulated import (
 )
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.errors import NoSweepError
-from recursa.model.model import WORLD, Joint, Model
+from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
@@ -59,24 +58,6 @@ class Message(NamedTuple):
 
 
 Addressed = tuple[tuple[int, Message], ...]  # by the number of the child
-
-
-def require_free_flyer(model: Model, what: str) -> None:
-    """Messages from the ground are infinite: only a robot that hangs on one free joint has them."""
-    roots = [joint for joint in model.joints if joint.parent == WORLD]
-    if len(roots) == 1 and roots[0].kind.name == "free" and all(joint.independent for joint in model.joints):
-        return
-    if len(roots) == 1 and roots[0].kind.name == "free":
-        raise NoSweepError(
-            f"{what}: robot '{model.name}' has tied joints, and its links are not moved by independent ones. "
-            'Load it with mimic="free"'
-        )
-    held = ", ".join(f"'{joint.name}' ({joint.kind.name})" for joint in roots) or "nothing that moves"
-    others = ', or use a method for any base, such as "articulated"' if what.startswith("method") else ""
-    raise NoSweepError(
-        f"{what}: robot '{model.name}' is no free flyer: at the world it has {held}, where one free joint is needed.\n"
-        f"  Load it with floating=True{others}."
-    )
 
 
 def branches(model: Model) -> bool:
