@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 import recursa as rc
-from recursa import dynamics, free, operational
-from recursa.dynamics import diagonal
+from recursa import diagonal, dynamics, free, operational
 from recursa.sweeps import Plan
 from zoo import mixed_tree
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import recursa as rc
 from numeric import FRAMES
+from recursa.diagonal.unnormalized import Unnormalized
 from recursa.evaluation.evaluator import Question as Asked
-from recursa.facade.total_rates import Unnormalized
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity
 

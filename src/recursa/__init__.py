@@ -20,9 +20,10 @@ from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.counts.counting import count as count
+from recursa.diagonal.curvature import Flatness as Flatness
+from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
-from recursa.dynamics.diagonal.curvature import Flatness as Flatness
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
@@ -41,7 +42,6 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
-from recursa.facade.diagonal import Diagonal as Diagonal
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives

@@ -34,6 +34,7 @@ LAYERS = (
     ("integrators",),
     ("book",),
     ("denoc",),
+    ("diagonal",),
     ("free",),
     ("methods",),
     ("operational",),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
 from recursa.dynamics.gathering import Entries, Entry, flat
@@ -22,6 +24,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps.batching import Array
 
 Columns = tuple[tuple[Entry, Force], ...]
 
@@ -201,3 +204,12 @@ FACTORIZATION = Quantity(
 FACTOR = Quantity("factorization.factor", ("q",), partial(_matrix, FACTOR_PLAN), _FACTOR)
 INVERSE_FACTOR = Quantity("factorization.inverse_factor", ("q",), partial(_matrix, INVERSE_FACTOR_PLAN), _FACTOR)
 SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS)
+
+
+def block_diagonal(entries: Array, sizes: list[int]) -> Array:
+    """The matrix (..., n, n) from its diagonal blocks, row by row one after the other."""
+    n, batch = sum(sizes), entries.shape[:-1]
+    joint_of = np.repeat(np.arange(len(sizes)), sizes)
+    result = np.zeros((*batch, n, n), entries.dtype)
+    result[..., joint_of[:, None] == joint_of] = entries  # in this order, since no row meets two blocks
+    return result

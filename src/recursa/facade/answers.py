@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from recursa.diagonal.robot_methods import DiagonalMethods
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.diagonal import DiagonalMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.kinematics import KinematicsMethods

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from recursa.diagonal.robot_methods import Diagonal
 from recursa.dynamics.configuration import random_state
 from recursa.dynamics.results import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.scalars import ScalarEvaluator
 from recursa.facade.answers import Answers
-from recursa.facade.diagonal import Diagonal
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.graph import Graph, Traced

@@ -14,8 +14,8 @@ from recursa.book import methods as book
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
+from recursa.diagonal import equations as diagonal
 from recursa.dynamics import articulated, four_algorithms, inertia, inverse, kinematics
-from recursa.dynamics.diagonal import motion as diagonal
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.results import ACCELERATIONS, FORCES, vector_of

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from recursa.diagonal.equations import INERTIA_RATE
+from recursa.diagonal.rates_and_moments import ARTICULATE
+from recursa.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.diagonal.motion import INERTIA_RATE
-from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
-from recursa.dynamics.diagonal.tables import ARTICULATE
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from recursa.diagonal.equations import reading
 from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate
-from recursa.dynamics.diagonal.motion import reading
 from recursa.dynamics.gathering import Entries, Entry, flat, joint_matrix, joint_vector, speed_index
 from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force

@@ -1,6 +1,6 @@
 """The Coriolis terms ``C(q, nu)`` and ``C(q, xi)`` of the diagonalised equations, also as Jain & Rodriguez write them.
 
-No gravity, no torque: ``nu C(q, nu) = 0`` (7.3). The short forms are those of ``motion.py``. The
+No gravity, no torque: ``nu C(q, nu) = 0`` (7.3). The short forms are those of ``equations.py``. The
 paper's, with S = crf(H* v) where it prints the rate of the joint's own angular velocity, which is right
 for revolute joints alone:
 
@@ -14,8 +14,7 @@ for revolute joints alone:
 
 from __future__ import annotations
 
-from recursa.dynamics.articulated import BIAS_FORCE, Elimination, filtered
-from recursa.dynamics.diagonal.motion import (
+from recursa.diagonal.equations import (
     INERTIA_RATE,
     MOTION_BUFFERS,
     behind_hinge,
@@ -23,7 +22,7 @@ from recursa.dynamics.diagonal.motion import (
     moving_moments,
     normalized_acceleration,
 )
-from recursa.dynamics.diagonal.tables import (
+from recursa.diagonal.rates_and_moments import (
     ARTICULATE,
     RATES_OF_NU,
     RATES_OF_XI,
@@ -31,6 +30,7 @@ from recursa.dynamics.diagonal.tables import (
     Eliminations,
     Numbers,
 )
+from recursa.dynamics.articulated import BIAS_FORCE, Elimination, filtered
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 
-from recursa.dynamics.diagonal import coriolis, motion, tables
+from recursa.diagonal import coriolis, equations, rates_and_moments
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.results import FORCES, vector_of
@@ -72,7 +72,7 @@ def _articulated_rates(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return chain.from_iterable(six_by_six(rate) for rate in values.lists.get("Pdot", []))
 
-    return Recipe(motion.INERTIA_RATES, gather, (of.model.nbodies, 6, 6))
+    return Recipe(equations.INERTIA_RATES, gather, (of.model.nbodies, 6, 6))
 
 
 def _inertia_rate(of: Subject, given: Names) -> Recipe:
@@ -80,7 +80,7 @@ def _inertia_rate(of: Subject, given: Names) -> Recipe:
     require_independent(of)
     entries = sum(joint.kind.nv**2 for joint in of.model.joints)
     return Recipe(
-        motion.INERTIA_RATES, lambda values: flat(flat(values.lists.get("Ddot", []))), (entries,), MayMove.INERTIAS
+        equations.INERTIA_RATES, lambda values: flat(flat(values.lists.get("Ddot", []))), (entries,), MayMove.INERTIAS
     )
 
 
@@ -92,20 +92,20 @@ _SPEEDS = "rad/s for rotations, m/s for translations; places as in v"
 TOTAL_RATES = Quantity(
     "diagonal.total_rates",
     ("q", "v"),
-    partial(_vector, tables.TOTAL_RATES, "eps"),
+    partial(_vector, rates_and_moments.TOTAL_RATES, "eps"),
     "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
 )
 JOINT_RATES = Quantity(
-    "diagonal.joint_rates", ("q", "nu"), partial(_vector, tables.JOINT_RATES, "rate"), _SPEEDS, reads=_READS
+    "diagonal.joint_rates", ("q", "nu"), partial(_vector, rates_and_moments.JOINT_RATES, "rate"), _SPEEDS, reads=_READS
 )
 WORKING_MOMENTS = Quantity(
     "diagonal.working_moments",
     ("q", "tau"),
-    partial(_vector, tables.WORKING_MOMENTS, "eps"),
+    partial(_vector, rates_and_moments.WORKING_MOMENTS, "eps"),
     "working moments in sqrt(J)/s; places as in v",
 )
 JOINT_MOMENTS = Quantity(
-    "diagonal.joint_moments", ("q", "eps"), partial(_vector, tables.JOINT_MOMENTS, "T"), FORCES, reads=_READS
+    "diagonal.joint_moments", ("q", "eps"), partial(_vector, rates_and_moments.JOINT_MOMENTS, "T"), FORCES, reads=_READS
 )
 CORIOLIS = Quantity(
     "diagonal.coriolis",
@@ -117,7 +117,7 @@ CORIOLIS = Quantity(
 RATES = Quantity(
     "diagonal.rates",
     ("q", "nu", "tau"),
-    partial(_rates, motion.equations_plan),
+    partial(_rates, equations.equations_plan),
     "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
     optional=("wrenches",),
     reads=_READS,
@@ -132,22 +132,25 @@ ARTICULATED_RATES = Quantity(
 # ---- without square roots --------------------------------------------------------------------------------------------
 
 UNNORMALIZED_TOTAL_RATES = Quantity(
-    "unnormalized.total_rates", ("q", "v"), partial(_vector, tables.UNNORMALIZED_TOTAL_RATES, "xi"), _SPEEDS
+    "unnormalized.total_rates", ("q", "v"), partial(_vector, rates_and_moments.UNNORMALIZED_TOTAL_RATES, "xi"), _SPEEDS
 )
 UNNORMALIZED_JOINT_RATES = Quantity(
     "unnormalized.joint_rates",
     ("q", "xi"),
-    partial(_vector, tables.UNNORMALIZED_JOINT_RATES, "rate"),
+    partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_RATES, "rate"),
     _SPEEDS,
     reads=_READS,
 )
 UNNORMALIZED_WORKING_MOMENTS = Quantity(
-    "unnormalized.working_moments", ("q", "tau"), partial(_vector, tables.UNNORMALIZED_WORKING_MOMENTS, "eps"), FORCES
+    "unnormalized.working_moments",
+    ("q", "tau"),
+    partial(_vector, rates_and_moments.UNNORMALIZED_WORKING_MOMENTS, "eps"),
+    FORCES,
 )
 UNNORMALIZED_JOINT_MOMENTS = Quantity(
     "unnormalized.joint_moments",
     ("q", "kappa"),
-    partial(_vector, tables.UNNORMALIZED_JOINT_MOMENTS, "T"),
+    partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_MOMENTS, "T"),
     FORCES,
     reads=_READS,
 )
@@ -164,7 +167,7 @@ CORIOLIS_CAUSES = Quantity(
 UNNORMALIZED_RATES = Quantity(
     "unnormalized.rates",
     ("q", "xi", "tau"),
-    partial(_rates, motion.unnormalized_equations_plan),
+    partial(_rates, equations.unnormalized_equations_plan),
     "speeds as in v, then the rates of total joint rates: rad/s^2 for rotations, m/s^2 for translations",
     optional=("wrenches",),
     reads=_READS,

@@ -13,8 +13,8 @@ which follows from ``xi = v + G* V+`` and ``G_dot = tau_bar P_dot H* inv(D)``: t
 out, so no sweep goes outward again. ``H P g`` is gravity: the joint feels ``P`` fall. The lines hold with armature, for
 every joint whose H is constant in body axes, and for trees.
 
-Freedom by freedom (``tables.py``), with ``u = P s``, ``w = P_dot s`` of the freedom s, V that of the body as far as s
-and the freedoms after it move it, and ``zeta = r nu``, the normalised acceleration is
+Freedom by freedom (``rates_and_moments.py``), with ``u = P s``, ``w = P_dot s`` of the freedom s, V that of the body as
+far as s and the freedoms after it move it, and ``zeta = r nu``, the normalised acceleration is
 
     nu_dot = r (T - s y + w (V - s zeta/2) + u g)
 """
@@ -25,6 +25,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+from recursa.diagonal.rates_and_moments import (
+    ARTICULATE,
+    BUFFERS,
+    FREEDOM_RATES,
+    RATES_OF_NU,
+    RATES_OF_XI,
+    ROOTS,
+    Eliminations,
+    Numbers,
+)
 from recursa.dynamics.articulated import (
     BIAS_FORCE,
     FALL,
@@ -34,16 +44,6 @@ from recursa.dynamics.articulated import (
     less_losses,
     smoothed,
     without_hinge,
-)
-from recursa.dynamics.diagonal.tables import (
-    ARTICULATE,
-    BUFFERS,
-    FREEDOM_RATES,
-    RATES_OF_NU,
-    RATES_OF_XI,
-    ROOTS,
-    Eliminations,
-    Numbers,
 )
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE

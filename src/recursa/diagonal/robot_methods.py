@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.diagonal import quantities
+from recursa.diagonal import quantities
+from recursa.diagonal.metric import Metric
+from recursa.diagonal.unnormalized import Unnormalized, both_of
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
-from recursa.facade.metric import Metric
-from recursa.facade.total_rates import Unnormalized, both_of
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
-    from recursa.facade.answers import Answers
+    from recursa.robot import Robot
 
 
 class Diagonal(Metric):
@@ -43,7 +43,7 @@ class Diagonal(Metric):
 
     unnormalized: Unnormalized
 
-    def __init__(self, robot: Answers) -> None:
+    def __init__(self, robot: Robot) -> None:
         super().__init__(robot)
         self.unnormalized = Unnormalized(robot)
 
@@ -183,5 +183,5 @@ class DiagonalMethods(Facade):
         """
         found = getattr(self, "_diagonal", None)
         if found is None:
-            found = self._diagonal = Diagonal(cast("Answers", self))
+            found = self._diagonal = Diagonal(cast("Robot", self))
         return found

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
-from recursa.dynamics.diagonal.quantities import require_independent
-from recursa.dynamics.diagonal.sensitivity import SENSITIVITY
+from recursa.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
+from recursa.diagonal.quantities import require_independent
+from recursa.diagonal.sensitivity import SENSITIVITY
 from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
 from recursa.evaluation.evaluator import NO_OPTIONS, Question, into
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
-    from recursa.facade.answers import Answers
+    from recursa.robot import Robot
 
 _TINY = 1e-30  # the complex step; its square is nothing beside one
 
@@ -27,7 +27,7 @@ class Asking:
 
     __slots__ = ("_calls", "_robot")
 
-    def __init__(self, robot: Answers) -> None:
+    def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._calls: dict[Call, Callable[..., Any]] = {}
 

@@ -6,11 +6,11 @@ from typing import Any, Literal, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.diagonal import quantities
+from recursa.diagonal import quantities
+from recursa.diagonal.metric import Asking
+from recursa.dynamics.factorization import block_diagonal
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.factorization import block_diagonal
-from recursa.facade.metric import Asking
 from recursa.sweeps.batching import Array
 
 
