@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
-from recursa.dynamics.ordering import Layout, Quantity, reordered
+from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
@@ -138,7 +138,7 @@ class Robot(Answers, ExportMethods):
         names: Sequence[str],
         *,
         layout: Layout = "recursa",
-        quantity: Quantity | None = None,
+        quantity: StatePart | None = None,
         q: ArrayLike | None = None,
         inverse: bool = False,
     ) -> Array:

@@ -25,7 +25,7 @@ from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 
 
-class Rates(NamedTuple):
+class TensorRates(NamedTuple):
     """What Step 2 hands outward: omega, its rate, the tensor Omega, the origin's acceleration, and zeta."""
 
     w: Vec3
@@ -51,12 +51,12 @@ def augmented_link(
     )
 
 
-def resting_base(given: Given) -> Rates:
+def resting_base(given: Given) -> TensorRates:
     """The base: at rest, accelerating upwards."""
-    return Rates(ZERO, ZERO, Mat3.zero(), -given.gravity, ZERO)
+    return TensorRates(ZERO, ZERO, Mat3.zero(), -given.gravity, ZERO)
 
 
-def rates(joint: Joint, step: ScrewChain, parent: Rates, v: Sequence[Scalar], a: Sequence[Scalar]) -> Rates:
+def rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar], a: Sequence[Scalar]) -> TensorRates:
     """Step 2 (5.3.45a-e)."""
     w = step.inverse_rotate(parent.w)
     wd = step.inverse_rotate(parent.wd)
@@ -69,16 +69,23 @@ def rates(joint: Joint, step: ScrewChain, parent: Rates, v: Sequence[Scalar], a:
     else:
         wd = Vec3(wd.x + w.y * v[0], wd.y - w.x * v[0], wd.z + a[0])  # ~w z qd + z qdd    (5.3.45b)
         w = Vec3(w.x, w.y, w.z + v[0])  # (5.3.45a)
-    return Rates(w, wd, angular_acceleration_tensor(w, wd), sdd, zeta)  # (5.3.45c)
+    return TensorRates(w, wd, angular_acceleration_tensor(w, wd), sdd, zeta)  # (5.3.45c)
 
 
-def drifting_rates(joint: Joint, step: ScrewChain, parent: Rates, v: Sequence[Scalar]) -> Rates:
+def drifting_rates(joint: Joint, step: ScrewChain, parent: TensorRates, v: Sequence[Scalar]) -> TensorRates:
     """Step 2 without joint accelerations."""
     return rates(joint, step, parent, v, (0.0,))
 
 
 def torques(
-    joint: Joint, step: ScrewChain, here: Rates, mass: Scalar, first: Vec3, euler: SymMat3, pull: Vec3, moment: Vec3
+    joint: Joint,
+    step: ScrewChain,
+    here: TensorRates,
+    mass: Scalar,
+    first: Vec3,
+    euler: SymMat3,
+    pull: Vec3,
+    moment: Vec3,
 ) -> tuple[tuple[Scalar, ...], Vec3, Vec3]:
     """Step 3 (5.3.46), corrected: the joint's torque, and h and the moment for the parent."""
     force = here.omega @ first + pull  # Udd    (5.3.46a)
@@ -94,7 +101,7 @@ AUGMENTED_BUFFERS = (
     Buffer("mass", 0.0),
     Buffer("u", ZERO),
     Buffer("K", SYM_ZERO),
-    Buffer("rates", Rates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base),
+    Buffer("rates", TensorRates(ZERO, ZERO, Mat3.zero(), ZERO, ZERO), resting_base),
     Buffer("U", ZERO),
     Buffer("eta", ZERO),
     Buffer("T", ()),

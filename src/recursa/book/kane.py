@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from recursa.book.newton_euler import Rates, resting
+from recursa.book.newton_euler import LinkRates, resting
 from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
@@ -22,18 +22,18 @@ from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 
 def rates_in_base(
-    joint: Joint, pose: Transform, above: Transform, parent: Rates, v: Sequence[Scalar], a: Sequence[Scalar]
-) -> Rates:
+    joint: Joint, pose: Transform, above: Transform, parent: LinkRates, v: Sequence[Scalar], a: Sequence[Scalar]
+) -> LinkRates:
     """(5.2.23a-c) in base axes."""
     (w, wd, sdd), z = parent, pose.rotation @ Z_AXIS
     s = pose.translation - above.translation
     sdd = sdd + wd.cross(s) + w.cross(w.cross(s))
     if slides(joint):
-        return Rates(w, wd, sdd + w.cross(z * v[0]) * 2.0 + z * a[0])
-    return Rates(w + z * v[0], wd + w.cross(z * v[0]) + z * a[0], sdd)
+        return LinkRates(w, wd, sdd + w.cross(z * v[0]) * 2.0 + z * a[0])
+    return LinkRates(w + z * v[0], wd + w.cross(z * v[0]) + z * a[0], sdd)
 
 
-def inertia_forces(link: Centred, pose: Transform, here: Rates) -> tuple[Vec3, Vec3]:
+def inertia_forces(link: Centred, pose: Transform, here: LinkRates) -> tuple[Vec3, Vec3]:
     """``F_j = m rdd`` and ``M_cj + r_{0,j} x F_j``."""
     w, wd, sdd = here
     r, moment = pose.rotation @ link.r, pose.rotation.symmetric(link.moment)
@@ -67,5 +67,5 @@ def kane_plan(*, losses: bool = False) -> Plan:
         ("T", "F@parent", "N@parent"),
         "tau_i = z_i.sum(M_cj + r_ij x F_j) or z_i.sum F_j   (5.2.36), (5.2.37)",
     )
-    buffers = (*BUFFERS, Buffer("rates", Rates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO))
+    buffers = (*BUFFERS, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO))
     return Plan("kane", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))

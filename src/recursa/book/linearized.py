@@ -21,9 +21,9 @@ from typing import NamedTuple
 from recursa.book.on_axes import slides
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia

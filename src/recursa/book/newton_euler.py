@@ -20,7 +20,7 @@ from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 # ---- Algorithm 5.3: Luh, Walker & Paul ("luh-walker-paul") -----------------------------------------------------------
 
 
-class Rates(NamedTuple):
+class LinkRates(NamedTuple):
     """omega, its rate, the origin's acceleration."""
 
     w: Vec3
@@ -28,27 +28,27 @@ class Rates(NamedTuple):
     sdd: Vec3
 
 
-def resting(given: Given) -> Rates:
+def resting(given: Given) -> LinkRates:
     """The base: at rest, accelerating upwards."""
-    return Rates(ZERO, ZERO, -given.gravity)
+    return LinkRates(ZERO, ZERO, -given.gravity)
 
 
-def rates(joint: Joint, step: ScrewChain, parent: Rates, v: Sequence[Scalar], a: Sequence[Scalar]) -> Rates:
+def rates(joint: Joint, step: ScrewChain, parent: LinkRates, v: Sequence[Scalar], a: Sequence[Scalar]) -> LinkRates:
     """Forward recursion (5.2.23a-c)."""
     (w, wd, sdd), s, z = parent, step.origin(), Z_AXIS
     above = step.inverse_rotate(w)  # w' = A^T w_i
     wd_above = step.inverse_rotate(wd)
     point = step.inverse_rotate(sdd + wd.cross(s) + w.cross(w.cross(s)))
     if slides(joint):
-        return Rates(above, wd_above, point + above.cross(z * v[0]) * 2.0 + z * a[0])  # (5.2.23c)
-    return Rates(
+        return LinkRates(above, wd_above, point + above.cross(z * v[0]) * 2.0 + z * a[0])  # (5.2.23c)
+    return LinkRates(
         above + z * v[0],  # (5.2.23a)
         wd_above + above.cross(z * v[0]) + z * a[0],  # (5.2.23b)
         point,
     )
 
 
-def link_force(link: Centred, here: Rates) -> tuple[Vec3, Vec3]:
+def link_force(link: Centred, here: LinkRates) -> tuple[Vec3, Vec3]:
     """What the link itself takes: F_i, and its moment about o_i."""
     w, wd, sdd = here
     rdd = wd.cross(link.r) + w.cross(w.cross(link.r)) + sdd  # (5.2.23d)
@@ -82,7 +82,7 @@ def luh_walker_paul_plan(*, losses: bool = False) -> Plan:
         Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, sdd   (5.2.23a-c)"),
         Step(link_force, ("link", "rates"), ("f", "eta"), "F = m rdd, M = I omegad + omega x I omega   (5.2.23d-f)"),
     )
-    buffers = (*BUFFERS, *_FORCES, Buffer("rates", Rates(ZERO, ZERO, ZERO), resting))
+    buffers = (*BUFFERS, *_FORCES, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting))
     return Plan("luh-walker-paul", buffers, (base_to_tip(*outward), tip_to_base(JOINT_FORCE, *at_joint(losses=losses))))
 
 

@@ -116,7 +116,7 @@ class InBase(NamedTuple):
     inertia: RigidInertia
 
 
-class State(NamedTuple):
+class LinkState(NamedTuple):
     """``v^ = (omega; v)`` and ``a^ = (omegad; sdd)`` of a link's origin, base axes; sdd is the point's acceleration."""
 
     w: Vec3
@@ -142,22 +142,22 @@ def in_base(pose: Transform, parent: Transform, step: ScrewChain, inertia: Rigid
     return InBase(turn @ Z_AXIS, parent.rotation @ step.origin(), inertia.rotated(turn))
 
 
-def base_state(given: Given) -> State:
+def base_state(given: Given) -> LinkState:
     """At rest, ``a^ = (0; -g)``; the book has 0 here, which leaves out gravity."""
-    return State(ZERO, ZERO, ZERO, -given.gravity)
+    return LinkState(ZERO, ZERO, ZERO, -given.gravity)
 
 
-def state(joint: Joint, here: InBase, parent: State, v: Sequence[Scalar], a: Sequence[Scalar]) -> State:
+def state(joint: Joint, here: InBase, parent: LinkState, v: Sequence[Scalar], a: Sequence[Scalar]) -> LinkState:
     """``x(i+1) = Phi^T x(i) + h ...``; alpha, which the book does not give, is what has two factors w or w and qd."""
     (w, speed, wd, sdd), z, s = parent, here.z, here.s
     speed = speed + w.cross(s)  # Phi^T = [[1, 0], [-~s, 1]]    (5.2.32), (5.2.34a)
     sdd = sdd + wd.cross(s) + w.cross(w.cross(s))  # (5.2.34b), alpha
     if slides(joint):
-        return State(w, speed + z * v[0], wd, sdd + z * a[0] + w.cross(z * v[0]) * 2.0)
-    return State(w + z * v[0], speed, wd + z * a[0] + w.cross(z * v[0]), sdd)
+        return LinkState(w, speed + z * v[0], wd, sdd + z * a[0] + w.cross(z * v[0]) * 2.0)
+    return LinkState(w + z * v[0], speed, wd + z * a[0] + w.cross(z * v[0]), sdd)
 
 
-def costate(here: InBase, x: State) -> CoState:
+def costate(here: InBase, x: LinkState) -> CoState:
     """``I^ a^ + beta`` of one link, ``beta = (w x I w; w x (w x m r))``, which the book does not give."""
     m, h, i = here.inertia
     return CoState(
@@ -186,7 +186,7 @@ def rodriguez_plan(*, losses: bool = False) -> Plan:
     buffers = (
         *BUFFERS,
         Buffer("base", InBase(ZERO, ZERO, RigidInertia.zero())),
-        Buffer("x", State(ZERO, ZERO, ZERO, ZERO), base_state),
+        Buffer("x", LinkState(ZERO, ZERO, ZERO, ZERO), base_state),
         Buffer("f^", CoState(ZERO, ZERO)),
     )
     return Plan("rodriguez", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))

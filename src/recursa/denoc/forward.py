@@ -14,8 +14,8 @@ from recursa.book.on_axes import Centred
 from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.joint_space import matrix_of
 from recursa.dynamics.needs import divides_by_hinges
-from recursa.dynamics.results import matrix_of
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove

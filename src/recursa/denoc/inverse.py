@@ -23,7 +23,7 @@ from recursa.denoc.mass_centers import (
     with_wrenches,
 )
 from recursa.dynamics.inverse import at_joint, less_external
-from recursa.dynamics.results import FORCES, vector_of
+from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar

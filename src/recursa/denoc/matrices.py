@@ -23,9 +23,9 @@ from recursa.denoc.mass_centers import (
 )
 from recursa.dynamics.coriolis import CoriolisInertia
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inertia import Columns, own_columns, rows_along
 from recursa.dynamics.inverse import ROTORS
-from recursa.dynamics.results import columns_of, matrix_of
+from recursa.dynamics.joint_space import columns_of, matrix_of
+from recursa.dynamics.mass_matrix import Columns, own_columns, rows_along
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject

@@ -9,7 +9,7 @@ from itertools import chain
 from recursa.diagonal import coriolis, equations, rates_and_moments
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
-from recursa.dynamics.results import FORCES, vector_of
+from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject

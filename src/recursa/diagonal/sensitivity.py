@@ -22,10 +22,10 @@ import numpy as np
 from recursa.diagonal.equations import reading
 from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate
 from recursa.dynamics.gathering import Entries, Entry, flat, joint_matrix, joint_vector, speed_index
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force
+from recursa.dynamics.joint_space import columns_of
 from recursa.dynamics.kinematics import RELATIVE, velocity
-from recursa.dynamics.results import columns_of
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.tangent import displaced, displaced_torque
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove

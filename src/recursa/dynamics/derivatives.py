@@ -24,9 +24,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.parts import Cut
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -99,7 +99,7 @@ _NO_FORCE = Vec3(0.0, 0.0, 0.0)
 Reaches = tuple[tuple[Entry, Reach], ...]
 
 
-class Rates(NamedTuple):
+class ColumnRates(NamedTuple):
     """How one column s of a joint changes as the parent moves."""
 
     column: Motion
@@ -110,7 +110,7 @@ class Rates(NamedTuple):
 
 def column_rates(
     joint: Joint, step: Transform, parent_velocity: Motion, parent_acceleration: Motion, velocity: Motion
-) -> tuple[Rates, ...]:
+) -> tuple[ColumnRates, ...]:
     """s, s' and s'' of every freedom of a joint."""
     up, rise = step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
     found = []
@@ -118,14 +118,14 @@ def column_rates(
         first = up.cross_motion(column)
         # with a single freedom the joint's own speed turns nothing: crm(V) s is s'
         twice = first * 2.0 if joint.kind.nv == 1 else first + velocity.cross_motion(column)
-        found.append(Rates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
+        found.append(ColumnRates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
     return tuple(found)
 
 
 def derivative_rows(
     joint: Joint,
     number: int,
-    rates: tuple[Rates, ...],
+    rates: tuple[ColumnRates, ...],
     total: RigidInertia,
     rate: RigidInertia,
     momentum: Force,

@@ -13,8 +13,8 @@ import numpy as np
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
 from recursa.dynamics.gathering import Entries, Entry, flat
+from recursa.dynamics.joint_space import ACCELERATIONS, matrix_of, vector_of
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.results import ACCELERATIONS, matrix_of, vector_of
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove

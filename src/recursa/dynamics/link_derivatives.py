@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from recursa.dynamics.derivatives import COLUMN_RATES, Rates
+from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
 from recursa.dynamics.kinematics import (
     ACCELERATION,
     BUFFERS,
@@ -46,7 +46,7 @@ class LinkRates(NamedTuple):
 
 
 def link_rates(
-    link_here: Transform, rates: tuple[Rates, ...], pose: Transform, velocity: Motion, acceleration: Motion
+    link_here: Transform, rates: tuple[ColumnRates, ...], pose: Transform, velocity: Motion, acceleration: Motion
 ) -> LinkRates:
     """The columns of a joint; the acceleration is the classical one."""
     w, v = velocity

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from recursa.dynamics.joint_space import ACCELERATIONS, FORCES
 from recursa.dynamics.kinematics import (
     BUFFERS,
     LINK_BUFFERS,
@@ -27,7 +28,6 @@ from recursa.dynamics.kinematics import (
     jacobian_derivative_plan,
     jacobian_plan,
 )
-from recursa.dynamics.results import ACCELERATIONS, FORCES
 from recursa.model.assemble import assemble
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model

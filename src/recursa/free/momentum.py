@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inertia
+from recursa.dynamics import mass_matrix
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
 from recursa.evaluation.evaluator import into
@@ -59,7 +59,7 @@ def locked_inertia(
     >>> bool(np.allclose(rc.free.locked_inertia(robot, q, at="base"), robot.mass_matrix(q)[:6, :6]))
     True
     """
-    return robot.evaluator.evaluate(inertia.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
+    return robot.evaluator.evaluate(mass_matrix.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
 
 
 def momentum_maps(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> MomentumMaps:

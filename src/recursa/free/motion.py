@@ -20,7 +20,7 @@ from recursa.sweeps.batching import Array, as_array, as_numbers
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-Rates = Callable[[float, Array], ArrayLike]
+JointRates = Callable[[float, Array], ArrayLike]
 _NOTHING = np.zeros(1)
 
 
@@ -33,7 +33,7 @@ class FreeMotion(NamedTuple):
 
 
 def move_joints(
-    robot: Robot, q0: ArrayLike, rates: Rates, t: ArrayLike, momentum: ArrayLike | None = None
+    robot: Robot, q0: ArrayLike, rates: JointRates, t: ArrayLike, momentum: ArrayLike | None = None
 ) -> FreeMotion:
     """How a free flyer moves from q0 (..., nq) when its joints have the rates ``rates(t, q)`` (..., nv - 6).
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from recursa.book import linearized
 from recursa.dynamics import derivatives, forward_derivatives, tangent
+from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.parts import in_parts
-from recursa.dynamics.results import FORCES
 from recursa.kernels.dispatch import Columns
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots

@@ -15,10 +15,10 @@ from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.diagonal import equations as diagonal
-from recursa.dynamics import articulated, four_algorithms, inertia, inverse, kinematics
+from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
 from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
-from recursa.dynamics.results import ACCELERATIONS, FORCES, vector_of
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -194,7 +194,7 @@ def _equations_of_motion(of: Subject, given: Names) -> Recipe:
         matrix = joint_matrix(model, values.lists.get("rows", []), symmetric=True)
         return chain(matrix, joint_vector(model, values.lists.get("T", [])))
 
-    plan = inertia.equations_of_motion_plan(wrenches="wrenches" in given)
+    plan = mass_matrix.equations_of_motion_plan(wrenches="wrenches" in given)
     return Recipe(plan, gather, (model.nv * model.nv + model.nv,), MayMove.INERTIAS)
 
 

@@ -11,13 +11,13 @@ from recursa.book import methods as book
 from recursa.denoc import matrices as denoc
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
-from recursa.dynamics.columns import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
+from recursa.dynamics.column_by_column import CORIOLIS_TIMES, MASS_TIMES, REGRESSOR_TIMES
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.factorization import SOLVE
-from recursa.dynamics.inertia import MASS_MATRIX_PLAN
+from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
+from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries
-from recursa.dynamics.results import MASSES, columns_of, matrix_of
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import WORLD, Model

@@ -161,7 +161,7 @@ def inertia_plan(frame: str, link: int, model: Model) -> Plan:
 # ---- blocks between links --------------------------------------------------------------------------------------------
 
 
-class Reach(NamedTuple):
+class FeltWrenches(NamedTuple):
     """A link's unit wrenches, or a part of them, as they are felt at a body inward of it: columns of psi(c, i)."""
 
     link: int
@@ -176,7 +176,7 @@ class Branch(NamedTuple):
     """
 
     basis: tuple[Force, ...] | None
-    reaches: tuple[Reach, ...]
+    reaches: tuple[FeltWrenches, ...]
 
 
 Block = tuple[tuple[int, int], tuple[tuple[Scalar, ...], ...]]  # (link, link), rows
@@ -185,7 +185,7 @@ _UNIT_FORCES = tuple(Force.of([1.0 if i == k else 0.0 for i in range(6)]) for k 
 
 def meeting(
     of: ArticulatedInertia,
-    own: tuple[Reach, ...],
+    own: tuple[FeltWrenches, ...],
     below: tuple[Branch, ...],
     done: tuple[Elimination, ...],
     step: Transform,
@@ -212,7 +212,7 @@ def _passed(branch: Branch, done: tuple[Elimination, ...], step: Transform) -> B
     if basis is None and sum(len(reach.columns) for reach in reaches) > 6:
         basis = _UNIT_FORCES
     if basis is None:
-        return Branch(None, tuple(Reach(link, _inward(columns, done, step)) for link, columns in reaches))
+        return Branch(None, tuple(FeltWrenches(link, _inward(columns, done, step)) for link, columns in reaches))
     return Branch(_inward(basis, done, step), reaches)
 
 
@@ -221,7 +221,7 @@ def _inward(forces: tuple[Force, ...], done: tuple[Elimination, ...], step: Tran
     return tuple(step.force(filtered(done, still, z)[1]) for z in forces)
 
 
-def _resolved(branch: Branch) -> tuple[Reach, ...]:
+def _resolved(branch: Branch) -> tuple[FeltWrenches, ...]:
     """The columns themselves, without a basis."""
     basis, reaches = branch
     if basis is None:
@@ -231,23 +231,27 @@ def _resolved(branch: Branch) -> tuple[Reach, ...]:
         first, *others = (column * x for column, x in zip(basis, w.components(), strict=True))
         return sum(others, start=first)
 
-    return tuple(Reach(link, tuple(combined(w) for w in columns)) for link, columns in reaches)
+    return tuple(FeltWrenches(link, tuple(combined(w) for w in columns)) for link, columns in reaches)
 
 
 def _wrenches(link: int, rows: Sequence[int], frame: str) -> Step:
     """Unit wrenches at a link, in a frame, as they act on its body."""
 
-    def in_body(offset: Transform) -> tuple[Reach, ...]:
-        return (Reach(link, tuple(offset.force(_UNIT_FORCES[k]) for k in rows)),)
+    def in_body(offset: Transform) -> tuple[FeltWrenches, ...]:
+        return (FeltWrenches(link, tuple(offset.force(_UNIT_FORCES[k]) for k in rows)),)
 
-    def in_mixed(offset: Transform, pose: Transform) -> tuple[Reach, ...]:
+    def in_mixed(offset: Transform, pose: Transform) -> tuple[FeltWrenches, ...]:
         turn = pose.turn()
-        return (Reach(link, tuple(offset.force(turn.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
+        return (FeltWrenches(link, tuple(offset.force(turn.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
 
-    def in_world(offset: Transform, pose: Transform) -> tuple[Reach, ...]:
-        return (Reach(link, tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
+    def in_world(offset: Transform, pose: Transform) -> tuple[FeltWrenches, ...]:
+        return (FeltWrenches(link, tuple(offset.force(pose.inverse_force(_UNIT_FORCES[k])) for k in rows)),)
 
-    by_frame: dict[str, Callable[..., tuple[Reach, ...]]] = {"body": in_body, "mixed": in_mixed, "world": in_world}
+    by_frame: dict[str, Callable[..., tuple[FeltWrenches, ...]]] = {
+        "body": in_body,
+        "mixed": in_mixed,
+        "world": in_world,
+    }
     reads = ("offset",) if frame == "body" else ("offset", "L")
     return Step(by_frame[frame], reads, ("ends@body",), "unit wrenches of the link, on its body")
 

@@ -10,9 +10,9 @@ from recursa.diagonal.equations import INERTIA_RATE
 from recursa.diagonal.rates_and_moments import ARTICULATE
 from recursa.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
 from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space

@@ -10,9 +10,9 @@ from recursa.diagonal.equations import INERTIA_RATE
 from recursa.diagonal.rates_and_moments import ARTICULATE
 from recursa.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operational.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals

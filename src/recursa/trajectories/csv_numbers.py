@@ -18,7 +18,7 @@ from recursa.sweeps.batching import Array
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """Columns by name; ``lines`` are the lines of the file that the rows stand on."""
 
     source: str
@@ -41,7 +41,7 @@ class Table:
         return _error(self.source, message, line, column)
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str]) -> NumberTable:
     """A CSV file: a header of names, then rows of finite numbers. Blank lines and lines that start with # are skipped,
     but for notes above the header, ``# name: text``.
 
@@ -76,7 +76,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         raise _error(source, f"is not a table: {error}", reader.line_num) from None
     if not names:
         raise _error(source, "is empty; the first line names the columns, such as t,joint1,joint2")
-    return Table(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines), notes)
+    return NumberTable(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines), notes)
 
 
 def _header(source: str, cells: list[str], line: int) -> tuple[str, ...]:
