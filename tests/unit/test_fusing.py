@@ -166,7 +166,7 @@ def test_shared_steps_cost_nothing_the_second_time():
         counts = counter.counts()
         return np.array([counts.mul, counts.add, counts.trig])
 
-    forward, unit, shared = articulated.forward_plan(), UNIT_NU, fuse(UNIT_NU, keep=("P", "G"))
+    forward, unit, shared = articulated.forward_plan(), UNIT_NU, fuse(UNIT_NU, keep=("P", "elimination"))
     assert np.array_equal(count(FORWARD_AND_INVERSE), count(forward) + count(unit) - count(shared))
     assert count(FORWARD_AND_INVERSE)[2] == 12
 

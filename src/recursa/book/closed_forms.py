@@ -185,16 +185,22 @@ def closed_form_plan(*, losses: bool = False) -> Plan:
         Step(moved_in, ("W", "W@parent"), ("s",), "s_(i-1,i) in base axes"),
     )
     inward = (
-        Step(generalized, ("G", "inertia", "W", "s"), ("G", "G@parent"), "mbar_i, U_i, E_i   (5.2.20)"),
+        Step(
+            generalized,
+            ("generalized", "inertia", "W", "s"),
+            ("generalized", "generalized@parent"),
+            "mbar_i, U_i, E_i   (5.2.20)",
+        ),
         Step(
             christoffel,
-            ("path", "G", "gravity", "shares"),
+            ("path", "generalized", "gravity", "shares"),
             ("shares",),
             "tau_i = sum d_ij qdd_j + sum c_jk(i) qd_j qd_k + G_i   (5.2.17), (5.2.19)",
         ),
         COLLECT,
     )
     buffers = (
-        *BUFFERS, Buffer("path", ()), Buffer("s", Vec3.zero()), Buffer("G", RigidInertia.zero()), Buffer("shares", ())
+        *BUFFERS, Buffer("path", ()), Buffer("s", Vec3.zero()), Buffer("generalized", RigidInertia.zero()),
+        Buffer("shares", ()),
     )  # fmt: skip
     return Plan("closed-form", buffers, (base_to_tip(*outward), tip_to_base(*inward, *at_joint(losses=losses))))

@@ -193,7 +193,7 @@ NORMALIZED: dict[str, Plan] = {
         INERTIA_RATE,
         Step(
             short_normalized,
-            ("joint", "G", "r", "P+", "slope", "zeta", "rate", "V", "f", "X"),
+            ("joint", "elimination", "r", "P+", "slope", "zeta", "rate", "V", "f", "X"),
             ("C", "f@parent"),
             "C = r (H y - H P_dot (V - H* xi/2)), y(parent) += phi (tau_bar y + P+ a)",
         ),
@@ -204,7 +204,7 @@ NORMALIZED: dict[str, Plan] = {
         RATES_OF_NU,
         Step(
             algorithm_7_1,
-            ("joint", "G", "r", "P", "lam", "y", "f", "rate", "V", "X"),
+            ("joint", "elimination", "r", "P", "lam", "y", "f", "rate", "V", "X"),
             ("C", "lam@parent", "y@parent"),
             "C = 1/2 inv(W) H y, lam(parent) += psi lam psi*, y(parent) += psi (y + lam V)    (7.2)",
         ),
@@ -217,7 +217,7 @@ UNNORMALIZED: dict[str, Plan] = {
         RATES_OF_XI,
         Step(
             short_unnormalized,
-            ("joint", "G", "P", "P+", "Pdot", "joint:xi", "rate", "V", "f", "X"),
+            ("joint", "elimination", "P", "P+", "Pdot", "joint:xi", "rate", "V", "f", "X"),
             ("C", "f@parent"),
             "C = H y - H P_dot (V - H* xi), y(parent) += phi (tau_bar y + P+ a)",
         ),
@@ -229,7 +229,7 @@ UNNORMALIZED: dict[str, Plan] = {
         RATES_OF_XI,
         Step(
             equation_7_9,
-            ("joint", "G", "P+", "Pdot", "y", "f", "joint:xi", "rate", "V", "X"),
+            ("joint", "elimination", "P+", "Pdot", "y", "f", "joint:xi", "rate", "V", "X"),
             ("C", "y@parent"),
             "C = H psi [P_dot H* xi - E_phi S P+ V+ - V~* M V]    (7.9)",
         ),
@@ -241,7 +241,7 @@ UNNORMALIZED: dict[str, Plan] = {
         RATES_OF_XI,
         Step(
             equation_7_10,
-            ("joint", "G", "P", "Pdot", "y", "f", "joint:xi", "rate", "V", "X"),
+            ("joint", "elimination", "P", "Pdot", "y", "f", "joint:xi", "rate", "V", "X"),
             ("C", "y@parent"),
             "C = H psi [lam H* xi - (V~* M + S P) V]    (7.10)",
         ),
@@ -257,7 +257,7 @@ CAUSES = Plan(
         tip_to_base(
             Step(
                 three_causes,
-                ("joint", "G", "P+", "Pdot", "y_out", "y_in", "y_own", "f", "joint:xi", "rate", "V", "X"),
+                ("joint", "elimination", "P+", "Pdot", "y_out", "y_in", "y_own", "f", "joint:xi", "rate", "V", "X"),
                 ("causes", "y_out@parent", "y_in@parent", "y_own@parent"),
                 "H psi P_dot H* xi, -H psi E_phi S P+ V+, -H psi V~* M V    (7.9)",
             ),

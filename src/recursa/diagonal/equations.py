@@ -204,28 +204,28 @@ def reading(step: Step, **instead: str) -> Step:
 
 INERTIA_RATE = Step(
     inertia_rate,
-    ("joint", "G", "P+", "Pdot", "rate", "X"),
+    ("joint", "elimination", "P+", "Pdot", "rate", "X"),
     ("slope", "Pdot@parent"),
     "P_dot(parent) += phi (tau_bar P_dot tau_bar* + S P+ + P+ S*) phi*    Algorithm 6.1 (6.5)",
 )
 LESS_LOSSES = Step(less_losses, ("joint", "tau", "rate"), ("T",), "T = tau - d v - f sign(v)")
 NORMALIZED_ACCELERATION = Step(
     normalized_acceleration,
-    ("joint", "G", "r", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
+    ("joint", "elimination", "r", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
     ("eps", "f@parent"),
     "nu_dot = r (T - H y + H P_dot (V - H* xi/2) + H P g), y(parent) += phi (tau_bar y + G T + P+ a)    (7.5), (8.3)",
 )
 MOVING_MOMENTS = Step(
     moving_moments,
-    ("joint", "G", "P", "P+", "Pdot", "joint:xi", "rate", "V", "f", "fall", "T", "X"),
+    ("joint", "elimination", "P", "P+", "Pdot", "joint:xi", "rate", "V", "f", "fall", "T", "X"),
     ("kappa", "f@parent"),
     "D xi_dot = T - H y + H P_dot (V - H* xi) + H P g, y(parent) += phi (tau_bar y + G T + P+ a)    (8.3)",
 )
 
-DIVIDED = Step(divided, ("G", "kappa"), ("eps",), "xi_dot = inv(D) (D xi_dot)")
+DIVIDED = Step(divided, ("elimination", "kappa"), ("eps",), "xi_dot = inv(D) (D xi_dot)")
 FREEDOM_ACCELERATIONS = Step(
     freedom_accelerations,
-    ("joint", "G", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
+    ("joint", "elimination", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
     ("eps", "turn", "f@parent"),
     "xi_dot = inv(D) (T - H y + H P g) + G_dot* V+, y(parent) += phi (tau_bar y + G T + P+ a)    (8.3)",
 )
@@ -279,7 +279,7 @@ def forward_plan(*, wrenches: bool = False, links: bool = False, losses: bool = 
     inward = tuple(reading(step, rate="v") for step in (LESS_LOSSES, INERTIA_RATE, FREEDOM_ACCELERATIONS))
     back = Step(
         joint_accelerations,
-        ("joint", "G", "eps", "turn", "v", "V", "X", "A@parent"),
+        ("joint", "elimination", "eps", "turn", "v", "V", "X", "A@parent"),
         ("qdd", "A"),
         "qdd = xi_dot - G_dot* V+ - G* (phi* alpha(parent) + a), alpha = phi* alpha(parent) + H* qdd + a",
     )

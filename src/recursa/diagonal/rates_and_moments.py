@@ -138,24 +138,27 @@ def joint_moments_unnormalized(
 ARTICULATE = Step(
     articulate,
     ("joint", "P", "inertia", "X"),
-    ("P", "G", "P+", "P@parent"),
+    ("P", "elimination", "P+", "P@parent"),
     "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P    Algorithm 4.1",
 )
-ROOTS = Step(roots, ("G",), ("r",), "r = 1/sqrt(d), D = L d L*")
+ROOTS = Step(roots, ("elimination",), ("r",), "r = 1/sqrt(d), D = L d L*")
 RATES_OF_NU = Step(
     rates_of_nu,
-    ("G", "r", "joint:nu", "X", "V@parent"),
+    ("elimination", "r", "joint:nu", "X", "V@parent"),
     ("zeta", "rate", "V"),
     "zeta = r nu, v = zeta - G* phi* V(parent), V = phi* V(parent) + H* v    Table 2",
 )
 RATES_OF_XI = Step(
     rates_of_xi,
-    ("joint", "G", "joint:xi", "X", "V@parent"),
+    ("joint", "elimination", "joint:xi", "X", "V@parent"),
     ("rate", "V"),
     "v = xi - G* phi* V(parent), V = phi* V(parent) + H* v    Table 2",
 )
 FREEDOM_RATES = Step(
-    freedom_rates, ("G", "v", "X", "V@parent"), ("zeta", "V"), "zeta = L* xi, xi = v + G* phi* V(parent)    Table 2"
+    freedom_rates,
+    ("elimination", "v", "X", "V@parent"),
+    ("zeta", "V"),
+    "zeta = L* xi, xi = v + G* phi* V(parent)    Table 2",
 )
 
 BUFFERS = (
@@ -187,7 +190,7 @@ UNNORMALIZED_TOTAL_RATES = Plan(
         base_to_tip(
             Step(
                 total_rates,
-                ("joint", "G", "v", "X", "V@parent"),
+                ("joint", "elimination", "v", "X", "V@parent"),
                 ("xi", "V"),
                 "xi = v + G* phi* V(parent), V = phi* V(parent) + H* v    Table 2",
             )
@@ -207,7 +210,7 @@ WORKING_MOMENTS = _inward(
     ROOTS,
     Step(
         working_moments,
-        ("G", "r", "tau", "z", "X"),
+        ("elimination", "r", "tau", "z", "X"),
         ("eps", "z@parent"),
         "kappa = T - H z, eps = inv(W) kappa, z(parent) += phi (z + G kappa)    Table 3",
     ),
@@ -216,7 +219,7 @@ UNNORMALIZED_WORKING_MOMENTS = _inward(
     "working moments kappa",
     Step(
         working_moments_unnormalized,
-        ("joint", "G", "tau", "z", "X"),
+        ("joint", "elimination", "tau", "z", "X"),
         ("eps", "z@parent"),
         "kappa = T - H z, z(parent) += phi (z + G kappa)    Table 3",
     ),
@@ -226,7 +229,7 @@ JOINT_MOMENTS = _inward(
     ROOTS,
     Step(
         joint_moments,
-        ("G", "r", "joint:eps", "z", "X"),
+        ("elimination", "r", "joint:eps", "z", "X"),
         ("T", "z@parent"),
         "T = W eps + H z, z(parent) += phi (z + G W eps)    Table 3",
     ),
@@ -235,7 +238,7 @@ UNNORMALIZED_JOINT_MOMENTS = _inward(
     "joint moments of kappa",
     Step(
         joint_moments_unnormalized,
-        ("joint", "G", "joint:kappa", "z", "X"),
+        ("joint", "elimination", "joint:kappa", "z", "X"),
         ("T", "z@parent"),
         "T = kappa + H z, z(parent) += phi (z + G kappa)    Table 3",
     ),

@@ -51,7 +51,7 @@ def _unit(freedom: int, size: int) -> tuple[float, ...]:
     return tuple(1.0 if i == freedom else 0.0 for i in range(size))
 
 
-GAINS = Step(gains, ("G", "X"), ("gain", "K"), "G = P H* inv(D), K = phi G         (36)")
+GAINS = Step(gains, ("elimination", "X"), ("gain", "K"), "G = P H* inv(D), K = phi G         (36)")
 
 _BUFFERS = (
     *ARTICULATED_BUFFERS,
@@ -84,7 +84,9 @@ def block_sizes(model: Model) -> tuple[int, ...]:
 
 def block_entries(values: Values) -> Iterator[Scalar]:
     """P (6 x 6 per body), D (a block per joint), G and K (6 x nv), row by row; then 1/D of the eliminations."""
-    inertias, hinges, own, carried, done = (values.lists.get(name, []) for name in ("P", "D", "gain", "K", "G"))
+    inertias, hinges, own, carried, done = (
+        values.lists.get(name, []) for name in ("P", "D", "gain", "K", "elimination")
+    )
     for inertia in inertias:
         yield from six_by_six(inertia)
     for rows in hinges:
@@ -155,7 +157,7 @@ INVERSE_FACTOR_PLAN = Plan(
             GAINS,
             Step(
                 inverse_factor_rows,
-                ("joint", "number", "G", "gain", "F", "X"),
+                ("joint", "number", "elimination", "gain", "F", "X"),
                 ("rows", "F@parent"),
                 "I - H psi K    (45)",
             ),
@@ -170,7 +172,7 @@ SOLVE = Plan(
     (*ARTICULATED_BUFFERS, Buffer("z", Force.zero()), Buffer("lambda", Motion.zero())),
     (
         base_to_tip(RELATIVE),
-        tip_to_base(ELIMINATE, Step(FILTER.fn, ("G", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
+        tip_to_base(ELIMINATE, Step(FILTER.fn, ("elimination", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
         base_to_tip(SMOOTH),
     ),
 )

@@ -221,7 +221,7 @@ BUFFERS = (
 LINK_ACCELERATION = Step(link_acceleration, ("here", "rest"), ("alpha",), "alpha = -inv(P + S) (y + s)    (25)")
 HINGE_ACCELERATION = Step(
     hinge_acceleration,
-    ("joint", "G", "nu", "c", "X", "alpha", "alpha@parent"),
+    ("joint", "elimination", "nu", "c", "X", "alpha", "alpha@parent"),
     ("qdd",),
     "qdd = nu - G* phi* alpha(parent)    (26)",
 )
@@ -233,7 +233,7 @@ def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], Step,
     heard = "S+ = phi^-1 (M + S + others) phi^-*, S = (1 + G_s H) S+, s = z+ + G_s eps_s    (16), (18a)"
     at_link = ("joint", "out", "inertia", "f", "c", torque, "X")
     from_parent = ("joint", "around@parent", "c", torque, "alpha@parent", "X")
-    inward_writes = ("here", "G", "nu", "out@parent")
+    inward_writes = ("here", "elimination", "nu", "out@parent")
     around = ("inertia", "f", "rest")
     if branching:
         return (

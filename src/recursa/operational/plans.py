@@ -272,7 +272,7 @@ def blocks_plan(model: Model, rows: Mapping[int, Sequence[int]], frame: str) -> 
         tip_to_base(
             Step(
                 meeting,
-                ("Upsilon", "ends", "branches", "G", "X"),
+                ("Upsilon", "ends", "branches", "elimination", "X"),
                 ("blocks", "branches@parent"),
                 "Omega(i, j) = psi*(c, i) Upsilon(c) psi(c, j)",
             ),

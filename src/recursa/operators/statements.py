@@ -124,7 +124,7 @@ _OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
     ARTICULATE.fn: _RICCATI,
 }
 """For what an expression needs of the state: words, and equations."""
-_LETTERS = {
+_LETTERS = {"elimination": Kind.G.value.text} | {
     kind.value.buffer.strip("{}"): kind.value.text
     for kind in Kind
     if kind.value.buffer is not None and kind is not Kind.GRAVITY  # whose recursion is written with alpha
