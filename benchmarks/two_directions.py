@@ -25,7 +25,7 @@ from two_threads import HELPER_ONCE, MAIN, PART, SERIAL, OnThreads, directions_o
 
 import recursa as rc
 from recursa.dynamics.articulated import forward_plan
-from recursa.dynamics.free_flying import base_invariant_plan
+from recursa.free.base_invariant import base_invariant_plan
 from recursa.kernels.kernel import SERIAL_ROWS, Kernel
 from recursa.model.model import Model
 from recursa.sweeps import Plan

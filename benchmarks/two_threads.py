@@ -14,14 +14,14 @@ import numpy as np
 from two_lanes import LINE, bound, gather, halves, sizes
 
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, forward_plan
-from recursa.dynamics.free_flying import (
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.free.base_invariant import (
     HINGE_ACCELERATION,
     LINK_ACCELERATION,
     Message,
     messages,
     outward,
 )
-from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.kernels.classes import Class
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import operands_of

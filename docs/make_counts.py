@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import recursa as rc
-from recursa.counts.robots import METHODS
+from recursa.counts.of_robots import METHODS
 
 PAGE = Path(__file__).with_name("counts.md")
 COLUMNS = ("method", "twists", "printed", "at 6", "ours", "ours at 6", "note")

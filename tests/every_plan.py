@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 import recursa as rc
-from recursa import dynamics
-from recursa.dynamics import diagonal
+from recursa import diagonal, dynamics, free, operational
 from recursa.sweeps import Plan
 from zoo import mixed_tree
 
@@ -40,10 +39,10 @@ def robot() -> rc.Robot:
 
 @cache
 def every_plan() -> dict[str, Plan]:
-    """Plans of ``recursa.dynamics`` by name."""
+    """Plans of ``recursa.dynamics`` and of the topics by name."""
     found: dict[str, Plan] = {}
     for place in _modules():
-        module = importlib.import_module(f"recursa.dynamics.{place}")
+        module = importlib.import_module(f"recursa.{place}")
         for name, item in vars(module).items():
             if isinstance(item, Plan):
                 found[f"{place}.{name}"] = item
@@ -53,9 +52,11 @@ def every_plan() -> dict[str, Plan]:
 
 
 def _modules() -> Iterator[str]:
-    """Those of ``recursa.dynamics`` and of ``diagonal/``; ``book/`` needs frames on joint axes."""
-    yield from (info.name for info in pkgutil.iter_modules(dynamics.__path__))
-    yield from (f"diagonal.{info.name}" for info in pkgutil.iter_modules(diagonal.__path__))
+    """Those with plans for any robot; others of ``book/`` need frames on joint axes."""
+    for package in (dynamics, diagonal, free, operational):
+        home = package.__name__.partition(".")[2]
+        yield from (f"{home}.{info.name}" for info in pkgutil.iter_modules(package.__path__))
+    yield from ("book.augmented", "book.linearized")
 
 
 def _makes_plans(item: object, module: str) -> bool:

@@ -13,8 +13,10 @@ from typing import Any
 
 import recursa as rc
 import zoo
-from recursa.dynamics import articulated, augmented, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import articulated, inverse
 from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.kernels.emit import Shape
 from recursa.kernels.kernel import program
 from recursa.model.model import Model
@@ -40,7 +42,12 @@ def _plans(robot: rc.Robot) -> Iterator[tuple[Model, Plan, tuple[str, ...], Call
     recursion = augmented.augmented_plan(accelerating=True) if augmented.suits(euler) else inverse.inverse_plan()
     for model in (own, regrouped):
         yield model, inverse.inverse_plan(), ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])
-        yield model, inertia.MASS_MATRIX_PLAN, ("q",), lambda m, values: joint_matrix(m, values["rows"], symmetric=True)
+        yield (
+            model,
+            MASS_MATRIX_PLAN,
+            ("q",),
+            lambda m, values: joint_matrix(m, values["rows"], symmetric=True),
+        )
     yield euler, recursion, ("q", "v", "a"), lambda m, values: joint_vector(m, values["T"])
     yield regrouped, articulated.forward_plan(), ("q", "v", "tau"), lambda m, values: joint_vector(m, values["qdd"])
 
@@ -49,7 +56,7 @@ def _code(robot: rc.Robot) -> Iterator[str]:
     """Counts, generated code and tables."""
     for model, plan, inputs, gather in _plans(robot):
         sizes = {name: model.nq if name == "q" else model.nv for name in inputs}
-        for form in ("straight", "loop") if plan is not inertia.MASS_MATRIX_PLAN else ("straight",):
+        for form in ("straight", "loop") if plan is not MASS_MATRIX_PLAN else ("straight",):
             made = program(plan, model, sizes, lambda values, m=model, g=gather: g(m, values), form)
             yield f"{made.operations} {made.ir(_SHAPE)}"
             yield from (table.tobytes().hex() for table in made.workspace(_SHAPE)[1:])

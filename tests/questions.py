@@ -18,8 +18,8 @@ import numpy as np
 
 import recursa as rc
 from numeric import FRAMES
+from recursa.diagonal.unnormalized import Unnormalized
 from recursa.evaluation.evaluator import Question as Asked
-from recursa.facade.total_rates import Unnormalized
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity
 
@@ -122,7 +122,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
                 found[f"{home}.{name}"] = inspect.unwrap(item)
     for home, module in MODULES.items():
         for name, item in ((x, getattr(module, x)) for x in dir(module) if x[0] != "_"):
-            if inspect.isfunction(item) and item.__module__.startswith(module.__name__):
+            if inspect.isfunction(item) and item.__module__.startswith("recursa."):
                 found[f"{home}.{name}"] = item
     return found
 

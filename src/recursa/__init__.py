@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
 from recursa import denoc as denoc
+from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
+from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
 from recursa.counts.counting import count as count
+from recursa.diagonal.curvature import Flatness as Flatness
+from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
-from recursa.dynamics.book.augmented_links import AugmentedLinks as AugmentedLinks
-from recursa.dynamics.diagonal.curvature import Flatness as Flatness
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
@@ -40,7 +42,6 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
-from recursa.facade.diagonal import Diagonal as Diagonal
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
@@ -54,7 +55,6 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
-    from recursa import free as free
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -88,7 +88,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control", "free")  # the same, as modules
+_MODULES = ("control",)  # the same, as modules
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
-from recursa.dynamics.free_flying import require_free_flyer
-from recursa.dynamics.ordering import Layout, Quantity, reordered
+from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.model.assemble import assemble
+from recursa.model.free_flyer import require_free_flyer
 from recursa.model.rebase import with_base
 from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
@@ -138,7 +138,7 @@ class Robot(Answers, ExportMethods):
         names: Sequence[str],
         *,
         layout: Layout = "recursa",
-        quantity: Quantity | None = None,
+        quantity: StatePart | None = None,
         q: ArrayLike | None = None,
         inverse: bool = False,
     ) -> Array:

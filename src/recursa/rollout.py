@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
-from recursa.dynamics.results import ACCELERATIONS, vector_of
+from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.integrators import Scheme, named, weighted
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
-from recursa.kernels.rollout_kernel import Run
+from recursa.kernels.rollout_kernel import RolloutRun
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -96,7 +96,7 @@ def rollout(
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
     tau = np.ascontiguousarray(torques.numbers, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
-    run = Run(
+    run = RolloutRun(
         length, count, every,
         q=given["q"].copy(), v=given["v"].copy(), parameters=given.get("parameters"),
         tau=tau, torque_row=torques.row, torque_step=torques.step,
@@ -261,7 +261,7 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 # ---- the motion ----------------------------------------------------------------------------------------------------
 
 
-def _carry_out(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
+def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads: int) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
     robot.evaluator.require_hinges({"q": run.q} | extra)
@@ -301,7 +301,7 @@ def _flat(model: Model) -> bool:
     return all(joint.kind.nv == 1 for joint in model.joints)
 
 
-def stepped(robot: Robot, run: Run, scheme: Scheme, losses: bool, threads: int) -> None:
+def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads: int) -> None:
     """The same from Python, step by step on arrays: for what cannot be compiled, and to check what can."""
     rows = _Rows(robot, run, losses, threads)
     q, v = run.q, run.v
@@ -329,7 +329,7 @@ ACCELERATION = Quantity("rollout.acceleration", ("q", "v", "tau"), _acceleration
 class _Rows:
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
-    def __init__(self, robot: Robot, run: Run, losses: bool, threads: int) -> None:
+    def __init__(self, robot: Robot, run: RolloutRun, losses: bool, threads: int) -> None:
         self.robot = robot
         self.run = run
         self.losses = losses
@@ -384,7 +384,7 @@ class _Rows:
 
 
 def _divergence(
-    robot: Robot, run: Run, given: dict[str, Array], shape: tuple[int, ...], losses: bool
+    robot: Robot, run: RolloutRun, given: dict[str, Array], shape: tuple[int, ...], losses: bool
 ) -> DivergenceError | StateError:
     """What to say of the row that was lost first; a singular hinge is raised at once."""
     left = ~(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1))  # others may only be unfinished
@@ -412,7 +412,7 @@ def _divergence(
     )
 
 
-def _blank(run: Run) -> None:
+def _blank(run: RolloutRun) -> None:
     """Nothing but nan from the step on in which a row was lost."""
     for row in np.flatnonzero(run.finite < run.steps):
         first = int(run.finite[row]) // run.every

@@ -13,8 +13,8 @@ import pytest
 
 import recursa as rc
 from recursa import errors
+from recursa.book.tensors import dual
 from recursa.spatial import Mat3, Vec3
-from recursa.spatial.tensors import dual
 
 ARM = rc.robots.planar(3)
 FLYER = rc.robots.free_flyer(1)

@@ -16,9 +16,7 @@ import sympy
 
 from comparing import different, same
 from numeric import expm
-from recursa.spatial import RigidInertia, Rotation, SymMat3, Vec3
-from recursa.spatial.mat3 import Mat3
-from recursa.spatial.rigid_body import (
+from recursa.book.rigid_body import (
     PseudoInertia,
     angular_acceleration_tensor,
     angular_acceleration_tensor_from_rotation,
@@ -52,7 +50,9 @@ from recursa.spatial.rigid_body import (
     torque_vector_euler,
     torque_vector_inertia,
 )
-from recursa.spatial.tensors import dual, skew_part, symmetric_part, vect
+from recursa.book.tensors import dual, skew_part, symmetric_part, vect
+from recursa.spatial import RigidInertia, Rotation, SymMat3, Vec3
+from recursa.spatial.mat3 import Mat3
 
 STEP = 1e-30
 TIME = 0.7

@@ -13,9 +13,7 @@ import pytest
 import sympy
 
 from comparing import different, numbers, same
-from recursa.errors import ShapeError, TensorSymmetryError
-from recursa.spatial import Counter, Rotation, SymMat3, Vec3
-from recursa.spatial.tensors import (
+from recursa.book.tensors import (
     Mat3,
     axial,
     change_basis,
@@ -46,6 +44,8 @@ from recursa.spatial.tensors import (
     vect,
     wedge,
 )
+from recursa.errors import ShapeError, TensorSymmetryError
+from recursa.spatial import Counter, Rotation, SymMat3, Vec3
 
 ONE = Mat3.identity()
 E = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)

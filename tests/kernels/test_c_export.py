@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import recursa as rc
 import zoo
 from recursa.cli.commands import recursa
-from recursa.dynamics import gathering, inertia
+from recursa.dynamics import gathering, mass_matrix
 from recursa.facade import exporting
 from recursa.facade.exporting import QUANTITIES, CExport
 from recursa.kernels.c_source import c_comment, c_identifier, c_number
@@ -213,7 +213,7 @@ def test_kernel_source_in_c(tmp_path: Path) -> None:
     def gather(values: Any) -> Any:
         return gathering.joint_matrix(robot.model, values.lists["rows"], symmetric=True)
 
-    kernel = Kernel(inertia.MASS_MATRIX_PLAN, robot.model, {"q": 7}, gather)
+    kernel = Kernel(mass_matrix.MASS_MATRIX_PLAN, robot.model, {"q": 7}, gather)
     text = kernel.source("c")
     assert text.startswith("void kernel(const double q[7], double out[49])\n")
     assert text.count(" * ") == kernel.operations.mul

@@ -14,7 +14,7 @@ import recursa as rc
 from calling import straight_in
 from numeric import same_bits
 from questions import ONE_OF_EVERY_SORT, QUESTIONS, arguments, interpreted
-from recursa.facade.pseudo_inverse import _by_numpy, pseudo_inverse
+from recursa.operational.pseudo_inverse import _by_numpy, pseudo_inverse
 from zoo import mixed_tree
 
 native = pytest.importorskip("recursa._entry", reason="the extension was not built")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.dynamics import articulated, augmented, gathering, inertia
+from recursa.book import augmented
+from recursa.dynamics import articulated, gathering, mass_matrix
 from recursa.errors import UntraceableError
 from recursa.kernels.emit import Shape, emit
 from recursa.kernels.graph import Graph, Traced
@@ -95,7 +96,7 @@ def matrix(model, values):
 def test_counts_for_a_general_six_joint_arm(seed):
     """No special geometry; sines and cosines apart. The bounds are what the kernels reach."""
     robot = rc.robots.chain(6, seed=seed)
-    mass = counted(robot, inertia.MASS_MATRIX_PLAN, "q", matrix)
+    mass = counted(robot, mass_matrix.MASS_MATRIX_PLAN, "q", matrix)
     assert (mass.mul, mass.add) <= (350, 296)
     assert mass.add <= 296
     torques = counted(robot, augmented.augmented_plan(accelerating=True), "qva", vector("T"))

@@ -12,14 +12,14 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, tied_gripper
-from recursa.dynamics.augmented import augmented_plan
-from recursa.dynamics.book.methods import INVERSE, MASS
+from recursa.book.augmented import augmented_plan
+from recursa.book.methods import INVERSE, MASS
+from recursa.book.rigid_body import euler_from_inertia, inertia_from_euler
 from recursa.interop import pinocchio as interop
 from recursa.kernels.dispatch import Switch
 from recursa.kernels.graph import Graph
 from recursa.model.canonical import canonical
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.rigid_body import euler_from_inertia, inertia_from_euler
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.sweeps import Plan, Step, run
 from zoo import ZOO, pendulum

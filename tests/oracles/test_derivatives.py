@@ -10,9 +10,9 @@ import pytest
 import recursa as rc
 from numeric import central, close, complex_step, skew, states, tied_gripper, with_rotors
 from questions import interpreted, parts_used
-from recursa.dynamics.first_order import INVERSE_DYNAMICS_DERIVATIVES
 from recursa.interop import pinocchio as interop
 from recursa.loading import trusted
+from recursa.methods.first_order import INVERSE_DYNAMICS_DERIVATIVES
 from recursa.model.moving import MayMove
 from recursa.robots import random_description
 from zoo import ZOO, floating_tree_with_rotors, large_interpreted

@@ -12,10 +12,10 @@ from numeric import close, complex_step, graph_values, states, tied_gripper, wit
 from questions import interpreted, parts_used
 from recursa.dynamics import gathering, inverse
 from recursa.dynamics.second_derivatives import COVECTOR, SECOND_CUT
-from recursa.dynamics.second_order import INVERSE_DYNAMICS_SECOND_DERIVATIVES
 from recursa.interop import pinocchio as interop
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph
+from recursa.methods.second_order import INVERSE_DYNAMICS_SECOND_DERIVATIVES
 from recursa.model.moving import MayMove
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, large_interpreted

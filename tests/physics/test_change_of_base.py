@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from numeric import central, close, states
-from recursa.dynamics import free_flying
+from recursa.free import base_invariant
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
 from recursa.model.joints import KINDS
@@ -149,7 +149,7 @@ def test_frames_payloads_welds_and_options_come_along():
 def test_articulated_inertia_at_a_base_is_its_operational_inertia():
     """Appendix A: P_k(k) = Lambda(k) = P(k) + S(k), the messages of the old base."""
     q, v = TREE.random_state(3)
-    plan = free_flying.base_invariant_plan(branching=True)
+    plan = base_invariant.base_invariant_plan(branching=True)
     values = run(plan, TREE.model, {"q": q, "v": v, "tau": np.zeros(TREE.nv)})
     for k in (3, 11, 19):
         link = TREE.model.joints[k].child

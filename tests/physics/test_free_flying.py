@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 from numeric import gap, states
-from recursa.dynamics import free_flying
+from recursa.free import base_invariant
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
 from recursa.robots import random_description
@@ -67,8 +67,8 @@ def test_messages_say_how_either_side_of_a_hinge_answers(name):
     """Lemma 3.1: ``f = P (alpha - a) + y + P a`` from outward, ``-f = S alpha + s`` from the rest."""
     robot = FLYERS[name]()
     q, v, tau = (x[0] for x in states(robot, 1))
-    branching = free_flying.branches(robot.model)
-    values = run(free_flying.base_invariant_plan(branching=branching), robot.model, {"q": q, "v": v, "tau": tau})
+    branching = base_invariant.branches(robot.model)
+    values = run(base_invariant.base_invariant_plan(branching=branching), robot.model, {"q": q, "v": v, "tau": tau})
     a = robot.forward_dynamics(q, v, tau)
     reactions = robot.reaction_wrenches(q, v, a)
     for k, f in enumerate(reactions):
@@ -92,7 +92,7 @@ def test_light_branches_beside_heavy_ones_keep_their_digits(ratio):
     b.joint("l", "revolute", parent="hub", child="light", axis=(0, 1, 0), xyz=(-1, 0, 0))
     robot = b.build()
     q, v = robot.random_state(1)
-    plan = free_flying.base_invariant_plan(branching=True)
+    plan = base_invariant.base_invariant_plan(branching=True)
     alone = rc.Builder("without the heavy one")
     for name in ("hub", "light"):
         alone.link(name, mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.1, 0.12, 0.09))

@@ -9,9 +9,9 @@ import pytest
 
 import recursa as rc
 from numeric import FRAMES, close, states, tied_gripper, with_rotors
-from recursa.dynamics.operational import blocks_plan, compliance_plan, flying_path, inertia_plan
-from recursa.facade.pseudo_inverse import RankedArray, pseudo_inverse
 from recursa.kernels.dispatch import Switch
+from recursa.operational.plans import blocks_plan, compliance_plan, flying_path, inertia_plan
+from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse
 from recursa.spatial.counting import Counter
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, known_answer_arm, large_interpreted, one_of_each, small_mixed_tree

@@ -9,8 +9,8 @@ import pytest
 
 import recursa as rc
 from numeric import close, states
-from recursa.dynamics import free_flying, separate_links
-from recursa.free.links import _LinkMechanics, _Links
+from recursa.free import base_invariant, separate_links
+from recursa.free.simulated_links import _LinkMechanics, _Links
 from recursa.integrators.explicit import runge_kutta_4
 from recursa.kernels.dispatch import Switch
 from recursa.loading import trusted
@@ -156,7 +156,7 @@ def test_an_open_start_is_closed_or_grows():
 def test_kernels_match_the_interpreter(parents, form, monkeypatch):
     monkeypatch.setattr(Switch, "form", form)
     robot = flyer(parents, 8)
-    branching = free_flying.branches(robot.model)
+    branching = base_invariant.branches(robot.model)
     q, v, tau = states(robot, 5)
     links = _Links(robot, tau)
     where, twists = links.start(q, v)

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 import recursa as rc
+from recursa.diagonal import equations
 from recursa.dynamics import articulated, inverse
-from recursa.dynamics.diagonal import motion
 from recursa.spatial.counting import Counter, Counts
 from recursa.sweeps.engine import run
 from recursa.sweeps.plan import Plan
@@ -18,7 +18,7 @@ PLANS: dict[str, tuple[Plan, str]] = {
     "bias_forces": (inverse.bias_plan(), "q v"),
     "gravity_forces": (inverse.gravity_plan(), "q"),
     "forward_dynamics": (articulated.forward_plan(), "q v tau"),
-    "diagonal.rates": (motion.equations_plan(), "q joint:nu tau"),
+    "diagonal.rates": (equations.equations_plan(), "q joint:nu tau"),
 }
 LINEAR = list(PLANS)
 FIELDS = ("mul", "add", "div", "sqrt", "trig")

@@ -7,7 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close, tied_gripper
-from recursa.dynamics import articulated, augmented, gathering, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import articulated, gathering, inverse, mass_matrix
 from recursa.kernels.graph import Graph
 from recursa.model.canonical import CanonicalJoint, canonical
 from recursa.sweeps import run
@@ -53,7 +54,7 @@ def test_moved_frames_give_the_same_torques_and_inertias(name):
     for plan, gather in (
         (inverse.inverse_plan(), lambda m, values: gathering.joint_vector(m, values["T"])),
         (inverse.inverse_plan(wrenches=True), lambda m, values: gathering.joint_vector(m, values["T"])),
-        (inertia.MASS_MATRIX_PLAN, lambda m, values: gathering.joint_matrix(m, values["rows"], symmetric=True)),
+        (mass_matrix.MASS_MATRIX_PLAN, lambda m, values: gathering.joint_matrix(m, values["rows"], symmetric=True)),
     ):
         expected = np.array(list(gather(robot.model, run(plan, robot.model, inputs))))
         found = np.array(list(gather(moved, run(plan, moved, inputs))))

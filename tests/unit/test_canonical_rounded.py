@@ -7,7 +7,8 @@ import pytest
 
 import recursa as rc
 from numeric import close
-from recursa.dynamics import augmented, gathering, inertia, inverse
+from recursa.book import augmented
+from recursa.dynamics import gathering, inverse, mass_matrix
 from recursa.model.canonical import canonical
 from recursa.model.model import Model
 from recursa.sweeps import Plan, run
@@ -43,7 +44,7 @@ def torques(plan: Plan, model: Model, inputs: dict[str, list[float]]) -> np.ndar
 
 def masses(model: Model, inputs: dict[str, list[float]]) -> np.ndarray:
     return np.array(
-        list(gathering.joint_matrix(model, run(inertia.MASS_MATRIX_PLAN, model, inputs)["rows"], symmetric=True))
+        list(gathering.joint_matrix(model, run(mass_matrix.MASS_MATRIX_PLAN, model, inputs)["rows"], symmetric=True))
     )
 
 

@@ -19,7 +19,7 @@ from comparing import equal_runs
 from recursa.integrators import INTEGRATORS, names
 from recursa.runs import journal
 from recursa.simulation.checkpoint import Kept
-from recursa.trajectories.tables import write_table
+from recursa.trajectories.csv_numbers import write_table
 
 
 def rubbing() -> rc.Robot:

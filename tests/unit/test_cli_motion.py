@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.trajectories.tables import read_table
+from recursa.trajectories.csv_numbers import read_table
 
 
 def run(*arguments: str) -> Result:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli.commands import recursa
-from recursa.cli.tables import fitted, width_of
+from recursa.cli.terminal_tables import fitted, width_of
 
 SIDES = ("left", "right")
 JOINTS = ["torso_pitch_joint"] + [f"arm_{side}_{k}_joint" for side in SIDES for k in (1, 2, 3)]

@@ -11,15 +11,15 @@ import pytest
 
 import recursa as rc
 from numeric import close
+from recursa.book.methods import INVERSE, MASS
 from recursa.counts import printed
 from recursa.counts.arms import GEOMETRIES, generalized, table_arm
 from recursa.counts.counting import IN_JOINT_SPACE, _TableEvaluator, counted
 from recursa.counts.exact import Exact, ExactGraph
+from recursa.counts.of_robots import METHODS
 from recursa.counts.polynomials import Polynomial
-from recursa.counts.robots import METHODS
 from recursa.counts.solving import solve_symmetric
 from recursa.counts.tables import TABLES
-from recursa.dynamics.book.methods import INVERSE, MASS
 from recursa.errors import UnknownNameError
 from recursa.spatial.counting import Counts
 from zoo import with_soaks

@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step
-from recursa.dynamics.diagonal.curvature import christoffel_symbols
+from recursa.diagonal.curvature import christoffel_symbols
 
 POINT = (0.0, 0.0, 0.0)
 MASSLESS = (0.0, POINT, POINT)

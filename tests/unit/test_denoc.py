@@ -8,8 +8,8 @@ import pytest
 import recursa as rc
 from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
-from recursa.dynamics.denoc import matrices
-from recursa.dynamics.results import vector_of
+from recursa.denoc import matrices
+from recursa.dynamics.joint_space import vector_of
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.loading import trusted
 from recursa.model.moving import MayMove

@@ -177,7 +177,7 @@ def test_every_plan_is_found():
     """Those that are constants, those that functions make with every option, and those about one link."""
     names = " ".join(every_plan())
     for known in (
-        "inertia.MASS_MATRIX_PLAN", "articulated.forward_plan(wrenches=True, links=False, losses=False)",
+        "mass_matrix.MASS_MATRIX_PLAN", "articulated.forward_plan(wrenches=True, links=False, losses=False)",
         "augmented.augmented_plan(accelerating=False, losses=False)", "kinematics.jacobian_plan(link, world)",
         "kinematics.poses_plan()", "kinematics.poses_plan(link)", "hinges.HINGES",
     ):  # fmt: skip

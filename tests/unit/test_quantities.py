@@ -14,8 +14,8 @@ import recursa as rc
 from numeric import close
 from questions import answered
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.dynamics.operational_matrices import FLYING_INERTIA
 from recursa.evaluation.evaluator import Evaluator
+from recursa.operational.quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
 

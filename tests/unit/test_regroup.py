@@ -7,11 +7,11 @@ import pytest
 
 import recursa as rc
 from numeric import tied_gripper
-from recursa.dynamics import articulated, coriolis, inertia, inverse
+from recursa.book.rigid_body import euler_from_inertia
+from recursa.dynamics import articulated, coriolis, inverse, mass_matrix
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.model.canonical import canonical
 from recursa.model.regroup import regrouped
-from recursa.spatial.rigid_body import euler_from_inertia
 from recursa.sweeps import run
 from zoo import ZOO
 
@@ -25,7 +25,7 @@ def answers(model, q, v, a):
     """Everything that may be asked of moved inertias."""
     given = {"q": q.tolist(), "v": v.tolist(), "a": a.tolist(), "tau": a.tolist()}
     torque = joint_vector(model, run(inverse.inverse_plan(), model, given)["T"])
-    mass = list(joint_matrix(model, run(inertia.MASS_MATRIX_PLAN, model, given)["rows"], symmetric=True))
+    mass = list(joint_matrix(model, run(mass_matrix.MASS_MATRIX_PLAN, model, given)["rows"], symmetric=True))
     speeds = list(joint_matrix(model, run(coriolis.CORIOLIS_MATRIX_PLAN, model, given)["rows"], symmetric=False))
     found = {"torque": torque, "mass": mass, "coriolis": speeds}
     if all(joint.tie is None for joint in model.joints):

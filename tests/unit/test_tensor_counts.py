@@ -8,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recursa.spatial import Counter, Counts, SymMat3, Vec3
-from recursa.spatial.mat3 import Mat3
-from recursa.spatial.rigid_body import (
+from recursa.book.rigid_body import (
     angular_acceleration_tensor,
     euler_from_inertia,
     newton_euler_tensor,
@@ -21,7 +19,9 @@ from recursa.spatial.rigid_body import (
     torque_tensor_euler,
     torque_vector_inertia,
 )
-from recursa.spatial.tensors import axial, dual, vect
+from recursa.book.tensors import axial, dual, vect
+from recursa.spatial import Counter, Counts, SymMat3, Vec3
+from recursa.spatial.mat3 import Mat3
 
 
 class Known:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import recursa as rc
 import zoo
 from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
-from recursa.trajectories.tables import read_table, write_table
+from recursa.trajectories.csv_numbers import read_table, write_table
 
 ARM = rc.robots.planar(2)
 ROBOTS = {"arm": rc.robots.stanford, "flyer": rc.robots.free_flyer, "mixed": zoo.mixed_tree}

@@ -93,7 +93,7 @@ def _paths(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
 def _inverse_methods() -> Iterable[str]:
     from typing import get_args
 
-    from recursa.dynamics.methods import InverseMethod
+    from recursa.methods.inverse_and_forward import InverseMethod
 
     return get_args(InverseMethod)
 

@@ -15,7 +15,7 @@ from rich.tree import Tree
 
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
-from recursa.cli.tables import fitted, slimmed, width_of
+from recursa.cli.terminal_tables import fitted, slimmed, width_of
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
 from recursa.trajectories.columns import CONVENTIONS
@@ -55,8 +55,8 @@ def counts(table: rc.Table) -> None:
 def put(out: Console, content: Tree | Table, *, keys: int = 1, prose: Collection[str] = (), wide: bool = True) -> None:
     """Print a tree or a table so that no name is broken.
 
-    On a terminal it is fitted to the width, see :func:`recursa.cli.tables.fitted` for ``keys`` and ``prose``. Elsewhere
-    it is as wide as it takes, or, if not ``wide``, fitted to the width of the console.
+    On a terminal it is fitted to the width, see :func:`recursa.cli.terminal_tables.fitted` for ``keys`` and ``prose``.
+    Elsewhere it is as wide as it takes, or, if not ``wide``, fitted to the width of the console.
     """
     if wide and not out.is_terminal:
         out = Console(file=out.file, highlight=False, width=max(out.width, width_of(out, content)))

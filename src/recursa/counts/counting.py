@@ -16,7 +16,7 @@ from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
-from recursa.facade.exporting import QUANTITIES, Question
+from recursa.facade.exporting import QUANTITIES, ExportQuestion
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
@@ -69,7 +69,7 @@ def count(
     if rules not in RULES:
         raise unknown_name("set of counting rules", rules, RULES)
     if isinstance(quantity, Quantity):
-        return Question.of(robot.model, quantity, options).traced("kernel").operations
+        return ExportQuestion.of(robot.model, quantity, options).traced("kernel").operations
     if rules == "table":
         return counted(generalized(robot.model), quantity, options)
     if quantity not in IN_JOINT_SPACE and quantity not in QUANTITIES:
@@ -78,7 +78,7 @@ def count(
     solved = quantity == "forward_dynamics" and (options.get("method") or usual) == "composite"
     if quantity == "linearize" or solved or not regroup:
         return _counted(_CountingEvaluator(robot.model, regroup=regroup), quantity, options)
-    return Question.of(robot.model, quantity, options).traced("kernel").operations
+    return ExportQuestion.of(robot.model, quantity, options).traced("kernel").operations
 
 
 def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:

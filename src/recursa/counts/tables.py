@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 from recursa.counts import printed
 from recursa.counts.arms import GEOMETRIES, Geometry, table_arm
-from recursa.counts.counting import counted, with_divisions
-from recursa.counts.equations import (
+from recursa.counts.by_equation import (
     ALGORITHM_5_7,
     ALGORITHM_6_2,
     ALGORITHM_7_1_BY_EQUATION,
     Algorithm,
     counts_by_equation,
 )
+from recursa.counts.counting import counted, with_divisions
 from recursa.counts.exact import ExactGraph
+from recursa.counts.of_robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
 from recursa.counts.polynomials import Polynomial
 from recursa.counts.printed import TOTAL, Printed
-from recursa.counts.robots import regrouping_rows, robot_rows, robot_table_rows, usual_rows
 from recursa.counts.solving import solve_symmetric
 from recursa.errors import UnknownNameError
 from recursa.robot import Robot

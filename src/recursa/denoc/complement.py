@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.denoc import in_base
+from recursa.denoc import in_base
 from recursa.dynamics.gathering import speed_index
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.model.model import WORLD
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
-    from recursa.operators.expression import Expression
+    from recursa.robot import Robot
 
 # ---- as operators ----------------------------------------------------------------------------------------------------
 
 
 class Expressions(NamedTuple):
-    """DeNOC in the operators of :attr:`Robot.operators`, blocks in link axes at link origins."""
+    """DeNOC in the operators of :attr:`Robot.operators`, blocks in link axes at link origins.
 
-    N_l: Expression
-    N_d: Expression
-    M: Expression
-    inertia: Expression
-    U: Expression
-    D: Expression
+    Each is a :class:`recursa.operators.expression.Expression`.
+    """
+
+    N_l: Any
+    N_d: Any
+    M: Any
+    inertia: Any
+    U: Any
+    D: Any
 
 
 def expressions(robot: Robot) -> Expressions:

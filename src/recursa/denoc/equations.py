@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.denoc import elimination, in_base, inverse, matrices
+from recursa.denoc import forward, in_base, inverse, matrices
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 
 def generalized_inertia(robot: Robot, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -119,5 +121,5 @@ def udu(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> Factors:
     (True, True)
     """
     pivots = articulated(robot, q, threads=threads).pivots
-    U = robot.evaluator.evaluate(elimination.FACTOR, {"q": q}, threads=threads)
+    U = robot.evaluator.evaluate(forward.FACTOR, {"q": q}, threads=threads)
     return Factors(U, pivots[..., None] * np.eye(robot.nv))

@@ -6,7 +6,7 @@ point masses are valid: a semidefinite inertia, and equality in the triangle ine
 
 from __future__ import annotations
 
-from recursa.doctor import joints, links, source
+from recursa.doctor import joint_checks, link_checks, source
 from recursa.doctor.patient import Patient
 from recursa.doctor.report import Finding as Finding
 from recursa.doctor.report import Report as Report
@@ -14,22 +14,22 @@ from recursa.model.model import Model
 
 CHECKS = (
     source.notes,
-    joints.non_finite,
-    links.no_masses,
-    links.negative_mass,
-    links.floating_world,
-    links.inertia_without_mass,
-    links.massless_body,
-    links.principal_moments,
-    links.pseudo_inertia,
-    links.center_of_mass,
-    links.units,
-    links.no_inertial,
-    joints.hinges,
-    joints.axes,
-    joints.limits,
-    joints.losses,
-    joints.mimics,
+    joint_checks.non_finite,
+    link_checks.no_masses,
+    link_checks.negative_mass,
+    link_checks.floating_world,
+    link_checks.inertia_without_mass,
+    link_checks.massless_body,
+    link_checks.principal_moments,
+    link_checks.pseudo_inertia,
+    link_checks.center_of_mass,
+    link_checks.units,
+    link_checks.no_inertial,
+    joint_checks.hinges,
+    joint_checks.axes,
+    joint_checks.limits,
+    joint_checks.losses,
+    joint_checks.mimics,
 )
 
 

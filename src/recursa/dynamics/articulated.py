@@ -105,7 +105,7 @@ def smoothed(done: tuple[Elimination, ...], nu: Sequence[Scalar], up: Motion) ->
 ELIMINATE = Step(
     eliminate,
     ("joint", "P", "inertia", "X"),
-    ("P", "G", "P@parent"),
+    ("P", "elimination", "P@parent"),
     "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P    (34)-(36)",
 )
 
@@ -164,14 +164,14 @@ BIAS_FORCE = Step(bias_force, ("inertia", "V"), ("f",), "b = crf(V) M V")
 LESS_LOSSES = Step(less_losses, ("joint", "tau", "v"), ("T",), "T = tau - d v - f sign(v)")
 INNOVATIONS = Step(
     innovations,
-    ("G", "P", "c", "f", "tau", "X"),
+    ("elimination", "P", "c", "f", "tau", "X"),
     ("nu", "f@parent"),
     "z = b + P a + sum of phi z+, nu = inv(D)(T - H z), z+ = z + G D nu    Jain & Rodriguez (13a)",
 )
-LOSSY_INNOVATIONS = replace(INNOVATIONS, reads=("G", "P", "c", "f", "T", "X"))
+LOSSY_INNOVATIONS = replace(INNOVATIONS, reads=("elimination", "P", "c", "f", "T", "X"))
 ACCELERATIONS = Step(
     joint_accelerations,
-    ("G", "nu", "c", "X", "alpha@parent"),
+    ("elimination", "nu", "c", "X", "alpha@parent"),
     ("qdd", "alpha"),
     "qdd = nu - G* phi* alpha(parent), alpha = phi* alpha(parent) + H* qdd + a    Jain & Rodriguez (13b)",
 )
@@ -186,7 +186,7 @@ TRUE_ACCELERATION = Step(
 ARTICULATED_BUFFERS = (
     *FORCE_BUFFERS,
     Buffer("P", ArticulatedInertia.zero()),
-    Buffer("G", ()),
+    Buffer("elimination", ()),
     Buffer("c", Motion.zero()),
     Buffer("nu", ()),
     Buffer("qdd", ()),
@@ -273,12 +273,14 @@ MASS_MATRIX_INVERSE_PLAN = Plan(
         base_to_tip(RELATIVE),
         tip_to_base(
             ELIMINATE,
-            Step(unit_innovations, ("number", "G", "z", "X"), ("nu", "z@parent"), "nu = inv(D) (I - H psi K)"),
+            Step(
+                unit_innovations, ("number", "elimination", "z", "X"), ("nu", "z@parent"), "nu = inv(D) (I - H psi K)"
+            ),
         ),
         base_to_tip(
             Step(
                 unit_responses,
-                ("number", "G", "nu", "X", "responses@parent"),
+                ("number", "elimination", "nu", "X", "responses@parent"),
                 ("rows", "responses"),
                 "(I - H psi K)* inv(D) (I - H psi K)        (46)",
             )

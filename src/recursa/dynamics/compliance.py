@@ -79,13 +79,13 @@ def _minus_pair(of: ArticulatedInertia, s: Motion, g: Motion) -> ArticulatedIner
 
 COMPLIANCE = Step(
     compliance,
-    ("X", "G", "Upsilon@parent"),
+    ("X", "elimination", "Upsilon@parent"),
     ("Upsilon",),
     "Upsilon = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H    Jain & Rodriguez (34)",
 )
 COMPLIANCE_RATE = Step(
     compliance_rate,
-    ("joint", "X", "G", "slope", "Upsilon@parent", "Upsilondot@parent", "v"),
+    ("joint", "X", "elimination", "slope", "Upsilon@parent", "Upsilondot@parent", "v"),
     ("Upsilondot",),
     "Upsilon_dot = d/dt (psi* Upsilon(parent) psi + H* inv(D) H)    from Jain & Rodriguez (34) and Table 4",
 )

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
 from recursa.dynamics.hinges import RELATIVE_ZERO
-from recursa.dynamics.inertia import COMPOSITE, MASS_ROWS
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.mass_matrix import COMPOSITE, MASS_ROWS
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal, where

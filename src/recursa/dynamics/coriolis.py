@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3

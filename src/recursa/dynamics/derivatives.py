@@ -24,9 +24,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -99,7 +99,7 @@ Reaches = tuple[tuple[Entry, Reach], ...]
 
 
 def reach_of(
-    rates: Rates, total: RigidInertia, rate: RigidInertia, momentum: Force, force: Force
+    rates: ColumnRates, total: RigidInertia, rate: RigidInertia, momentum: Force, force: Force
 ) -> tuple[Force, Reach]:
     """``R s'' + 2 B s'``, which the joint itself meets, and what every joint inward meets."""
     column, first, second, twice = rates
@@ -109,7 +109,7 @@ def reach_of(
     return here, Reach(here + column.cross_force(force), moving, total @ column, back)
 
 
-class Rates(NamedTuple):
+class ColumnRates(NamedTuple):
     """How one column s of a joint changes as the parent moves."""
 
     column: Motion
@@ -120,27 +120,27 @@ class Rates(NamedTuple):
 
 def column_rates(
     joint: Joint, step: Transform, parent_velocity: Motion, parent_acceleration: Motion, velocity: Motion
-) -> tuple[Rates, ...]:
+) -> tuple[ColumnRates, ...]:
     """s, s' and s'' of every freedom of a joint."""
     up, rise = step.inverse_motion(parent_velocity), step.inverse_motion(parent_acceleration)
     return rates_of(joint.columns(), up, rise, velocity)
 
 
-def rates_of(columns: Sequence[Motion], up: Motion, rise: Motion, velocity: Motion) -> tuple[Rates, ...]:
+def rates_of(columns: Sequence[Motion], up: Motion, rise: Motion, velocity: Motion) -> tuple[ColumnRates, ...]:
     """The same from the columns, and the velocities of parent and body, all in the same axes."""
     found = []
     for column in columns:
         first = up.cross_motion(column)
         # with a single freedom the joint's own speed turns nothing: crm(V) s is s'
         twice = first * 2.0 if len(columns) == 1 else first + velocity.cross_motion(column)
-        found.append(Rates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
+        found.append(ColumnRates(column, first, rise.cross_motion(column) + up.cross_motion(first), twice))
     return tuple(found)
 
 
 def derivative_rows(
     joint: Joint,
     number: int,
-    rates: tuple[Rates, ...],
+    rates: tuple[ColumnRates, ...],
     total: RigidInertia,
     rate: RigidInertia,
     momentum: Force,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
+
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
 from recursa.dynamics.gathering import Entries, Entry, flat
+from recursa.dynamics.joint_space import ACCELERATIONS, matrix_of, vector_of
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.dynamics.results import ACCELERATIONS, matrix_of, vector_of
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove
@@ -22,6 +24,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
+from recursa.sweeps.batching import Array
 
 Columns = tuple[tuple[Entry, Force], ...]
 
@@ -48,7 +51,7 @@ def _unit(freedom: int, size: int) -> tuple[float, ...]:
     return tuple(1.0 if i == freedom else 0.0 for i in range(size))
 
 
-GAINS = Step(gains, ("G", "X"), ("gain", "K"), "G = P H* inv(D), K = phi G         (36)")
+GAINS = Step(gains, ("elimination", "X"), ("gain", "K"), "G = P H* inv(D), K = phi G         (36)")
 
 _BUFFERS = (
     *ARTICULATED_BUFFERS,
@@ -81,7 +84,9 @@ def block_sizes(model: Model) -> tuple[int, ...]:
 
 def block_entries(values: Values) -> Iterator[Scalar]:
     """P (6 x 6 per body), D (a block per joint), G and K (6 x nv), row by row; then 1/D of the eliminations."""
-    inertias, hinges, own, carried, done = (values.lists.get(name, []) for name in ("P", "D", "gain", "K", "G"))
+    inertias, hinges, own, carried, done = (
+        values.lists.get(name, []) for name in ("P", "D", "gain", "K", "elimination")
+    )
     for inertia in inertias:
         yield from six_by_six(inertia)
     for rows in hinges:
@@ -152,7 +157,7 @@ INVERSE_FACTOR_PLAN = Plan(
             GAINS,
             Step(
                 inverse_factor_rows,
-                ("joint", "number", "G", "gain", "F", "X"),
+                ("joint", "number", "elimination", "gain", "F", "X"),
                 ("rows", "F@parent"),
                 "I - H psi K    (45)",
             ),
@@ -167,7 +172,7 @@ SOLVE = Plan(
     (*ARTICULATED_BUFFERS, Buffer("z", Force.zero()), Buffer("lambda", Motion.zero())),
     (
         base_to_tip(RELATIVE),
-        tip_to_base(ELIMINATE, Step(FILTER.fn, ("G", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
+        tip_to_base(ELIMINATE, Step(FILTER.fn, ("elimination", "tau", "z", "X"), FILTER.writes, FILTER.equation)),
         base_to_tip(SMOOTH),
     ),
 )
@@ -201,3 +206,12 @@ FACTORIZATION = Quantity(
 FACTOR = Quantity("factorization.factor", ("q",), partial(_matrix, FACTOR_PLAN), _FACTOR)
 INVERSE_FACTOR = Quantity("factorization.inverse_factor", ("q",), partial(_matrix, INVERSE_FACTOR_PLAN), _FACTOR)
 SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS)
+
+
+def block_diagonal(entries: Array, sizes: list[int]) -> Array:
+    """The matrix (..., n, n) from its diagonal blocks, row by row one after the other."""
+    n, batch = sum(sizes), entries.shape[:-1]
+    joint_of = np.repeat(np.arange(len(sizes)), sizes)
+    result = np.zeros((*batch, n, n), entries.dtype)
+    result[..., joint_of[:, None] == joint_of] = entries  # in this order, since no row meets two blocks
+    return result

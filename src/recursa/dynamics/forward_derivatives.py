@@ -38,9 +38,9 @@ from recursa.dynamics.derivatives import (
     named_matrix,
 )
 from recursa.dynamics.gathering import Entries
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion

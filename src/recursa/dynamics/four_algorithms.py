@@ -74,13 +74,13 @@ def smooth(
 BIAS_FREE = Step(bias_free, ("tau", "T"), ("T'",), "T' = T - H phi [M phi* a + b + B f(0)]    (47)")
 FILTER = Step(
     filter_torques,
-    ("G", "T'", "z", "X"),
+    ("elimination", "T'", "z", "X"),
     ("nu", "z@parent"),
     "eps = T' - H z, nu = inv(D) eps, z(parent) += phi (z + G eps)    (50), (51)",
 )
 SMOOTH = Step(
     smooth,
-    ("G", "nu", "X", "lambda@parent"),
+    ("elimination", "nu", "X", "lambda@parent"),
     ("qdd", "lambda"),
     "qdd = nu - G* phi* lambda(parent), lambda = phi* lambda(parent) + H* qdd    (53), (54)",
 )
@@ -129,7 +129,7 @@ def filter_bias(
 
 FILTER_BIAS = Step(
     filter_bias,
-    ("G", "tau", "z", "f", "X"),
+    ("elimination", "tau", "z", "f", "X"),
     ("nu", "z@parent"),
     "eps = T - H (z + f), nu = inv(D) eps, z(parent) += phi (z + f + G eps)    (64), (65)",
 )
@@ -172,13 +172,13 @@ def smooth_bias(
 
 FILTER_INERTIA = Step(
     filter_inertia,
-    ("G", "P", "c", "f", "tau", "X"),
+    ("elimination", "P", "c", "f", "tau", "X"),
     ("nu", "f@parent"),
     "z = b + sum, nu = inv(D) (T - H z), z(parent) += psi (z + P a) + phi G T    (70), (71)",
 )
 SMOOTH_BIAS = Step(
     smooth_bias,
-    ("G", "nu", "c", "X", "alpha@parent"),
+    ("elimination", "nu", "c", "X", "alpha@parent"),
     ("qdd", "alpha"),
     "up = phi* alpha(parent) + a, qdd = nu - G* up, alpha = up + H* qdd    (72), (73)",
 )

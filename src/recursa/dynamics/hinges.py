@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics.gathering import joint_matrix
-from recursa.dynamics.inertia import COMPOSITE, MASS_MATRIX_PLAN
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.mass_matrix import COMPOSITE, MASS_MATRIX_PLAN
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, where

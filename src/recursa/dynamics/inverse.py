@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 
 from recursa.dynamics.gathering import flat
+from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
-from recursa.dynamics.results import FORCES, vector_of
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject

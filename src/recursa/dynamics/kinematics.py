@@ -153,7 +153,7 @@ def accelerations_plan(frame: str, kind: str) -> Plan:
 
 
 # ---- Jacobians -----------------------------------------------------------------------------------------------------
-# J = B* phi* H* (20), column by column along the path to the link: T is the pose of the link in body k.
+# J = B* phi* H* (20), column by column along the path to the link: XL is its pose in body k.
 
 
 def link_in_body(step: Transform, outer: Transform) -> Transform:
@@ -178,7 +178,7 @@ def body_motion_seen_at_link(link_here: Transform, own: Motion) -> Motion:
     return link_here.inverse_motion(own)
 
 
-# dJ/dt of J = T^-1 H*: the column moves with body k, the axes of the result move with the link (body), turn with the
+# dJ/dt of J = XL^-1 H*: the column moves with body k, the axes of the result move with the link (body), turn with the
 # world at the link (mixed), or stand still (world).
 
 
@@ -204,9 +204,9 @@ RATES_IN = {"body": rates_in_body, "mixed": rates_in_mixed, "world": rates_in_wo
 
 
 JACOBIAN_BUFFERS = (Buffer("J", ()), Buffer("U", Motion.zero()), Buffer("JF", ()))
-LINK_IN_BODY = Step(link_in_body, ("X@child", "T@child"), ("T",), "T(k) = X(child) T(child)")
-COLUMNS = Step(jacobian_columns, ("joint", "T"), ("J",), "J(k) = phi*(k, link) H*(k)                  (20)")
-BODY_AT_LINK = Step(body_motion_seen_at_link, ("T", "V"), ("U",), "U = phi*(k, link) V(k)")
+LINK_IN_BODY = Step(link_in_body, ("X@child", "XL@child"), ("XL",), "XL(k) = X(child) XL(child)")
+COLUMNS = Step(jacobian_columns, ("joint", "XL"), ("J",), "J(k) = phi*(k, link) H*(k)                  (20)")
+BODY_AT_LINK = Step(body_motion_seen_at_link, ("XL", "V"), ("U",), "U = phi*(k, link) V(k)")
 
 
 def jacobian_plan(model: Model, link: int, frame: str) -> Plan:
@@ -229,7 +229,7 @@ def _path_plan(
 ) -> Plan:
     """Out along the path to a link, once at the link, and back in."""
     path = model.support(model.links[link].body)
-    buffers = (*BUFFERS, *LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("T", model.links[link].offset))
+    buffers = (*BUFFERS, *LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("XL", model.links[link].offset))
     sweeps = (base_to_tip(*outward, only=path), each_link(*at_link, only=(link,)), tip_to_base(*inward, only=path))
     return Plan(name, buffers, sweeps, target=link)
 

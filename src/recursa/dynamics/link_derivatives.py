@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from recursa.dynamics.derivatives import COLUMN_RATES, Rates
+from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
 from recursa.dynamics.kinematics import (
     ACCELERATION,
     BUFFERS,
@@ -46,7 +46,7 @@ class LinkRates(NamedTuple):
 
 
 def link_rates(
-    link_here: Transform, rates: tuple[Rates, ...], pose: Transform, velocity: Motion, acceleration: Motion
+    link_here: Transform, rates: tuple[ColumnRates, ...], pose: Transform, velocity: Motion, acceleration: Motion
 ) -> LinkRates:
     """The columns of a joint; the acceleration is the classical one."""
     w, v = velocity
@@ -77,9 +77,9 @@ def _swinging(velocity: Motion, change: Motion) -> Motion:
 
 def link_derivatives_plan(model: Model, link: int) -> Plan:
     """Derivatives of a link's velocity and acceleration along the path to it."""
-    rates = Step(link_rates, ("T", "S", "L@target", "VL@target", "AL@target"), ("JF",), "dV/dq, dalpha/dq, dalpha/dv")
+    rates = Step(link_rates, ("XL", "S", "L@target", "VL@target", "AL@target"), ("JF",), "dV/dq, dalpha/dq, dalpha/dv")
     path = model.support(model.links[link].body)
-    buffers = (*BUFFERS, *LINK_BUFFERS, Buffer("T", model.links[link].offset), Buffer("S", ()), Buffer("JF", ()))
+    buffers = (*BUFFERS, *LINK_BUFFERS, Buffer("XL", model.links[link].offset), Buffer("S", ()), Buffer("JF", ()))
     sweeps = (
         base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION, COLUMN_RATES, only=path),
         each_link(LINK_POSE, LINK_VELOCITY, LINK_ACCELERATION, only=(link,)),

@@ -44,16 +44,16 @@ def potential_energy(moment: Vec3, gravity: Vec3) -> Scalar:
 FIRST_MOMENT = Step(first_moment, ("W", "inertia"), ("mc",), "mc = R h + m r")
 TOTAL_FIRST_MOMENT = Step(lambda mc: mc, ("mc",), ("MC@robot",), "sum of m c")
 MOMENTUM = Step(momentum, ("W", "inertia", "V"), ("h@robot",), "h = sum of phi M V")
-KINETIC = Step(kinetic_energy, ("joint", "inertia", "V", "v"), ("T@robot",), "T = sum of (V* M V + v* A v)/2")
-POTENTIAL = Step(potential_energy, ("mc", "gravity"), ("U@robot",), "U = -sum of m g.c")
+KINETIC = Step(kinetic_energy, ("joint", "inertia", "V", "v"), ("kinetic@robot",), "sum of (V* M V + v* A v)/2")
+POTENTIAL = Step(potential_energy, ("mc", "gravity"), ("potential@robot",), "-sum of m g.c")
 
 _BUFFERS = (
     *BUFFERS,
     Buffer("mc", ZERO),
     Buffer("MC", ZERO),
     Buffer("h", Force.zero()),
-    Buffer("T", 0.0),
-    Buffer("U", 0.0),
+    Buffer("kinetic", 0.0),
+    Buffer("potential", 0.0),
 )
 
 CENTER_OF_MASS_PLAN = Plan("center_of_mass", _BUFFERS, (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT),))
@@ -115,5 +115,7 @@ def _sum_over_bodies(plan: Plan, name: str, of: Subject, given: Names) -> Recipe
 
 CENTER_OF_MASS = Quantity("center_of_mass", ("q",), _center_of_mass, "m, world axes")
 MOMENTUM_OF_ROBOT = Quantity("momentum", ("q", "v"), _momentum, "(angular, linear) in kg m^2/s and kg m/s, world axes")
-KINETIC_ENERGY = Quantity("kinetic_energy", ("q", "v"), partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "T"), "J")
-POTENTIAL_ENERGY = Quantity("potential_energy", ("q",), partial(_sum_over_bodies, POTENTIAL_ENERGY_PLAN, "U"), "J")
+KINETIC_ENERGY = Quantity("kinetic_energy", ("q", "v"), partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "kinetic"), "J")
+POTENTIAL_ENERGY = Quantity(
+    "potential_energy", ("q",), partial(_sum_over_bodies, POTENTIAL_ENERGY_PLAN, "potential"), "J"
+)

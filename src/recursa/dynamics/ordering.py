@@ -18,7 +18,7 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.sweeps.batching import Array, as_numbers
 
 Layout = Literal["recursa", "pinocchio", "mujoco"]
-Quantity = Literal["q", "v"]
+StatePart = Literal["q", "v"]
 LAYOUTS = ("recursa", "pinocchio", "mujoco")
 
 Change = Callable[[Array], Array]

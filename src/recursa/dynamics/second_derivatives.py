@@ -45,12 +45,12 @@ from recursa.dynamics.derivatives import (
     COLUMN_RATES,
     COMPOSITE_MOMENTUM,
     COMPOSITE_RATE,
-    Rates,
+    ColumnRates,
 )
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -120,7 +120,7 @@ VIRTUAL_BIAS = Step(virtual_bias, ("c", "inertia", "V", "W_lambda", "X"), ("c", 
 # ---- the matrices ----------------------------------------------------------------------------------------------------
 
 
-class Reach(NamedTuple):
+class SecondReach(NamedTuple):
     """What one freedom j means for every joint inward."""
 
     by_q: Force  # R s'' + 2 B s' + crf(s) f
@@ -130,9 +130,9 @@ class Reach(NamedTuple):
     d: Vec3  # crf(s) p - Z s
     e: Vec3  # 2 B* w + crf(s) c + crf(s') p - Z s'
 
-    def carried(self, step: Transform) -> Reach:
+    def carried(self, step: Transform) -> SecondReach:
         """To the parent."""
-        return Reach(
+        return SecondReach(
             step.force(self.by_q),
             step.force(self.by_v),
             step.force(self.by_a),
@@ -142,12 +142,12 @@ class Reach(NamedTuple):
         )
 
 
-Reaches = tuple[tuple[Entry, Reach], ...]
+SecondReaches = tuple[tuple[Entry, SecondReach], ...]
 Virtual = tuple[Motion, ...]
 
 
 def reach(
-    rates: Rates,
+    rates: ColumnRates,
     w: Motion,
     total: RigidInertia,
     rate: RigidInertia,
@@ -156,11 +156,11 @@ def reach(
     p: Force,
     z: RigidInertia,
     c: Vec3,
-) -> Reach:
+) -> SecondReach:
     """The forces of one freedom."""
     s, first, second, twice = rates
     back = _moment_of(rate, w) - _moment_of_cross(w, momentum)  # 2 B* w
-    return Reach(
+    return SecondReach(
         by_q=total @ second + (rate @ first + first.cross_force(momentum)) + s.cross_force(force),
         by_v=total @ twice + (rate @ s + s.cross_force(momentum)),
         by_a=total @ s,
@@ -173,7 +173,7 @@ def reach(
 def second_rows(
     joint: Joint,
     number: int,
-    rates: tuple[Rates, ...],
+    rates: tuple[ColumnRates, ...],
     virtual: Virtual,
     total: RigidInertia,
     rate: RigidInertia,
@@ -182,9 +182,9 @@ def second_rows(
     p: Force,
     z: RigidInertia,
     c: Vec3,
-    below: Reaches,
+    below: SecondReaches,
     step: Transform,
-) -> tuple[Entries, Entries, Entries, Entries, Reaches]:
+) -> tuple[Entries, Entries, Entries, Entries, SecondReaches]:
     """Entries that pair this joint with itself and the joints outward, by qq, qv, vv and qa; the forces for the
     parent.
     """

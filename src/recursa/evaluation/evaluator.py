@@ -16,7 +16,7 @@ from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
-from recursa.kernels.inputs import Input, argument_input
+from recursa.kernels.entry_inputs import Input, argument_input
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.model.model import Model
 from recursa.model.moving import MayMove

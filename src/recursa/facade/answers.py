@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from recursa.facade.change_of_base import ChangeOfBaseMethods
+from recursa.diagonal.robot_methods import DiagonalMethods
 from recursa.facade.derivatives import DerivativeMethods
-from recursa.facade.diagonal import DiagonalMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.facade.matrices import MatrixMethods
-from recursa.facade.operational import OperationalMethods
 from recursa.facade.parameters import ParameterMethods
 from recursa.facade.second_derivatives import SecondDerivativeMethods
+from recursa.free.robot_methods import ChangeOfBaseMethods
+from recursa.operational.robot_methods import OperationalMethods
 
 
 class Answers(

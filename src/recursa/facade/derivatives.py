@@ -8,13 +8,14 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import first_order, gathering
+from recursa.dynamics import gathering
 from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
+from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel"]

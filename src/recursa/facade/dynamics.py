@@ -7,14 +7,21 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inverse, methods
-from recursa.dynamics.book.augmented_links import AugmentedLinks, augmented_links
-from recursa.dynamics.book.on_axes import require_axes
-from recursa.dynamics.matrices import MassMethod
-from recursa.dynamics.methods import ForwardMethod, InverseMethod
+from recursa.book.augmented_links import AugmentedLinks, augmented_links
+from recursa.book.on_axes import require_axes
+from recursa.dynamics import inverse
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
+from recursa.methods.inverse_and_forward import (
+    BIAS_FORCES,
+    FORWARD_DYNAMICS,
+    FORWARD_DYNAMICS_WITH_LINKS,
+    INVERSE_DYNAMICS,
+    ForwardMethod,
+    InverseMethod,
+)
+from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array
 
 
@@ -23,7 +30,7 @@ class DynamicsMethods(Facade):
 
     __slots__ = ()
 
-    @answers(methods.INVERSE_DYNAMICS)
+    @answers(INVERSE_DYNAMICS)
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -71,7 +78,7 @@ class DynamicsMethods(Facade):
         """
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
         options = {"losses": bool(losses), "method": method}
-        return self._answer(methods.INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
+        return self._answer(INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
         """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
@@ -90,10 +97,10 @@ class DynamicsMethods(Facade):
         require_axes(moved, "augmented", instead="newton-euler")
         return augmented_links(self.model, moved)
 
-    @answers(methods.BIAS_FORCES)
+    @answers(BIAS_FORCES)
     def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        return self._answer(methods.BIAS_FORCES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+        return self._answer(BIAS_FORCES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
     @answers(inverse.GRAVITY_FORCES)
     def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -148,7 +155,7 @@ class DynamicsMethods(Facade):
         threads: int | None = None,
     ) -> tuple[Array, Array]: ...
 
-    @answers(methods.FORWARD_DYNAMICS)
+    @answers(FORWARD_DYNAMICS)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -201,8 +208,8 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
         options = {"losses": bool(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         if not links:
-            return self._answer(methods.FORWARD_DYNAMICS, arrays, options, out, threads)
-        both = self._answer(methods.FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)
+            return self._answer(FORWARD_DYNAMICS, arrays, options, out, threads)
+        both = self._answer(FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)
         joints, of_links = np.split(both, [self.nv], axis=-1)
         filled = into(out, np.ascontiguousarray(joints))
         return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()

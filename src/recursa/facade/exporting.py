@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from recursa.diagonal.robot_methods import Diagonal
 from recursa.dynamics.configuration import random_state
-from recursa.dynamics.results import FORCES
+from recursa.dynamics.joint_space import FORCES
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
+from recursa.evaluation.facade import Facade
 from recursa.evaluation.scalars import ScalarEvaluator
 from recursa.facade.answers import Answers
-from recursa.facade.base import Facade
-from recursa.facade.diagonal import Diagonal
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.graph import Graph, Traced
@@ -152,7 +152,7 @@ class ExportMethods(Facade):
         >>> export.function, [file.name for file in export.files]
         ('planar2_gravity_forces', ['gravity.c', 'gravity.h', 'gravity_test.c'])
         """
-        question = Question.of(self.model, quantity, options)
+        question = ExportQuestion.of(self.model, quantity, options)
         source = _source_path(path)
         function = question.traced(c_identifier(question.title if name is None else name))
         states, expected = question.examples()
@@ -177,7 +177,7 @@ def _method(quantity: str) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class Question:
+class ExportQuestion:
     """A method of a robot, the arrays it takes, and its other options."""
 
     model: Model
@@ -187,7 +187,7 @@ class Question:
     record: Quantity | None = None  # of a quantity that has no method
 
     @classmethod
-    def of(cls, model: Model, quantity: str | Quantity, options: Mapping[str, Any]) -> Question:
+    def of(cls, model: Model, quantity: str | Quantity, options: Mapping[str, Any]) -> ExportQuestion:
         """Checked: the quantity exists, its options too, and none is missing."""
         if isinstance(quantity, Quantity):
             arrays = (*quantity.inputs, *(name for name in quantity.optional if options.get(name)))
@@ -290,7 +290,7 @@ class Question:
 # ---- documentation ---------------------------------------------------------------------------------------------------
 
 
-def _about(question: Question, function: CFunction, title: str) -> Iterator[str]:
+def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterator[str]:
     """The lines of the header's comment."""
     model = question.model
     meaning = _meaning(question.quantity) if question.record is None else ()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import factorization
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array, as_array
 
 
@@ -107,19 +107,10 @@ class FactorizationMethods(Facade):
         batch = flat.shape[:-1]
         return Factorization(
             P=inertias.reshape(*batch, bodies, 6, 6),
-            D=block_diagonal(hinges, [joint.kind.nv for joint in self.model.joints]),
+            D=factorization.block_diagonal(hinges, [joint.kind.nv for joint in self.model.joints]),
             G=own.reshape(*batch, 6, nv),
             K=carried.reshape(*batch, 6, nv),
             _inverse_pivots=pivots,
             _q=as_array(self.model, "q", q, coordinates=True).copy(),
             _robot=self,
         )
-
-
-def block_diagonal(entries: Array, sizes: list[int]) -> Array:
-    """The matrix (..., n, n) from its diagonal blocks, row by row one after the other."""
-    n, batch = sum(sizes), entries.shape[:-1]
-    joint_of = np.repeat(np.arange(len(sizes)), sizes)
-    result = np.zeros((*batch, n, n), entries.dtype)
-    result[..., joint_of[:, None] == joint_of] = entries  # in this order, since no row meets two blocks
-    return result

@@ -9,7 +9,7 @@ from recursa.dynamics import configuration, kinematics, mass_properties
 from recursa.dynamics.kinematics import Frame, Kind
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inertia, matrices
-from recursa.dynamics.matrices import MassMethod
+from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
+from recursa.evaluation.facade import Facade
+from recursa.methods import matrices
+from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array
 
 
@@ -60,14 +61,14 @@ class MatrixMethods(Facade):
         """
         return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
 
-    @answers(inertia.MOMENTUM_MATRIX)
+    @answers(MOMENTUM_MATRIX)
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        return self._answer(inertia.MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
+        return self._answer(MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
-        return self._answer(inertia.CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
+        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
 
     @answers(matrices.REGRESSOR)
     def regressor(

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import second_derivatives
-from recursa.dynamics.second_order import (
+from recursa.errors import ShapeError
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.evaluation.facade import Facade
+from recursa.methods.second_order import (
     EACH_SECOND_DERIVATIVE_ALONG,
     INVERSE_DYNAMICS_SECOND_DERIVATIVES,
     SECOND_DERIVATIVES_ALONG,
 )
-from recursa.errors import ShapeError
-from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
-from recursa.facade.base import Facade
 from recursa.sweeps.batching import Array
 
 BLOCKS = len(second_derivatives.BLOCKS)

@@ -9,8 +9,6 @@ axes, as :meth:`Robot.momentum` gives it. See ``docs/free-flyers.md``.
 from recursa.free.floating import FreeInverseDynamics as FreeInverseDynamics
 from recursa.free.floating import generalized_inertia as generalized_inertia
 from recursa.free.floating import inverse_dynamics as inverse_dynamics
-from recursa.free.links import LinkRun as LinkRun
-from recursa.free.links import simulate_links as simulate_links
 from recursa.free.momentum import MomentumMaps as MomentumMaps
 from recursa.free.momentum import base_response as base_response
 from recursa.free.momentum import base_velocity as base_velocity
@@ -22,3 +20,5 @@ from recursa.free.momentum import reaction_null_projector as reaction_null_proje
 from recursa.free.momentum import reaction_null_rates as reaction_null_rates
 from recursa.free.motion import FreeMotion as FreeMotion
 from recursa.free.motion import move_joints as move_joints
+from recursa.free.simulated_links import LinkRun as LinkRun
+from recursa.free.simulated_links import simulate_links as simulate_links

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.dynamics.free_flying import require_free_flyer
 from recursa.dynamics.hinges import RELATIVE_ZERO
 from recursa.errors import ShapeError, SingularHingeError
-from recursa.robot import Robot
+from recursa.model.free_flyer import require_free_flyer
 from recursa.sweeps.batching import Array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 BASE = 6  # speeds of the base, the first of v
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, fitting
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 
 class FreeInverseDynamics(NamedTuple):

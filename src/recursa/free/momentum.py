@@ -10,18 +10,20 @@ Umetani and Yoshida is ``J* = J_m - J_b inv(A_b) A_m``. Armature does not enter:
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import inertia
+from recursa.dynamics import mass_matrix
 from recursa.dynamics.kinematics import Frame
 from recursa.errors import unknown_name
 from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
-from recursa.robot import Robot
 from recursa.sweeps.batching import Array, as_array, fitting, times
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Undisturbed = Literal["all", "attitude", "position"]
 _ROWS = {"all": slice(0, 6), "attitude": slice(0, 3), "position": slice(3, 6)}
@@ -57,7 +59,7 @@ def locked_inertia(
     >>> bool(np.allclose(rc.free.locked_inertia(robot, q, at="base"), robot.mass_matrix(q)[:6, :6]))
     True
     """
-    return robot.evaluator.evaluate(inertia.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
+    return robot.evaluator.evaluate(mass_matrix.LOCKED_INERTIA, {"q": q}, {"at": at}, out, threads)
 
 
 def momentum_maps(robot: Robot, q: ArrayLike, *, threads: int | None = None) -> MomentumMaps:

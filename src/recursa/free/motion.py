@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import ShapeError, StateError
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
 from recursa.integrators import weighted
 from recursa.integrators.explicit import runge_kutta_4
-from recursa.robot import Robot
-from recursa.simulation.equations import chart_rates
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
-Rates = Callable[[float, Array], ArrayLike]
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+JointRates = Callable[[float, Array], ArrayLike]
 _NOTHING = np.zeros(1)
 
 
@@ -31,7 +33,7 @@ class FreeMotion(NamedTuple):
 
 
 def move_joints(
-    robot: Robot, q0: ArrayLike, rates: Rates, t: ArrayLike, momentum: ArrayLike | None = None
+    robot: Robot, q0: ArrayLike, rates: JointRates, t: ArrayLike, momentum: ArrayLike | None = None
 ) -> FreeMotion:
     """How a free flyer moves from q0 (..., nq) when its joints have the rates ``rates(t, q)`` (..., nv - 6).
 
@@ -99,7 +101,7 @@ class _Kinematics:
         return self.robot.integrate(q, u)
 
     def local_rate(self, u: Array, speeds: Array) -> Array:
-        return chart_rates(self.robot, u, speeds)
+        return self.robot.evaluator.evaluate(CHART_RATES, {"x": u, "v": speeds})
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
         return weighted(self.h, start, *terms)

@@ -12,7 +12,7 @@ import numpy as np
 
 from recursa.errors import UntraceableError
 from recursa.kernels import native
-from recursa.kernels.inputs import MAX_QUATERNIONS, Input, argument_input
+from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
 from recursa.kernels.rollout_emit import Motions, Scheme

@@ -203,7 +203,7 @@ class Kernel:
     def entry(self, shape: tuple[int, ...], inputs: Sequence[Any]) -> Callable[..., Any] | None:
         """A native function of single-state arguments that returns an array of ``shape``; None if it was not built.
 
-        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.inputs`.
+        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.entry_inputs`.
         """
         if Entry is None or self.single or len(inputs) > MAX_INPUTS or len(shape) > 3:
             return None

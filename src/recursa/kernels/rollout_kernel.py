@@ -24,7 +24,7 @@ PIECE = 10**8  # operations in all lanes between two looks at the world: some hu
 
 
 @dataclass
-class Run:
+class RolloutRun:
     """What a rollout works on; contiguous arrays of one number type, but for the torques.
 
     ``q`` (B, nq) and ``v`` (B, nv) are the state, which moves on; ``tau`` holds the torques of row b and step s at
@@ -61,7 +61,7 @@ class RolloutKernel:
         self.single = single
         self._compiled: dict[int, _Native] = {}  # by width
 
-    def __call__(self, run: Run, threads: int = 1) -> None:
+    def __call__(self, run: RolloutRun, threads: int = 1) -> None:
         """Carry out all steps of all rows."""
         native = self._native(1 if run.rows == 1 else simd_shape(self.single).width)
         blocks = -(-run.rows // native.shape.width)
@@ -102,7 +102,7 @@ class _Native:
         self.code = Native(loop.text(), "rollout", pointers)
         self.operations = sum(loop.calls[name] * one.operations.total for name, one in kernel.motions.named().items())
 
-    def work(self, run: Run, first: int, last: int, stop: Event) -> None:
+    def work(self, run: RolloutRun, first: int, last: int, stop: Event) -> None:
         """Some blocks of rows, in the calling thread, until ``stop`` is set."""
         kind = np.float32 if self.shape.single else np.float64
         nq, nv, width = run.q.shape[1], run.v.shape[1], self.shape.width

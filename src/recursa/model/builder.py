@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, Description, JointRecord, LinkRecord, Mimic
+from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, placement, symmetric
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.model.values import finite, floats, limits_of, name_of, per_freedom, placement, symmetric
 from recursa.model.variations import frame_records
 from recursa.spatial.vec3 import Vec3
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.values import finite, floats, limits_of, name_of, per_freedom, symmetric
+from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, symmetric
 from recursa.spatial.transform import IDENTITY_TRANSFORM, dh_transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from recursa.errors import ModelError
 from recursa.model.description import LIMITED, Description, JointRecord, JointType, LinkRecord
+from recursa.model.inputs import unused
 from recursa.model.urdf import LARGEST, URDF_TYPES
-from recursa.model.values import unused
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO

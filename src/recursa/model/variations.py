@@ -8,8 +8,8 @@ from typing import Any
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord
+from recursa.model.inputs import finite, floats, name_of, placement, symmetric, unused
 from recursa.model.model import Model
-from recursa.model.values import finite, floats, name_of, placement, symmetric, unused
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from recursa.diagonal.equations import INERTIA_RATE
+from recursa.diagonal.rates_and_moments import ARTICULATE
+from recursa.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
 from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_BUFFER, COMPLIANCE_RATE
-from recursa.dynamics.diagonal.motion import INERTIA_RATE
-from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
-from recursa.dynamics.diagonal.tables import ARTICULATE
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operators.inverse_steps import eliminate_in_basis, eliminate_with
 from recursa.operators.shapes import ONE, Space
 from recursa.operators.steps import total_of
@@ -27,7 +27,7 @@ Function = Callable[..., Any]
 PREPARED: dict[str, tuple[Step, ...]] = {
     "X": (RELATIVE,),
     "P": (RELATIVE, ELIMINATE),
-    "G": (RELATIVE, ELIMINATE),
+    "elimination": (RELATIVE, ELIMINATE),
     "R": (RELATIVE, COMPOSITE),
     "Upsilon": (RELATIVE, ELIMINATE, COMPLIANCE),
     "V": (RELATIVE, VELOCITY),
@@ -66,7 +66,7 @@ class Assembly:
         self._sweeps: dict[Sweep, None] = {}
         self._buffers: list[Buffer] = []
         self._made = 0
-        self._inward = {"P", "G", "R"}  # buffers that a sweep from tip to base fills
+        self._inward = {"P", "elimination", "R"}  # buffers that a sweep from tip to base fills
         self._prepared = dict(PREPARED)
 
     def plan(self, name: str, result: str) -> Plan:
@@ -85,18 +85,18 @@ class Assembly:
                 self._append(tip_to_base(step) if step.fn in _INWARD else base_to_tip(step))
 
     def filter(self, mark: str, inertia: str, rotors: str, meaning: str, *, in_basis: bool) -> None:
-        """The articulated-body recursion of another matrix: P, G and Upsilon are then called so with a mark behind."""
-        P, G, upsilon = f"P{mark}", f"G{mark}", f"Upsilon{mark}"
+        """The articulated-body recursion of another matrix: P, elimination, Upsilon with a mark behind."""
+        P, elimination, upsilon = f"P{mark}", f"elimination{mark}", f"Upsilon{mark}"
         fn = eliminate_in_basis if in_basis else eliminate_with
-        own = Step(fn, ("joint", P, inertia, rotors, "X"), (P, G, f"{P}@parent"), meaning)
-        outward = replace(COMPLIANCE, reads=("X", G, f"{upsilon}@parent"), writes=(upsilon,))
-        self._prepared |= dict.fromkeys((P, G), (RELATIVE, own)) | {upsilon: (RELATIVE, own, outward)}
+        own = Step(fn, ("joint", P, inertia, rotors, "X"), (P, elimination, f"{P}@parent"), meaning)
+        outward = replace(COMPLIANCE, reads=("X", elimination, f"{upsilon}@parent"), writes=(upsilon,))
+        self._prepared |= dict.fromkeys((P, elimination), (RELATIVE, own)) | {upsilon: (RELATIVE, own, outward)}
         self._buffers += [
             Buffer(P, ArticulatedInertia.zero()),
-            Buffer(G, ()),
+            Buffer(elimination, ()),
             Buffer(upsilon, ArticulatedInertia.zero()),
         ]
-        self._inward |= {P, G}
+        self._inward |= {P, elimination}
 
     def rate(self, name: str, velocity: str) -> str:
         """See to it that a buffer of :data:`RATES` is computed for a velocity, an input; what it is called then."""

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated
 from recursa.dynamics.compliance import yielding
-from recursa.dynamics.operational import compliance_entries
 from recursa.model.model import Joint
+from recursa.operational.plans import compliance_entries
 from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
 from recursa.operators.steps import (
     Eliminations,

@@ -325,7 +325,7 @@ class Lowering:
         or for a buffer made with it.
         """
         leaf = expression.of if isinstance(expression, Transpose | Inverse) else expression
-        if name in ("P", "G", "Upsilon") and isinstance(leaf, Leaf):
+        if name in ("P", "elimination", "Upsilon") and isinstance(leaf, Leaf):
             return name + self.inverses.mark(leaf)
         if not name.startswith("{"):
             return name

@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from recursa.diagonal.equations import INERTIA_RATE
+from recursa.diagonal.rates_and_moments import ARTICULATE
+from recursa.diagonal.sensitivity import COMPOSITE_RATE
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, ELIMINATE
 from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
-from recursa.dynamics.diagonal.motion import INERTIA_RATE
-from recursa.dynamics.diagonal.sensitivity import COMPOSITE_RATE
-from recursa.dynamics.diagonal.tables import ARTICULATE
-from recursa.dynamics.inertia import COMPOSITE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.operators import inverse_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.operators.symbols import Kind
@@ -124,7 +124,7 @@ _OF_STATE: dict[Callable[..., Any], tuple[str, ...]] = {
     ARTICULATE.fn: _RICCATI,
 }
 """For what an expression needs of the state: words, and equations."""
-_LETTERS = {
+_LETTERS = {"elimination": Kind.G.value.text} | {
     kind.value.buffer.strip("{}"): kind.value.text
     for kind in Kind
     if kind.value.buffer is not None and kind is not Kind.GRAVITY  # whose recursion is written with alpha

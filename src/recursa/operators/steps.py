@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from recursa.dynamics.articulated import Elimination
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
-from recursa.dynamics.operational import compliance_entries
 from recursa.model.model import Joint
+from recursa.operational.plans import compliance_entries
 from recursa.operators.small import solve_positive
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal

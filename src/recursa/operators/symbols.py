@@ -210,12 +210,12 @@ class Kind(Enum):
     D = Symbol(  # the pivots of the mass matrix
         "D", "D", "D", "hinge inertia", "D = H P H* + A", "joint", "joint", _INERTIA | _S.DEFINITE,
         sides=("joint", "joint"), multiplications=1, needs=(RICCATI,), mass_alone=True,
-        applied=_at(steps.hinge_inertia_times, "joint", "P"), inverted=_at(steps.hinge_inertia_solve, "G"),
+        applied=_at(steps.hinge_inertia_times, "joint", "P"), inverted=_at(steps.hinge_inertia_solve, "elimination"),
     )  # fmt: skip
     G = Symbol(
         "G", "G", "G", "Kalman gain", "G = P H* inv(D)", "link", "joint", _S.BLOCK_DIAGONAL,
         sides=("force", "joint"), multiplications=6, needs=(RICCATI,),
-        applied=_at(steps.gain_times, "G"), transposed=_at(steps.gain_transposed, "G"),
+        applied=_at(steps.gain_times, "elimination"), transposed=_at(steps.gain_transposed, "elimination"),
     )  # fmt: skip
     K = Symbol(
         "K", "K", "K", "shifted gain", "K = E_φ G, in parent axes", "link", "joint", _S.GATHERING | _S.STRICT,
@@ -224,7 +224,7 @@ class Kind(Enum):
     TAU_BAR = Symbol(
         "tau_bar", "τ̄", r"\bar{\tau}", "articulation projection", "τ̄ = I - G H",
         "link", "link", _S.BLOCK_DIAGONAL, also=("taubar",), sides=_FORCES, multiplications=12, needs=(RICCATI,),
-        applied=_at(steps.projected, "G"), transposed=_at(steps.projected_transposed, "G"),
+        applied=_at(steps.projected, "elimination"), transposed=_at(steps.projected_transposed, "elimination"),
     )  # fmt: skip
     E_PSI = Symbol(
         "E_psi", "E_ψ", r"\mathcal{E}_\psi", "one-step articulated shift", "E_ψ = E_φ τ̄",
@@ -234,7 +234,8 @@ class Kind(Enum):
     PSI = Symbol(
         "psi", "ψ", r"\psi", "articulated propagation", "ψ = inv(I - E_ψ)", "link", "link", _S.GATHERING | _S.UNIT,
         sides=_FORCES, multiplications=36, needs=(RICCATI,),
-        applied=_at(steps.gather_articulated, "X", "G"), transposed=_at(steps.spread_articulated, "X", "G"),
+        applied=_at(steps.gather_articulated, "X", "elimination"),
+        transposed=_at(steps.spread_articulated, "X", "elimination"),
     )  # fmt: skip
     A = Symbol(
         "A", "A", "A", "armature", "reflected rotor inertia", "joint", "joint", _INERTIA | _S.DIAGONAL,

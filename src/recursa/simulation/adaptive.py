@@ -18,7 +18,7 @@ import scipy.integrate
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.implicit import no_step
 from recursa.simulation.equations import Equations
-from recursa.simulation.steppers import State, Stepper
+from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
 _COMMON = ("t", "t_old", "y", "y_old", "f", "h_abs", "status", "nfev", "njev", "nlu")
@@ -49,7 +49,7 @@ class Adaptive(Stepper):
         self._dense: Any = None
         self._counts = np.zeros(3, dtype=int)  # of solvers that are gone
 
-    def start(self, t: float, state: State) -> None:
+    def start(self, t: float, state: RunState) -> None:
         """A new solver: it chooses its first step itself."""
         if self._solver is not None:
             self._counts += self._solver_counts()
@@ -70,11 +70,11 @@ class Adaptive(Stepper):
         self._dense = None
         self.steps += 1
 
-    def at(self, t: float) -> State:
+    def at(self, t: float) -> RunState:
         """By the solver's own interpolant."""
         if t == self.t:
             return self.now
-        return State(*self.equations.unpacked(self.interpolant(t)))
+        return RunState(*self.equations.unpacked(self.interpolant(t)))
 
     @property
     def interpolant(self) -> Any:
@@ -112,7 +112,7 @@ class Adaptive(Stepper):
 
     def _arrived(self) -> None:
         self.t = float(self._solver.t)
-        self.now = State(*self.equations.unpacked(self._solver.y))
+        self.now = RunState(*self.equations.unpacked(self._solver.y))
 
     def _solver_counts(self) -> Array:
         return np.array([self._solver.nfev, self._solver.njev, self._solver.nlu])

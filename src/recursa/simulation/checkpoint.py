@@ -31,7 +31,7 @@ from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
-from recursa.simulation.steppers import State
+from recursa.simulation.steppers import RunState
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
@@ -188,7 +188,7 @@ class Kept:
         checkpoints = self._checkpoints
         state: dict[str, Any] = dict(checkpoints[-1]["state"])
         t, where = state["accepted"]
-        state["accepted"] = t, State(*where)
+        state["accepted"] = t, RunState(*where)
         state["samples"] = [
             Sample(float(row[0]), *row[1:]) for one in checkpoints for row in zip(*one["samples"], strict=True)
         ]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from recursa.diagonal.equations import equations_plan, reading
+from recursa.diagonal.quantities import JOINT_RATES
 from recursa.dynamics import configuration, gathering
-from recursa.dynamics.diagonal.motion import equations_plan, reading
-from recursa.dynamics.diagonal.quantities import JOINT_RATES
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.equations import Equations, Rates, coordinate_rates

@@ -9,17 +9,17 @@ import numpy as np
 
 from recursa.errors import SimulationError, StateError
 from recursa.integrators import INTEGRATORS
+from recursa.integrators.asking import from_outside
 from recursa.runs.options import Options
 from recursa.runs.run import Happened, Run, Status, keeps_momentum
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
-from recursa.simulation.asking import from_outside
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, crossing
 from recursa.simulation.fixed import FixedStep
 from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.progress import ProgressBar
-from recursa.simulation.steppers import State, Stepper
+from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
 _NO_PROGRESS = 1e-14
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     work: Array
 
 
-class Cut(NamedTuple):
+class StepCut(NamedTuple):
     """Where a step ends early: a freedom whose friction changes, or None where an event stops the run."""
 
     t: float
@@ -77,8 +77,8 @@ class Simulation:
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         q = equations.normalized(q0)
-        start = State(q, equations.from_joint(q, v0.copy()), np.zeros(2))
-        self._accepted: tuple[float, State] = (0.0, start)
+        start = RunState(q, equations.from_joint(q, v0.copy()), np.zeros(2))
+        self._accepted: tuple[float, RunState] = (0.0, start)
         with np.errstate(all="ignore"):
             self._begin()
 
@@ -178,13 +178,13 @@ class Simulation:
                 raise SimulationError(self._lost(error), self._accepted[0]) from error
             self._accepted = stepper.t, stepper.now
 
-    def _speeds(self, state: State) -> Array:
+    def _speeds(self, state: RunState) -> Array:
         """Joint rates of a state."""
         return self.equations.to_joint(state.q, state.u)
 
     # ---- what happens within a step ----------------------------------------------------------------------------------
 
-    def _values(self, t: float, state: State) -> Array:
+    def _values(self, t: float, state: RunState) -> Array:
         """Of the events, then per freedom the margin to another mode of friction."""
         if not (self.events or self._rubs):
             return np.empty(0)
@@ -194,7 +194,7 @@ class Simulation:
             return np.array(values)
         return np.concatenate([values, friction.margins(self.equations, t, state.q, v)])
 
-    def _watch(self) -> Cut | None:
+    def _watch(self) -> StepCut | None:
         """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
         if not (self.events or self._rubs):
             return None
@@ -210,7 +210,7 @@ class Simulation:
         self._watched, self._stalls = before, 0
         return None
 
-    def _crossings(self, start: float, end: float, before: Array, after: Array) -> Cut | None:
+    def _crossings(self, start: float, end: float, before: Array, after: Array) -> StepCut | None:
         """Crossings between two times, in order, up to the first that cuts the step short."""
         found: list[tuple[float, int]] = []
         for number, event in enumerate(self.events):
@@ -221,12 +221,12 @@ class Simulation:
                 found.append((self._locate_change(number, start, end, before[number], after[number]), number))
         for t, number in sorted(found):
             if number >= len(self.events):
-                return Cut(t, number - len(self.events))
+                return StepCut(t, number - len(self.events))
             event, state = self.events[number], self.stepper.at(t)
             self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
                 self.stopped_by = event.name
-                return Cut(t, None)
+                return StepCut(t, None)
         return None
 
     def _locate(self, number: int, start: float, end: float, before: float, after: float) -> float:
@@ -252,7 +252,7 @@ class Simulation:
             before = self._value(number, t)
         return start if before <= 0.0 else self._locate(number, t, end, before, after)
 
-    def _shorten(self, cut: Cut) -> None:
+    def _shorten(self, cut: StepCut) -> None:
         """End the step at a cut, change the modes of friction there, and go on from there."""
         stepper, equations = self.stepper, self.equations
         self._keep_piece(cut.t)
@@ -285,7 +285,7 @@ class Simulation:
 
     # ---- samples -----------------------------------------------------------------------------------------------------
 
-    def _record_last(self, t: float, state: State) -> None:
+    def _record_last(self, t: float, state: RunState) -> None:
         """Where a run got to, also if nothing can be computed there any more."""
         try:
             self._record(t, state)
@@ -293,7 +293,7 @@ class Simulation:
             unknown = np.full(self.equations.nv, np.nan)
             self.samples.append(Sample(t, state.q.copy(), self._speeds(state).copy(), unknown, unknown, state.work))
 
-    def _record(self, t: float, state: State) -> None:
+    def _record(self, t: float, state: RunState) -> None:
         counted = self.equations.evaluations
         v = self._speeds(state)
         if self.equations.rubbed and self.stepper.resolves_friction:
@@ -387,7 +387,7 @@ class Simulation:
 
     # ---- what went wrong ---------------------------------------------------------------------------------------------
 
-    def _require_finite(self, state: State) -> None:
+    def _require_finite(self, state: RunState) -> None:
         if all(np.isfinite(x).all() for x in state):
             return
         raise SimulationError(
@@ -396,7 +396,7 @@ class Simulation:
             self._accepted[0],
         )
 
-    def _reason(self, state: State) -> str:
+    def _reason(self, state: RunState) -> str:
         """The likely cause in a few words, with a joint's name."""
         model = self.equations.robot.model
         if self.equations.trouble:

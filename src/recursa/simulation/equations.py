@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
+from recursa.integrators.asking import from_outside, told_when
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.simulation.asking import from_outside, told_when
 from recursa.simulation.forces import StopForces, Torque, checked_torque
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values

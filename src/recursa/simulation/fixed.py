@@ -15,7 +15,7 @@ from recursa.dynamics import configuration
 from recursa.integrators import Integrator, weighted
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces
-from recursa.simulation.steppers import State, Stepper
+from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class FixedStep(Stepper):
         self._manifold = Manifold(equations.robot)
         self._mechanics = Settling if integrator.takes_losses else OneRun
 
-    def start(self, t: float, state: State) -> None:
+    def start(self, t: float, state: RunState) -> None:
         """From here; the grid of times stays, unless this is its beginning."""
         if not self.steps:
             self._origin, self._count = t, 0
@@ -53,7 +53,7 @@ class FixedStep(Stepper):
         self.t = target
         self.steps += 1
 
-    def at(self, t: float) -> State:
+    def at(self, t: float) -> RunState:
         """By a shorter step."""
         return self.now if t == self.t else self.stepped(self.t_old, self._before, t - self.t_old)
 
@@ -63,7 +63,7 @@ class FixedStep(Stepper):
             self.now, self.t = self.at(t), t
             self._count = int(np.floor((t - self._origin) / self.step * (1.0 + 1e-15)))
 
-    def stepped(self, t: float, state: State, h: float) -> State:
+    def stepped(self, t: float, state: RunState, h: float) -> RunState:
         """The state a time h later."""
         assert self.integrator.scheme is not None
         on = self._mechanics(self.equations, self._manifold, t, h)
@@ -78,7 +78,7 @@ class FixedStep(Stepper):
         """As it was."""
         self.t = self.t_old = state["t"]
         self._origin, self._count, self.steps = state["origin"], state["count"], state["steps"]
-        self.now = self._before = State(*(state[name].copy() for name in State._fields))
+        self.now = self._before = RunState(*(state[name].copy() for name in RunState._fields))
 
 
 class Manifold:
@@ -115,13 +115,13 @@ class OneRun:
         self.same_speeds = not equations.diagonal
         self.moved, self.local_rate = manifold.moved, manifold.chart_rates
 
-    def start(self, state: State) -> tuple[Array, Array]:
+    def start(self, state: RunState) -> tuple[Array, Array]:
         """A state as q and v."""
         return state.q, state.u if self.equations.passive else np.concatenate([state.u, state.work])
 
-    def state(self, q: Array, v: Array) -> State:
+    def state(self, q: Array, v: Array) -> RunState:
         """And back."""
-        return State(q, v, np.zeros(2)) if self.equations.passive else State(q, v[: self.nv], v[self.nv :])
+        return RunState(q, v, np.zeros(2)) if self.equations.passive else RunState(q, v[: self.nv], v[self.nv :])
 
     def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
         """Speeds along the manifold, and accelerations with powers behind them."""

@@ -10,7 +10,7 @@ from recursa.simulation.equations import Equations
 from recursa.sweeps.batching import Array
 
 
-class State(NamedTuple):
+class RunState(NamedTuple):
     """Where a run is: coordinates, speeds, and the work (gained, lost) since the start.
 
     The speeds are those that are integrated: v, or in diagonal coordinates nu. ``Equations.to_joint`` makes v of them.
@@ -30,10 +30,10 @@ class Stepper:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self.t = self.t_old = 0.0
-        self.now = State(np.empty(0), np.empty(0), np.zeros(2))
+        self.now = RunState(np.empty(0), np.empty(0), np.zeros(2))
         self.steps = 0
 
-    def start(self, t: float, state: State) -> None:
+    def start(self, t: float, state: RunState) -> None:
         """Begin here, forgetting what was."""
         raise NotImplementedError
 
@@ -41,7 +41,7 @@ class Stepper:
         """One step, not beyond ``bound``."""
         raise NotImplementedError
 
-    def at(self, t: float) -> State:
+    def at(self, t: float) -> RunState:
         """The state at a time within the last step."""
         raise NotImplementedError
 

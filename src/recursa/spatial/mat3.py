@@ -17,7 +17,7 @@ from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 class Mat3(NamedTuple):
     """A general 3x3 matrix by rows of vectors; its ``x.y`` is the entry in row x, column y.
 
-    The second-order tensor of :mod:`recursa.spatial.tensors` and the coupling block of an articulated inertia.
+    The second-order tensor of :mod:`recursa.book.tensors` and the coupling block of an articulated inertia.
 
     >>> t = Mat3.skew(Vec3(1.0, 2.0, 3.0))
     >>> t @ Vec3(0.0, 0.0, 1.0)

@@ -19,7 +19,7 @@ from recursa.sweeps.scheduling import Order, Stage, Use, Work, orders, schedule,
 def fuse(*plans: Plan, name: str | None = None, keep: Iterable[str] | None = None) -> Plan:
     """One plan that computes what all of them compute. With ``keep``, only what these buffers need.
 
-    >>> from recursa.dynamics.inertia import MASS_MATRIX_PLAN
+    >>> from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
     >>> from recursa.dynamics.inverse import gravity_plan
     >>> for sweep in fuse(MASS_MATRIX_PLAN, gravity_plan()).sweeps:
     ...     print(sweep.direction.value, [step.fn.__name__ for step in sweep.steps])

@@ -11,7 +11,7 @@ import numpy as np
 from recursa.errors import did_you_mean, shortened
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import coordinate_names, freedom_names
-from recursa.trajectories.tables import Table, read_table, require_distinct, write_table
+from recursa.trajectories.csv_numbers import NumberTable, read_table, require_distinct, write_table
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -54,13 +54,13 @@ def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
     return coordinates, table.column(TIME), q, v, a
 
 
-def _require_known(table: Table, known: Sequence[str], owner: str) -> None:
+def _require_known(table: NumberTable, known: Sequence[str], owner: str) -> None:
     for name in table.names:
         if name not in known:
             raise table.error(f"belongs to no joint of {owner}. {did_you_mean(name, known)}", column=name)
 
 
-def require_times(table: Table) -> None:
+def require_times(table: NumberTable) -> None:
     """At least two instants, which rise."""
     t = table.column(TIME)
     if len(t) < 2:
@@ -71,7 +71,7 @@ def require_times(table: Table) -> None:
         raise table.error(f"the time {t[row]:.9g} does not come after {t[row - 1]:.9g}; it must increase", row, TIME)
 
 
-def _part(table: Table, what: str, names: Sequence[str], owner: str, *, needed: bool = False) -> Array | None:
+def _part(table: NumberTable, what: str, names: Sequence[str], owner: str, *, needed: bool = False) -> Array | None:
     """The columns of q, v or a, all or (if not needed) none."""
     missing = [name for name in names if name not in table.names]
     if missing and (needed or len(missing) < len(names)):
@@ -114,7 +114,7 @@ def losses_note(losses: bool | None) -> dict[str, str]:
     return {} if losses is None else {_LOSSES: _WORDS[losses]}
 
 
-def losses_in(table: Table) -> bool | None:
+def losses_in(table: NumberTable) -> bool | None:
     """Whether the torques of a file cover damping and friction, if it says so."""
     said = table.notes.get(_LOSSES)
     if said is None:

@@ -22,7 +22,7 @@ _UNITS = {
     "effort": ("N m", "N"),
 }
 
-Quantity = Literal["position", "velocity", "effort"]
+Limited = Literal["position", "velocity", "effort"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Violation:
     """A joint beyond a limit: ``value`` is the worst, ``time`` its instant, ``first`` the first instant beyond."""
 
     joint: str
-    quantity: Quantity
+    quantity: Limited
     time: float
     value: float
     limit: float
@@ -69,7 +69,7 @@ def _of_joint(joint: Joint, t: Array, q: Array, v: Array, tau: Array | None) -> 
         yield from _beyond(joint, "effort", t, tau[:, joint.v_start], -joint.effort, joint.effort)
 
 
-def _beyond(joint: Joint, quantity: Quantity, t: Array, x: Array, lower: float, upper: float) -> Iterator[Violation]:
+def _beyond(joint: Joint, quantity: Limited, t: Array, x: Array, lower: float, upper: float) -> Iterator[Violation]:
     unit = _UNITS[quantity][0 if joint.kind.angular[0] else 1]
     for limit, excess in ((lower, lower - x), (upper, x - upper)):
         out = excess > _ROUNDING * abs(limit) + 1e-12

@@ -12,7 +12,7 @@ from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unkn
 from recursa.sweeps.batching import Array
 from recursa.trajectories.columns import freedom_names
 from recursa.trajectories.csv_files import TIME, TORQUE, losses_in, require_times
-from recursa.trajectories.tables import read_table
+from recursa.trajectories.csv_numbers import read_table
 
 if TYPE_CHECKING:
     from recursa.robot import Robot

@@ -1,0 +1,215 @@
+"""Linearised dynamics in Cartesian tensors: Algorithm 7.1 of Balafoutis & Patel, for joints that turn or slide.
+
+``d tau = D da + V dv + P dq`` with D, V, P from (7.3.18)-(7.3.19), the dots that print loses restored. Per link, in its
+axes: w and ``O = ~wdot + ~w ~w``, the acceleration sddot of its origin (gravity included), and of everything outward
+
+    m, U, E     mass, first moment and inertia about the origin     composite bodies
+    Udot, Uddot absolute derivatives of the vector U
+    L           sum of ~w J + m ~r ~rdot, J the Euler tensor of a body about its centre, r from the origin there (C.15)
+    F, eta      force and moment about the origin
+
+The extension to sliding joints and to trees is ours: sums over children, and ``sdot = w x s + H* v`` for the vector s
+from a link's origin to its child's. Frames sit on the joint axes (``model/canonical.py``): vectors and tensors are
+turned axis by axis, as the book counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from recursa.book.on_axes import slides
+from recursa.dynamics.derivatives import CARRIED_FORCE
+from recursa.dynamics.gathering import Entries, Entry
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
+from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.mass_matrix import COMPOSITE
+from recursa.errors import NoSweepError
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.mat3 import Mat3
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.screws import ScrewChain
+from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+
+
+def suits_joint(joint: Joint) -> bool:
+    """Whether a joint turns or slides."""
+    return joint.kind.name in ("revolute", "continuous", "prismatic")
+
+
+def require_suited(model: Model) -> None:
+    """Raise where a joint neither turns nor slides."""
+    for joint in model.joints:
+        if not suits_joint(joint):
+            raise NoSweepError(
+                f"joint '{joint.name}' is {joint.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
+                'Use method="spatial"'
+            )
+
+
+def offset_rate(joint: Joint, step: ScrewChain, parent: Motion, v: Sequence[Scalar]) -> Vec3:
+    """``sdot = w x s + H* v``: absolute rate of the vector from the parent's origin to this one, in parent axes."""
+    return parent.angular.cross(step.origin()) + step.rotate(joint.motion(v).linear)
+
+
+def euler_tensor(moment: SymMat3) -> SymMat3:
+    """``1/2 tr(K) 1 - K``  (5.3.28)."""
+    return (-moment).plus_diagonal(0.5 * moment.trace())
+
+
+class Outward(NamedTuple):
+    """What a link's motion adds to the moments of everything outward: Udot and L."""
+
+    rate: Vec3
+    tensor: Mat3
+
+    def __add__(self, other: Outward) -> Outward:  # type: ignore[override]
+        return Outward(self.rate + other.rate, self.tensor + other.tensor)
+
+
+def outward(
+    children: Outward, inertia: RigidInertia, total: RigidInertia, velocity: Motion, step: ScrewChain, sdot: Vec3
+) -> tuple[Outward, Outward]:
+    """``Udot = w x u + ...`` (7.3.18b), ``L = ~w Khat + ...`` (7.3.18d), and their shares at the parent."""
+    w = velocity.angular
+    own = Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
+    udot, tensor = here = children + own
+    s, first, rate = step.origin(), step.rotate(total.first), step.rotate(udot)
+    turned = step.tensor(tensor)
+    # m ~s ~sdot + ~s ~Udot' + ~U' ~sdot
+    lever = Mat3.skew(sdot * total.mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
+    return here, Outward(rate + sdot * total.mass, turned + lever)
+
+
+class Row(NamedTuple):
+    """The vectors of one joint i that every joint inward meets (7.3.18e-k)."""
+
+    f: Vec3
+    fhat: Vec3
+    fbar: Vec3
+    B: Vec3
+    C: Vec3
+    H: Vec3
+    G: Vec3
+
+    def carried(self, step: ScrewChain, sdot: Vec3) -> Row:
+        """To the parent (7.3.19a-g)."""
+        s = step.origin()
+        f, fhat, fbar, b, c, h, g = (step.rotate(vector) for vector in self)
+        return Row(f, fhat, fbar, b - f.cross(s), c + f.cross(sdot), h - s.cross(fhat), g - s.cross(fbar))
+
+
+class Axis(NamedTuple):
+    """The joint's axis z in motion: ``zdot = ~w z``, ``zddot = O z``, and sddot of the link's origin."""
+
+    z: Vec3
+    zdot: Vec3
+    zddot: Vec3
+    rise: Vec3
+
+
+def moving_axis(joint: Joint, velocity: Motion, acceleration: Motion) -> Axis:
+    """z, zdot, zddot and sddot from the link's velocity and acceleration."""
+    (column,) = joint.columns()
+    z = column.linear if slides(joint) else column.angular
+    w = velocity.angular
+    zdot = w.cross(z)
+    zddot = acceleration.angular.cross(z) + w.cross(zdot)  # O z
+    return Axis(z, zdot, zddot, acceleration.linear + w.cross(velocity.linear))
+
+
+def start_of_row(joint: Joint, axis: Axis, total: RigidInertia, more: Outward, force: Force) -> Row:
+    """The vectors of a joint at its own link (7.3.18e-k)."""
+    z, zdot, zddot, rise = axis
+    mass, first, moment = total
+    udot, tensor = more
+    if slides(joint):
+        return Row(
+            f=z * mass,
+            fhat=zdot * -mass,
+            fbar=zddot * -mass,
+            B=first.cross(z),
+            C=z.cross(udot),
+            H=first.cross(zdot),
+            G=first.cross(zddot) - force.force.cross(z),
+        )
+    uddot = force.force - rise * mass
+    return Row(
+        f=z.cross(first),
+        fhat=first.cross(zdot) + udot.cross(z),
+        fbar=first.cross(zddot) + udot.cross(zdot) * 2.0 + uddot.cross(z),
+        B=moment @ z,
+        C=tensor.transpose_times(z),
+        H=moment @ zdot - tensor @ z,
+        G=moment @ zddot - (tensor @ zdot) * 2.0 + first.cross(rise.cross(z)) - force.moment.cross(z),
+    )
+
+
+Rows = tuple[tuple[Entry, Row], ...]
+
+
+def linearized_rows(
+    joint: Joint, number: int, axis: Axis, row: Row, below: Rows, step: ScrewChain, sdot: Vec3
+) -> tuple[Entries, Entries, Entries, Rows]:
+    """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
+    z, zdot, zddot, rise = axis
+    key = (number, 0)
+    by_q, by_v, by_a = [], [], []
+    for outer, one in ((key, row), *below):
+        if slides(joint):
+            d, v, p = one.f.dot(z), 2.0 * one.f.dot(zdot), one.f.dot(zddot)
+            back_v, back_p = -2.0 * one.fhat.dot(z), -one.fbar.dot(z)
+        else:
+            d, v = one.B.dot(z), 2.0 * (one.B.dot(zdot) - one.C.dot(z))
+            p = one.B.dot(zddot) - 2.0 * one.C.dot(zdot) + one.f.dot(rise.cross(z))
+            back_v, back_p = 2.0 * one.H.dot(z), one.G.dot(z)
+        by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
+        by_v.append(((outer, key), v))
+        by_q.append(((outer, key), p))
+        if outer != key:
+            by_v.append(((key, outer), back_v))
+            by_q.append(((key, outer), back_p))
+    passed_on = tuple((outer, one.carried(step, sdot)) for outer, one in ((key, row), *below))
+    return tuple(by_q), tuple(by_v), tuple(by_a), passed_on
+
+
+ALGORITHM_7_1 = Plan(
+    "linearize, Algorithm 7.1",
+    (
+        *FORCE_BUFFERS,
+        Buffer("sdot", ZERO),
+        Buffer("R", RigidInertia.zero()),
+        Buffer("UL", Outward(ZERO, Mat3.zero())),
+        Buffer("axis", Axis(ZERO, ZERO, ZERO, ZERO)),
+        Buffer("row", Row(*(ZERO,) * 7)),
+        Buffer("F", ()),
+        Buffer("by_q", ()),
+        Buffer("by_v", ()),
+        Buffer("by_a", ()),
+    ),
+    (
+        base_to_tip(
+            RELATIVE,
+            VELOCITY,
+            ACCELERATION,
+            MOVING_FORCE,
+            Step(offset_rate, ("joint", "X", "V@parent", "v"), ("sdot",), "sdot = w x s + H* v"),
+        ),
+        tip_to_base(
+            COMPOSITE,
+            Step(outward, ("UL", "inertia", "R", "V", "X", "sdot"), ("UL", "UL@parent"), "Udot, L    (7.3.18b, d)"),
+            CARRIED_FORCE,
+            Step(moving_axis, ("joint", "V", "alpha"), ("axis",), "zdot = ~w z, zddot = O z, sddot"),
+            Step(start_of_row, ("joint", "axis", "R", "UL", "f"), ("row",), "f, fhat, fbar, B, C, H, G    (7.3.18e-k)"),
+            Step(
+                linearized_rows,
+                ("joint", "number", "axis", "row", "F", "X", "sdot"),
+                ("by_q", "by_v", "by_a", "F@parent"),
+                "D, V, P    (7.3.18l-n), (7.3.19)",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,162 @@
+"""The mass matrix by the composite-body recursion, and the momentum matrix.
+
+Rodriguez & Kreutz-Delgado, Identity 1 (28)-(33). Columns of forces travel inward with the sweep: a body hands those of
+its subtree on to its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+
+from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
+from recursa.dynamics.inverse import bias_plan
+from recursa.dynamics.kinematics import POSE, RELATIVE
+from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, center_of_mass_of, require_mass
+from recursa.errors import unknown_name
+from recursa.model.free_flyer import require_free_flyer
+from recursa.model.model import Joint, Model
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import ZERO
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
+
+Columns = tuple[tuple[Entry, Force], ...]
+
+
+def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
+    """Inertia of everything outward as one rigid body, and its share at the parent."""
+    total = children + inertia
+    return total, step.inertia(total)
+
+
+def mass_rows(
+    joint: Joint, number: int, total: RigidInertia, below: Columns, step: Transform
+) -> tuple[Entries, Columns]:
+    """The joint's rows of the mass matrix, and the columns of the subtree carried to the parent."""
+    own = own_columns(number, total, joint.columns())
+    entries = rows_along(joint.columns(), joint.armature, number, own, below)
+    return entries, tuple((key, step.force(force)) for key, force in (*own, *below))
+
+
+def own_columns(number: int, total: RigidInertia, motions: Sequence[Motion]) -> Columns:
+    """The forces that unit accelerations of a joint's freedoms take, everything outward moving along."""
+    return tuple(((number, i), total @ motion) for i, motion in enumerate(motions))
+
+
+def rows_along(
+    motions: Sequence[Motion], rotors: Sequence[Scalar], number: int, own: Columns, below: Columns
+) -> Entries:
+    """A joint's rows of the mass matrix, from its own first freedom on: its motions along its and the outer forces."""
+    entries = []
+    for i, (motion, rotor) in enumerate(zip(motions, rotors, strict=True)):
+        for key, force in (*own[i:], *below):
+            value = motion.dot(force)
+            entries.append((((number, i), key), value + rotor if key == (number, i) else value))
+    return tuple(entries)
+
+
+def momentum_columns(joint: Joint, total: RigidInertia, pose: Transform) -> tuple[Force, ...]:
+    """Momentum per unit speed of the joint, everything outward moving along, about the world origin."""
+    return tuple(pose.force(total @ column) for column in joint.columns())
+
+
+COMPOSITE = Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*             (29)")
+MASS_ROWS = Step(
+    mass_rows,
+    ("joint", "number", "R", "F", "X"),
+    ("rows", "F@parent"),
+    "F = R H*, m(i,k) = H(i) phi(i,k) F(k) + A        (31)-(33)",
+)
+MOMENTUM_COLUMNS = Step(momentum_columns, ("joint", "R", "W"), ("columns",), "phi(0,k) R H*")
+
+_BUFFERS = (
+    Buffer("X", IDENTITY_TRANSFORM),
+    Buffer("W", IDENTITY_TRANSFORM),
+    Buffer("R", RigidInertia.zero()),
+    Buffer("F", ()),
+    Buffer("rows", ()),
+    Buffer("columns", ()),
+    Buffer("mc", ZERO),
+    Buffer("MC", ZERO),
+)
+
+MASS_MATRIX_PLAN = Plan("mass_matrix", _BUFFERS, (base_to_tip(RELATIVE), tip_to_base(COMPOSITE, MASS_ROWS)))
+MOMENTUM_MATRIX_PLAN = Plan(
+    "momentum_matrix",
+    _BUFFERS,
+    (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
+)
+LOCKED_INERTIA_PLAN = Plan(
+    "locked_inertia",
+    _BUFFERS,
+    (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE)),
+)
+
+
+@cache
+def equations_of_motion_plan(*, wrenches: bool = False) -> Plan:
+    """Mass matrix and bias together: X is computed once, and two sweeps do both."""
+    return fuse(MASS_MATRIX_PLAN, bias_plan(wrenches=wrenches), name="equations_of_motion", keep=("rows", "T"))
+
+
+def locked_entries(model: Model, values: Values, at: str) -> Iterator[Scalar]:
+    """The 6 x 6 composite inertia of everything on body 0: there in its axes, or at the mass centre in world axes."""
+    total: RigidInertia = values["R"][0]
+    if at == "com":
+        upright = total.rotated(values["W"][0].rotation)
+        center = center_of_mass_of(model, values) - values["W"][0].translation
+        total = upright.shifted(-center)
+    return six_by_six(ArticulatedInertia.from_rigid(total))
+
+
+def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """The 6 x nv matrix about the centre of mass, row by row: moments moved there from the world origin."""
+    center = center_of_mass_of(model, values)
+    columns: list[Force] = [Force.zero()] * model.nv
+    for joint, forces in zip(model.joints, values.lists.get("columns", []), strict=True):
+        for freedom, force in enumerate(forces):
+            at, factor = speed_index(joint, freedom)
+            central = Force(force.moment - center.cross(force.force), force.force)
+            columns[at] = columns[at] + (central if factor is None else central * factor)
+    return flat(zip(*(column.components() for column in columns), strict=True))
+
+
+# ---- quantities ----------------------------------------------------------------------------------------------------
+
+
+def _locked_inertia(of: Subject, given: Names, *, at: str) -> Recipe:
+    require_free_flyer(of.model, "rc.free.locked_inertia")
+    if at not in ("com", "base"):
+        raise unknown_name("reference point", at, ("com", "base"))
+    return Recipe(LOCKED_INERTIA_PLAN, partial(locked_entries, of.model, at=at), (6, 6), require=require_mass)
+
+
+def _momentum_matrix(of: Subject, given: Names) -> Recipe:
+    return Recipe(MOMENTUM_MATRIX_PLAN, partial(momentum_entries, of.model), (6, of.model.nv), require=require_mass)
+
+
+def _center_of_mass_jacobian(of: Subject, given: Names) -> Composed:
+    """The linear part of the momentum, over the mass."""
+    return Composed(lambda others, q: others(MOMENTUM_MATRIX, q=q)[..., 3:, :] / of.model.total_mass)
+
+
+LOCKED_INERTIA = Quantity(
+    "free.locked_inertia",
+    ("q",),
+    _locked_inertia,
+    "kg m^2 for rotations, kg for translations, kg m mixed; world axes at the centre of mass, or base axes",
+)
+MOMENTUM_MATRIX = Quantity(
+    "momentum_matrix",
+    ("q",),
+    _momentum_matrix,
+    "times v: (angular, linear) in kg m^2/s and kg m/s, world axes; columns as in v",
+)
+CENTER_OF_MASS_JACOBIAN = Quantity(
+    "center_of_mass_jacobian", ("q",), _center_of_mass_jacobian, "times v: m/s, world axes; columns as in v"
+)

@@ -1,0 +1,265 @@
+"""Free flyers: two directed messages across every hinge, and every link's acceleration and inertia from its own two.
+
+Jain & Rodriguez, "Base-Invariant Symmetric Dynamics of Free-Flying Manipulators". P(k) and z(k) say how what lies
+outward of hinge k answers a motion there, S(k) and s(k) the same of all the rest, seen from link k:
+
+    f = P (alpha - a) + z        -f = S alpha + s        f: the force that the parent exerts on link k
+
+The first go inward (2.2, 2.3), the second outward (3.1, 3.2); neither needs the other, and no link is special. In a
+tree a link sends each of its neighbours the sum of what the others sent it, by running sums from both sides: taking the
+receiver's own part off the total would lose digits where masses differ. All external wrenches, that on the base
+included, are in b; then the messages from beyond the tips and from beyond the base are zero. Armature A adds to D in
+both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from recursa.dynamics.articulated import (
+    ARTICULATED_BUFFERS,
+    BIAS_ACCELERATION,
+    BIAS_FORCE,
+    LESS_LOSSES,
+    Elimination,
+    completed,
+    eliminate,
+    filtered,
+    smoothed,
+)
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.needs import divides_by_hinges
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.mat3 import Mat3
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import SymMat3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+
+
+class Message(NamedTuple):
+    """How a part of the mechanism answers an acceleration of the link that holds it: force = inertia alpha + force."""
+
+    inertia: ArticulatedInertia
+    force: Force
+
+    def __add__(self, other: Message) -> Message:  # type: ignore[override]
+        return Message(self.inertia + other.inertia, self.force + other.force)
+
+    @staticmethod
+    def zero() -> Message:
+        """From where there is nothing."""
+        return Message(ArticulatedInertia.zero(), Force.zero())
+
+
+Addressed = tuple[tuple[int, Message], ...]  # by the number of the child
+
+
+def branches(model: Model) -> bool:
+    """Whether a link carries more than one joint, so that its messages have to be told apart."""
+    parents = [joint.parent for joint in model.joints]
+    return len(set(parents)) < len(parents)
+
+
+# ---- inward: Algorithms 2.2 and 2.3a, with the messages kept apart --------------------------------------------------
+
+
+@divides_by_hinges
+def inward(
+    joint: Joint,
+    outboard: Message,
+    inertia: RigidInertia,
+    own: Force,
+    bias: Motion,
+    torque: Sequence[Scalar],
+    step: Transform,
+) -> tuple[Message, tuple[Elimination, ...], tuple[Scalar, ...], Message]:
+    """The link with all that it carries, (P, y); its hinge eliminated, D and G; nu; and what its parent feels."""
+    P, done, carried = eliminate(joint, outboard.inertia, inertia, step)
+    y = own + outboard.force
+    nu, z = filtered(done, torque, y + P @ bias)
+    return Message(P, y), done, nu, Message(carried, step.force(z))
+
+
+@divides_by_hinges
+def inward_addressed(
+    number: int,
+    joint: Joint,
+    outboard: Addressed,
+    inertia: RigidInertia,
+    own: Force,
+    bias: Motion,
+    torque: Sequence[Scalar],
+    step: Transform,
+) -> tuple[Message, tuple[Elimination, ...], tuple[Scalar, ...], Addressed]:
+    """The same where a link has several children."""
+    everything = sum((message for _, message in outboard), start=Message.zero())
+    here, done, nu, passed_on = inward(joint, everything, inertia, own, bias, torque, step)
+    return here, done, nu, ((number, passed_on),)
+
+
+# ---- outward: Algorithms 3.1 and 3.2a --------------------------------------------------------------------------------
+
+
+def from_world(joint: Joint, torque: Sequence[Scalar], rising: Motion) -> Message:
+    """What a free base feels from the world: its torque, and its rotors, ``-f = A (alpha - phi* alpha(world)) - T``."""
+    rotors, push = base_rotors(joint), Force.of(torque)
+    if joint.after is not None:
+        push = joint.after.inverse_force(push)
+    return Message(rotors, -(rotors @ rising) - push)
+
+
+def base_rotors(joint: Joint) -> ArticulatedInertia:
+    """The armature A of a free joint as an inertia at its link."""
+    w, v = (SymMat3.diagonal(*joint.armature[i : i + 3]) for i in (0, 3))
+    rotors = ArticulatedInertia(w, Mat3.zero(), v)
+    return rotors if joint.after is None else joint.after.inverse.articulated(rotors)
+
+
+def across(
+    joint: Joint, around: Message, bias: Motion, torque: Sequence[Scalar], step: Transform
+) -> tuple[Message, tuple[Elimination, ...], tuple[Scalar, ...]]:
+    """A message taken outward over a hinge: S, s; G_s; nu_s.
+
+    ``S+ = phi^-1 X phi^-*``, ``z+ = phi^-1 y - S+ a``, ``D_s = H S+ H* + A``, ``G_s = -S+ H* inv(D_s)``. Freedom by
+    freedom it is the elimination of :func:`eliminate` with the motion of the hinge turned round.
+    """
+    back = step.inverse
+    rest = back.articulated(around.inertia)
+    z = back.force(around.force) - rest @ bias
+    done, nu = [], []
+    for column, rotor, t in zip(joint.columns(), joint.armature, torque, strict=True):
+        u = rest @ -column
+        inverse_d = 1.0 / (rotor - column.dot(u))  # D_s = H S+ H* + A
+        done.append(Elimination(-column, u, inverse_d))
+        nu.append((t + column.dot(z)) * inverse_d)  # eps_s = T + H z+
+        z = z + u * nu[-1]  # s = z+ + G_s eps_s
+        rest = rest.minus_dyad(u, u * inverse_d)
+    return Message(rest, z), tuple(done), tuple(nu)
+
+
+@divides_by_hinges
+def outward(
+    joint: Joint, above: Message | None, bias: Motion, torque: Sequence[Scalar], parent: Motion, step: Transform
+) -> Message:
+    """(S, s) of a link from all that its parent feels but for this link; at the base, from the world."""
+    if above is None:
+        return from_world(joint, torque, step.inverse_motion(parent))
+    return across(joint, above, bias, torque, step)[0]
+
+
+@divides_by_hinges
+def outward_addressed(
+    number: int,
+    joint: Joint,
+    above: Addressed | None,
+    bias: Motion,
+    torque: Sequence[Scalar],
+    parent: Motion,
+    step: Transform,
+) -> Message:
+    """The same where the parent has several children."""
+    mine = None if above is None else dict(above)[number]
+    return outward(joint, mine, bias, torque, parent, step)
+
+
+def around_child(inertia: RigidInertia, own: Force, rest: Message) -> Message:
+    """What the only child of a link is to be told: the link and all the rest, ``M + S``, ``b + s``."""
+    return Message(ArticulatedInertia.from_rigid(inertia), own) + rest
+
+
+def around_children(inertia: RigidInertia, own: Force, rest: Message, outboard: Addressed) -> Addressed:
+    """For every child: the link, all the rest, and the other children."""
+    base = around_child(inertia, own, rest)
+    numbers, messages = [number for number, _ in outboard], [message for _, message in outboard]
+    before = list(accumulate(messages, initial=base))[:-1]
+    after = [*list(accumulate(messages[:0:-1]))[::-1], None]
+    told = (left if right is None else left + right for left, right in zip(before, after, strict=True))
+    return tuple(zip(numbers, told, strict=True)) if numbers else ()
+
+
+# ---- every link by itself: Lemma 3.2 ---------------------------------------------------------------------------------
+
+
+@divides_by_hinges
+def link_acceleration(here: Message, rest: Message) -> Motion:
+    """``alpha = -inv(P + S) (y + s)``."""
+    felt = here + rest
+    return -felt.inertia.solve(felt.force)
+
+
+def hinge_acceleration(
+    joint: Joint,
+    done: tuple[Elimination, ...],
+    nu: Sequence[Scalar],
+    bias: Motion,
+    step: Transform,
+    own: Motion,
+    parent: Motion,
+) -> tuple[Scalar, ...]:
+    """``qdd = nu - G* phi* alpha(parent)``; of a free joint what the link has beyond its parent's acceleration."""
+    up = step.inverse_motion(parent)
+    if joint.kind.nv < 6:
+        return smoothed(done, nu, up)[0]
+    beyond = own - up - bias
+    return (beyond if joint.after is None else joint.after.motion(beyond)).components()
+
+
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+BUFFERS = (
+    *ARTICULATED_BUFFERS,
+    Buffer("here", Message.zero()),
+    Buffer("rest", Message.zero()),
+    Buffer("around", None),
+)
+LINK_ACCELERATION = Step(link_acceleration, ("here", "rest"), ("alpha",), "alpha = -inv(P + S) (y + s)    (25)")
+HINGE_ACCELERATION = Step(
+    hinge_acceleration,
+    ("joint", "elimination", "nu", "c", "X", "alpha", "alpha@parent"),
+    ("qdd",),
+    "qdd = nu - G* phi* alpha(parent)    (26)",
+)
+
+
+def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], Step, Step, Step]:
+    """Buffers; the step inward; the step outward, and what each link then tells its children."""
+    told = "P = M + sum of phi P+ phi*, y = b + sum of phi z+; D, G; nu = inv(D)(T - H (y + P a))    (12), (13a)"
+    heard = "S+ = phi^-1 (M + S + others) phi^-*, S = (1 + G_s H) S+, s = z+ + G_s eps_s    (16), (18a)"
+    at_link = ("joint", "out", "inertia", "f", "c", torque, "X")
+    from_parent = ("joint", "around@parent", "c", torque, "alpha@parent", "X")
+    inward_writes = ("here", "elimination", "nu", "out@parent")
+    around = ("inertia", "f", "rest")
+    if branching:
+        return (
+            (*BUFFERS, Buffer("out", ())),
+            Step(inward_addressed, ("number", *at_link), inward_writes, told),
+            Step(outward_addressed, ("number", *from_parent), ("rest",), heard),
+            Step(around_children, (*around, "out"), ("around",), "to each child: M + S + others, b + s + others"),
+        )
+    return (
+        (*BUFFERS, Buffer("out", Message.zero())),
+        Step(inward, at_link, inward_writes, told),
+        Step(outward, from_parent, ("rest",), heard),
+        Step(around_child, around, ("around",), "to the child: M + S, b + s"),
+    )
+
+
+@cache
+def base_invariant_plan(*, branching: bool, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
+    """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself.
+
+    ``branching``: for trees; chains need not tell children apart, and can be compiled as loops.
+    """
+    buffers, send_in, send_out, tell = messages("T" if losses else "tau", branching=branching)
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(*((LESS_LOSSES,) if losses else ()), send_in),
+        base_to_tip(send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
+    )
+    return Plan("forward_dynamics, base invariant", buffers, completed(sweeps, wrenches=wrenches, links=links))

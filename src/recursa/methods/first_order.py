@@ -1,0 +1,162 @@
+"""Derivatives of inverse and forward dynamics as quantities: in one kernel, in parts, by columns, or made of others."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from recursa.book import linearized
+from recursa.dynamics import derivatives, forward_derivatives, tangent
+from recursa.dynamics.joint_space import FORCES
+from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.loop import Looped
+from recursa.kernels.products import Product
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
+from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
+from recursa.model.moving import MayMove
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.sweeps import Plan
+from recursa.sweeps.batching import Array
+from recursa.walks.derivatives import INVERSE_DERIVATIVES_PAIRS
+from recursa.walks.derivatives import derivative_entries as pair_entries
+from recursa.walks.forward_derivatives import factor_entries, forward_derivatives_pairs
+
+# ---- inverse dynamics ------------------------------------------------------------------------------------------------
+
+
+def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    return Recipe(
+        derivatives.INVERSE_DERIVATIVES,
+        partial(derivatives.derivative_entries, model),
+        (3, model.nv, model.nv),
+        MayMove.INERTIAS,
+        looped=Looped(INVERSE_DERIVATIVES_PAIRS, partial(pair_entries, model)),
+    )
+
+
+def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    linearized.require_suited(model)
+    gather = partial(derivatives.derivative_entries, model)
+    return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
+
+
+def _along(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    return Recipe(tangent.TANGENT, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
+
+
+# ---- forward dynamics ------------------------------------------------------------------------------------------------
+
+
+def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
+    model, apart = of.model, Composed(_forward_derivatives_apart)
+    if of.tied:
+        return apart
+
+    def pivots(result: Array, by_factors: bool) -> Array:
+        return inverse_pivots(model, result[..., 2, :, :], by_factors)
+
+    return Recipe(
+        forward_derivatives.FORWARD_DERIVATIVES,
+        partial(forward_derivatives.forward_derivative_entries, model),
+        (3, model.nv, model.nv),
+        MayMove.INERTIAS,
+        cheaper=_by_factors(of, forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS),
+        looped=Looped(
+            forward_derivatives_pairs(model), partial(factor_entries, model), product=Product(model.nv, factors=2)
+        ),
+        apart=apart,
+        pivots=pivots,
+    )
+
+
+def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
+    """Accelerations, derivatives and inverse mass matrix one by one."""
+    usual = {"losses": False, "method": None, "mass": None, "bias": None, "links": False}
+    a = others(FORWARD_DYNAMICS, usual, q=q, v=v, tau=tau)
+    result = others(INVERSE_DYNAMICS_DERIVATIVES, q=q, v=v, a=a)
+    inverse = others(MASS_MATRIX_INVERSE, q=q)
+    np.negative(inverse, out=inverse)
+    result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
+    np.negative(inverse, out=result[..., 2, :, :])
+    return result
+
+
+def _state_space(of: Subject, given: Names) -> Recipe | Composed:
+    """The entries of A, and those of B behind them."""
+    model, apart = of.model, Composed(_state_space_apart)
+    if of.tied or model.nbodies > FEW_BODIES:
+        return apart
+
+    def pivots(result: Array, by_factors: bool) -> Array:
+        return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
+
+    return Recipe(
+        forward_derivatives.STATE_SPACE,
+        partial(forward_derivatives.state_space_entries, model),
+        (6 * model.nv * model.nv,),
+        MayMove.INERTIAS,
+        cheaper=_by_factors(of, forward_derivatives.STATE_SPACE_BY_FACTORS),
+        apart=apart,
+        pivots=pivots,
+    )
+
+
+def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
+    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau)
+    nv, batch = lower.shape[-1], lower.shape[:-3]
+    both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
+    A, B = state_space_halves(both, nv)
+    A[..., :nv, :nv] = others(_MOVING_COORDINATES, v=v)
+    A[..., :nv, nv:] = np.eye(nv)
+    A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = (lower[..., by, :, :] for by in range(3))
+    return both
+
+
+def state_space_halves(both: Array, nv: int) -> tuple[Array, Array]:
+    """A (..., 2 nv, 2 nv) and B (..., 2 nv, nv), views of what they are kept in."""
+    split, batch = 4 * nv * nv, both.shape[:-1]
+    return both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
+
+
+def _moving_coordinates(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    gather = partial(forward_derivatives.moving_entries, model)
+    return Recipe(forward_derivatives.MOVING_COORDINATES, gather, (model.nv, model.nv))
+
+
+def _by_factors(of: Subject, plan: Plan) -> Cheaper | None:
+    """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
+    return Cheaper(MayMove.INERTIAS, lambda _: plan) if of.model.nbodies <= FEW_BODIES else None
+
+
+INVERSE_DYNAMICS_DERIVATIVES = Quantity(
+    "inverse_dynamics_derivatives",
+    ("q", "v", "a"),
+    _inverse_derivatives,
+    "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+)
+ALGORITHM_7_1 = Quantity("linearize.algorithm_7_1", ("q", "v", "a"), _algorithm_7_1, INVERSE_DYNAMICS_DERIVATIVES.units)
+LINEARIZE_ALONG = Quantity(
+    "linearize.along",
+    ("q", "v", "a", "dq", "dv", "da"),
+    _along,
+    FORCES,
+    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+)
+FORWARD_DYNAMICS_DERIVATIVES = Quantity(
+    "forward_dynamics_derivatives",
+    ("q", "v", "tau"),
+    _forward_derivatives,
+    "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
+)
+STATE_SPACE = Quantity(
+    "state_space", ("q", "v", "tau"), _state_space, "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau"
+)
+_MOVING_COORDINATES = Quantity(
+    "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"
+)

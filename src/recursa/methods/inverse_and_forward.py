@@ -1,0 +1,231 @@
+"""Inverse and forward dynamics as quantities: which method is which plan, and which robots and options it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from recursa.book import augmented
+from recursa.book import methods as book
+from recursa.denoc.forward import forward_plan as denoc_forward_plan
+from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
+from recursa.denoc.mass_centers import require_mass_centers, require_masses
+from recursa.diagonal import equations as diagonal
+from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
+from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
+from recursa.dynamics.kinematics import motion_entries
+from recursa.errors import NoSweepError, known_method
+from recursa.free.base_invariant import base_invariant_plan, branches
+from recursa.methods.matrices import MASS_MATRIX
+from recursa.model.free_flyer import require_free_flyer
+from recursa.model.model import Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.sweeps import Plan, Values
+from recursa.sweeps.batching import Array
+
+InverseMethod = Literal[
+    "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
+    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
+]  # fmt: skip
+ForwardMethod = Literal[
+    "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
+    "diagonal", "base-invariant",
+]  # fmt: skip
+
+FORWARD: dict[str, Callable[..., Plan]] = {
+    "articulated": articulated.forward_plan,
+    "four-sweep": four_algorithms.four_sweep_plan,
+    "four-sweep-links": four_algorithms.four_sweep_links_plan,
+    "three-sweep": four_algorithms.three_sweep_plan,
+    "three-sweep-bias": four_algorithms.three_sweep_bias_plan,
+    "denoc": denoc_forward_plan,
+    "base-invariant": base_invariant_plan,
+    "diagonal": diagonal.forward_plan,
+}
+_LOSING = ("articulated", "diagonal", "base-invariant")  # those that take losses off on their way
+_WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the links' accelerations
+
+
+# ---- inverse dynamics ------------------------------------------------------------------------------------------------
+
+
+def _inverse_dynamics(of: Subject, given: Names, *, losses: bool, method: str) -> Recipe:
+    known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
+    model = of.model
+    gather, shape = vector_of(model, "T"), (model.nv,)
+    if method in book.INVERSE:
+        plan = book.inverse_method(of.on_axes, method, losses=losses, given=[x for x in OPTIONAL if x in given])
+        return Recipe(plan, gather, shape, on_axes=True)
+    wrenches = "wrenches" in given
+    if method == "denoc":
+        plan = denoc_inverse_plan(wrenches=wrenches, losses=losses)
+        check = partial(require_masses, model) if "parameters" in given else None
+        return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
+    plan = inverse.inverse_plan(wrenches=wrenches, losses=losses)
+    cheaper = None if given else _augmented(accelerating=True, losses=losses)
+    return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
+
+
+def _bias_forces(of: Subject, given: Names) -> Recipe:
+    cheaper = _augmented(accelerating=False)
+    return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
+
+
+def _augmented(*, accelerating: bool, losses: bool = False) -> Cheaper:
+    """The recursion with the fewest operations, for joints that turn or slide."""
+
+    def plan(moved: Model) -> Plan | None:
+        suited = augmented.suits(moved)
+        return augmented.augmented_plan(accelerating=accelerating, losses=losses) if suited else None
+
+    return Cheaper(MayMove.INERTIAS_FOR_EULER, plan)
+
+
+# ---- forward dynamics ------------------------------------------------------------------------------------------------
+
+
+def _forward_dynamics(
+    of: Subject,
+    given: Names,
+    *,
+    losses: bool,
+    method: str | None,
+    mass: str | None,
+    bias: str | None,
+    links: bool,
+) -> Recipe | Composed:
+    """Accelerations of the joints; with ``links`` those of all links behind them, (nv + 6 nlinks) entries."""
+    model, chosen = of.model, method or ("composite" if of.tied else "articulated")
+    known_method("forward dynamics", chosen, (*FORWARD, "composite"))
+    if chosen != "composite" and (mass is not None or bias is not None):
+        raise NoSweepError(
+            f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
+            'Use method="composite"'
+        )
+    if of.tied and chosen not in ("composite", "articulated"):
+        raise NoSweepError(
+            f"robot '{model.name}' has tied joints, and {chosen!r} needs independent ones. "
+            'Use method="composite", or load the robot with mimic="free"'
+        )
+    options = {"method": method, "mass": mass, "bias": bias}
+    composite = chosen == "composite" or of.tied
+    if links and (composite or chosen in _WITHOUT_LINKS):
+        return Composed(partial(_links_afterwards, {**options, "losses": losses}))
+    if losses and (composite or chosen not in _LOSING):
+        return Composed(partial(_losses_first, {**options, "links": links}))
+    if composite:
+        return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
+    inside: dict[str, Any] = {"losses": True} if losses else {}
+    if chosen == "base-invariant":
+        require_free_flyer(model, 'method "base-invariant"')
+        inside["branching"] = branches(model)
+    plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
+    if links:
+        return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)
+    gather, shape = vector_of(model, "qdd"), (model.nv,)
+    if chosen == "denoc":
+        check = partial(require_masses, model) if "parameters" in given else None
+        return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
+    return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def _joints_and_links(model: Model, values: Values) -> Any:
+    return chain(joint_vector(model, values.lists.get("qdd", [])), motion_entries(values.lists.get("AL", [])))
+
+
+def _losses_first(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
+    """Methods that know no losses get torques from which they are taken off."""
+    left = np.asarray(tau) - others(inverse.JOINT_LOSSES, v=v)
+    record = FORWARD_DYNAMICS_WITH_LINKS if options["links"] else FORWARD_DYNAMICS
+    return others(record, {**options, "losses": False}, q=q, v=v, tau=left, **more)
+
+
+def _links_afterwards(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
+    """Accelerations of links from those of the joints."""
+    joints = others(FORWARD_DYNAMICS, {**options, "links": False}, q=q, v=v, tau=tau, **more)
+    links = others(kinematics.ACCELERATIONS, {"frame": "body", "kind": "spatial"}, q=q, v=v, a=joints)
+    return np.concatenate([joints, links.reshape(*links.shape[:-2], -1)], axis=-1)
+
+
+def _composite(others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
+    """``M a = tau - C``, solved with the mass matrix (chapter 6 of Balafoutis & Patel)."""
+    others.require_hinges(q=q, parameters=more.get("parameters"))
+    both = others(EQUATIONS_OF_MOTION, q=q, v=v, **more)
+    nv = np.shape(tau)[-1]
+    entries, bias = np.split(both, [nv * nv], axis=-1)
+    return _solved(others, entries.reshape(*bias.shape, nv), np.asarray(tau) - bias)
+
+
+def _paired(
+    mass: str | None,
+    bias: str | None,
+    others: Any,
+    *,
+    q: Any,
+    v: Any,
+    tau: Any,
+    parameters: Any = None,
+    wrenches: Any = None,
+) -> Array:
+    """The same with methods of the caller's choice for both."""
+    others.require_hinges(q=q, parameters=parameters)
+    options = {"losses": False, "method": bias or "newton-euler"}
+    C = others(INVERSE_DYNAMICS, options, q=q, v=v, a=np.zeros_like(v), wrenches=wrenches, parameters=parameters)
+    M = others(MASS_MATRIX, {"method": mass or "composite"}, q=q, parameters=parameters)
+    return _solved(others, M, np.asarray(tau) - C)
+
+
+def _solved(others: Any, mass: Array, moments: Array) -> Array:
+    """``inv(M) (tau - C)``."""
+    return others.solve(mass, moments[..., None])[..., 0]
+
+
+def _equations_of_motion(of: Subject, given: Names) -> Recipe:
+    """The entries of the mass matrix, and the bias behind them."""
+    model = of.model
+
+    def gather(values: Values) -> Any:
+        matrix = joint_matrix(model, values.lists.get("rows", []), symmetric=True)
+        return chain(matrix, joint_vector(model, values.lists.get("T", [])))
+
+    plan = mass_matrix.equations_of_motion_plan(wrenches="wrenches" in given)
+    return Recipe(plan, gather, (model.nv * model.nv + model.nv,), MayMove.INERTIAS)
+
+
+OPTIONAL = ("wrenches", "base_acceleration", "parameters")
+_READS = {"wrenches": "wrench"}
+
+INVERSE_DYNAMICS = Quantity(
+    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=_READS
+)
+BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES)
+FORWARD_DYNAMICS = Quantity(
+    "forward_dynamics",
+    ("q", "v", "tau"),
+    _forward_dynamics,
+    ACCELERATIONS,
+    optional=("wrenches", "parameters"),
+    reads=_READS,
+)
+FORWARD_DYNAMICS_WITH_LINKS = Quantity(
+    "forward_dynamics_with_links",
+    ("q", "v", "tau"),
+    _forward_dynamics,
+    f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
+    optional=("wrenches", "parameters"),
+    reads=_READS,
+)
+EQUATIONS_OF_MOTION = Quantity(
+    "equations_of_motion",
+    ("q", "v"),
+    _equations_of_motion,
+    "the mass matrix, row by row, then the bias forces",
+    optional=("wrenches", "parameters"),
+    reads=_READS,
+)

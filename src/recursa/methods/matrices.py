@@ -1,0 +1,126 @@
+"""Matrices in joint space as quantities: by which plan, and how those of large robots are made."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from recursa.book import methods as book
+from recursa.denoc import matrices as denoc
+from recursa.denoc.mass_centers import require_mass_centers, require_masses
+from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
+from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
+from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
+from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
+from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
+from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries
+from recursa.errors import known_method
+from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.loop import Looped
+from recursa.model.model import WORLD, Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
+from recursa.sweeps import Values
+from recursa.sweeps.batching import Array
+from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
+from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS, mass_entries
+from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
+from recursa.walks.regressor import REGRESSOR_PAIRS
+from recursa.walks.regressor import regressor_entries as pair_entries
+
+MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
+
+
+def _mass_matrix(of: Subject, given: Names, *, method: str) -> Recipe:
+    known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
+    model = of.model
+    gather, shape = matrix_of(model, symmetric=True), (model.nv, model.nv)
+    if method in book.MASS:
+        return Recipe(book.mass_method(of.on_axes, method, tuple(given)), gather, shape, on_axes=True)
+    if method == "denoc":
+        return Recipe(
+            denoc.GENERALIZED_INERTIA,
+            gather,
+            shape,
+            MayMove.FRAMES,
+            looped=columns_of(model, denoc.INERTIA_TIMES, "T", "a"),
+            require=require_mass_centers,
+            check=partial(require_masses, model) if "parameters" in given else None,
+        )
+    walks = Looped(MASS_MATRIX_PAIRS, partial(mass_entries, model))
+    return Recipe(MASS_MATRIX_PLAN, gather, shape, MayMove.INERTIAS, looped=walks)
+
+
+def _mass_matrix_inverse(of: Subject, given: Names) -> Recipe | Composed:
+    model = of.model
+    if of.tied:
+        return Composed(_inverse_of_mass_matrix)
+    return Recipe(
+        MASS_MATRIX_INVERSE_PLAN,
+        matrix_of(model, symmetric=True),
+        (model.nv, model.nv),
+        MayMove.INERTIAS,
+        cheaper=Cheaper(MayMove.INERTIAS, _by_factors),
+        looped=Looped(mass_matrix_inverse_pairs(model), partial(inverse_entries, model)),
+        pivots=partial(inverse_pivots, model),
+    )
+
+
+def _inverse_of_mass_matrix(others: Any, q: Any) -> Array:
+    others.require_hinges(q=q)
+    return others.inverse(others(MASS_MATRIX, {"method": "composite"}, q=q))
+
+
+def _by_factors(moved: Model) -> Any:
+    """Few bodies have both factors from the entries of the mass matrix: fewer operations."""
+    return MASS_MATRIX_INVERSE_BY_FACTORS if moved.nbodies <= FEW_BODIES else None
+
+
+def inverse_pivots(model: Model, inverse: Array, by_factors: bool) -> Array:
+    """Entries of the inverse of the mass matrix that are not finite where a hinge inertia is zero: its diagonal, or of
+    what a plan in factors made only the first one of every tree.
+    """
+    diagonal = np.einsum("...ii->...i", inverse)
+    if not by_factors:
+        return diagonal
+    roots = [joint.v_start for joint in model.joints if joint.parent == WORLD]
+    return diagonal[..., roots[0]] if len(roots) == 1 else diagonal[..., roots]
+
+
+def _coriolis_matrix(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    gather, walks = matrix_of(model, symmetric=False), Looped(CORIOLIS_MATRIX_PAIRS, partial(coriolis_entries, model))
+    return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, looped=walks)
+
+
+def _regressor(of: Subject, given: Names) -> Recipe:
+    model, parameters = of.model, 10 * of.model.nbodies
+
+    def gather(values: Values) -> Any:
+        return regressor_entries(model, values.lists.get("rows", []))
+
+    walks = Looped(REGRESSOR_PAIRS, partial(pair_entries, model))
+    return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), looped=walks)
+
+
+MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",))
+MASS_MATRIX_INVERSE = Quantity(
+    "mass_matrix_inverse",
+    ("q",),
+    _mass_matrix_inverse,
+    "the inverse of the mass matrix's units; rows and columns as in v",
+)
+CORIOLIS_MATRIX = Quantity(
+    "coriolis_matrix",
+    ("q", "v"),
+    _coriolis_matrix,
+    "times v: N m for rotations, N for translations; rows and columns as in v",
+)
+REGRESSOR = Quantity(
+    "regressor",
+    ("q", "v", "a"),
+    _regressor,
+    "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
+)

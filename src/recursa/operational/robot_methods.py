@@ -1,0 +1,286 @@
+"""Operational space: compliances and inertias of links, and the blocks between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics.kinematics import Frame, frame_function
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import Question, into
+from recursa.evaluation.facade import Facade
+from recursa.model.model import Model
+from recursa.operational.pseudo_inverse import RankedArray, pseudo_inverse, rank_limit
+from recursa.operational.quantities import (
+    DELASSUS,
+    FLYING_INERTIA,
+    NAMED_ROWS,
+    OPERATIONAL_COMPLIANCE,
+    OPERATIONAL_COMPLIANCE_BETWEEN,
+    Coordinates,
+    Rows,
+    flies,
+    row_scale,
+    selected_links,
+)
+from recursa.sweeps.batching import Array
+
+_Out = TypeVar("_Out", bound=Array)  # the caller's array, which comes back
+
+
+class OperationalMethods(Facade):
+    """How links yield to forces on them, with all joints free."""
+
+    __slots__ = ()
+
+    @answers(OPERATIONAL_COMPLIANCE)
+    def operational_compliance(
+        self,
+        q: ArrayLike,
+        link: str | None = None,
+        *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The operational compliance of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
+        the acceleration that a wrench on the link causes there.
+
+        Jain & Rodriguez (34), base to tip, on trees with any joints and bases:
+        ``Upsilon(k) = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one
+        link only the path to it is gone outward. Its rank is the Jacobian's: six for a free flyer, less for the first
+        links of an arm; for links of the world it is zero. ``frame`` as for :meth:`jacobian`. With tied joints it is
+        made from Jacobians and the mass matrix. A joint that has nothing to move is a :class:`SingularHingeError`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like()
+        >>> q, _ = arm.random_state(3)
+        >>> J = arm.jacobian(q, "flange")
+        >>> bool(np.allclose(arm.operational_compliance(q, "flange"), J @ arm.mass_matrix_inverse(q) @ J.T))
+        True
+        >>> arm.operational_compliance(q).shape == (arm.nlinks, 6, 6)
+        True
+        """
+        return self._answer(OPERATIONAL_COMPLIANCE, {"q": q}, {"link": link, "frame": frame}, out, threads)
+
+    @answers(OPERATIONAL_COMPLIANCE_BETWEEN)
+    def operational_compliance_between(
+        self,
+        q: ArrayLike,
+        link: str,
+        other: str,
+        *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The acceleration of one link caused by a wrench on another, (..., 6, 6): ``J_link inv(mass) J_other*``.
+
+        ``Omega(i, j) = psi*(c, i) Upsilon(c) psi(c, j)``, c the nearest body that carries both; Jain & Rodriguez (31),
+        with (33) for trees. Rows are in the frame of ``link``, columns in that of ``other``.
+
+        >>> import recursa as rc
+        >>> q = rc.robots.tree(6, seed=1).random_state(2)[0]
+        >>> tree = rc.robots.tree(6, seed=1)
+        >>> there = tree.operational_compliance_between(q, "link4", "link6")
+        >>> bool(np.allclose(there, tree.operational_compliance_between(q, "link6", "link4").T))
+        True
+        """
+        options = {"link": link, "other": other, "frame": frame}
+        return self._answer(OPERATIONAL_COMPLIANCE_BETWEEN, {"q": q}, options, out, threads)
+
+    def delassus(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The Delassus matrix of several links, (..., 6m, 6m): ``J inv(mass) J*`` with their Jacobians stacked.
+
+        It takes wrenches on all of them to the accelerations of all of them. O(n) and, for m links, O(m^2): see
+        :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are
+        the rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of
+        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`. Compiled for robots
+        of up to 64 bodies and about a dozen links; beyond, it runs on NumPy.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.tree(6, seed=1)
+        >>> q, _ = robot.random_state(2)
+        >>> robot.delassus(q, ["link4", "link6"], coordinates="position").shape
+        (6, 6)
+        """
+        return self._delassus(q, *selected_links(self.model, links, coordinates), frame, out, threads)
+
+    @overload
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: None = None,
+        threads: int | None = None,
+    ) -> RankedArray: ...
+
+    @overload
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: _Out,
+        threads: int | None = None,
+    ) -> _Out: ...
+
+    @answers(FLYING_INERTIA)
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The operational inertia of a link (..., 6, 6): the wrench that gives it an acceleration, with its ``rank``.
+
+        - Of a link that flies freely (a free joint carries it), ``Lambda(k) = P(k) + S(k)``, Jain & Rodriguez (37):
+          inertias from both sides of the link, nothing inverted. The rank is 6.
+        - Else the inverse of Υ, or its Moore-Penrose pseudo-inverse in SI units where the link cannot accelerate every
+          way. ``rank`` (a number, or an array for a batch) says which it is. It counts the eigenvalues of Υ, with
+          lengths in units of the robot's mean link length, that are more than ``tolerance`` times the largest: turning
+          and moving have no common unit, and an arm drawn in millimetres has no other rank. By default 1e-12, what
+          rounding makes of a zero; a wrist is then singular nearer than a few 1e-6 rad. Where rank is 6, Λ is accurate
+          to about 1e-16 over the ratio of the eigenvalues.
+
+        Into an ``out`` that is a plain array the rank cannot be written; hand in a former result to keep it.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(3).operational_inertia([0.1, 0.2, 0.3], "tip").rank
+        3
+        >>> ship = rc.robots.free_flyer(2)
+        >>> q, _ = ship.random_state(1)
+        >>> inertia = ship.operational_inertia(q, "link2")
+        >>> bool(np.allclose(inertia @ ship.operational_compliance(q, "link2"), np.eye(6))), inertia.rank
+        (True, 6)
+        """
+        frame_function(frame)
+        number = self.model.link_index(link)
+        options = {"link": link, "frame": frame}
+        if not flies(self._evaluator.subject, number):
+            compliance = self._answer(OPERATIONAL_COMPLIANCE, {"q": q}, options, None, threads)
+            made = inertia_of(self.model, compliance, (number,), {number: NAMED_ROWS["twist"]}, tolerance)
+            return _handed_out(made, out)
+        plain = out.view(np.ndarray) if isinstance(out, RankedArray) else out
+        result = self._answer(FLYING_INERTIA, {"q": q}, options, plain, threads)
+        rank = np.where(np.isfinite(result).all(axis=(-2, -1)), 6, 0)
+        return _handed_out(RankedArray.of(result, rank), out)
+
+    @overload
+    def delassus_inverse(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: None = None,
+        threads: int | None = None,
+    ) -> RankedArray: ...
+
+    @overload
+    def delassus_inverse(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: _Out,
+        threads: int | None = None,
+    ) -> _Out: ...
+
+    def delassus_inverse(
+        self,
+        q: ArrayLike,
+        links: Sequence[str],
+        *,
+        coordinates: Coordinates | Mapping[str, Coordinates] = "twist",
+        frame: Frame = "body",
+        tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The inertia of several links together: the (pseudo-)inverse of :meth:`delassus`, with its ``rank``.
+
+        Arguments as there; rank and ``tolerance`` as in :meth:`operational_inertia`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like()
+        >>> arm.delassus_inverse(arm.random_state(1)[0], ["link4", "flange"]).rank
+        7
+        """
+        numbers, rows = selected_links(self.model, links, coordinates)
+        matrix = self._delassus(q, numbers, rows, frame, None, threads)
+        return _handed_out(inertia_of(self.model, matrix, numbers, rows, tolerance), out)
+
+    # ---- what they share -------------------------------------------------------------------------------------------
+
+    def _delassus(
+        self, q: ArrayLike, links: tuple[int, ...], rows: Rows, frame: str, out: Array | None, threads: int | None
+    ) -> Array:
+        options = {"links": links, "rows": tuple(rows[link] for link in links), "frame": frame}
+        return self._answer(DELASSUS, {"q": q}, options, out, threads)
+
+    def _native_entry(self, question: Question) -> Any:
+        """Inertias are made by the entry for what they come from: the same, with a rank, and inverted if need be."""
+        if question.quantity is not FLYING_INERTIA:
+            return super()._native_entry(question)
+        options = dict(question.options)
+        if options.pop("tolerance") is not None:
+            return None
+        number = self.model.link_index(str(options["link"]))
+        if flies(self._evaluator.subject, number):
+            return _with_rank(super()._native_entry(Question.of(FLYING_INERTIA, (), options)), None, 0.0)
+        scale = row_scale(self.model, (number,), {number: NAMED_ROWS["twist"]})
+        known = super()._native_entry(Question.of(OPERATIONAL_COMPLIANCE, (), options))
+        return _with_rank(known, tuple(scale.tolist()), rank_limit(np.float64, None))
+
+
+def inertia_of(
+    model: Model,
+    compliance: Array,
+    links: Sequence[int],
+    rows: Rows,
+    tolerance: float | None,
+) -> RankedArray:
+    """The (pseudo-)inverse of a compliance of those rows of links, with its rank."""
+    return RankedArray.of(*pseudo_inverse(compliance, row_scale(model, links, rows), tolerance))
+
+
+def _with_rank(entry: Any, scale: tuple[float, ...] | None, limit: float) -> Any:
+    """A native entry whose results have a rank, inverted if there is a scale to judge it by."""
+    return None if entry is None else entry.ranked(RankedArray, scale, limit)
+
+
+def _handed_out(result: RankedArray, out: Array | None) -> Array:
+    """The result; in the caller's array, if there is one, which keeps the rank if it can."""
+    if out is None:
+        return result
+    filled = into(out, np.asarray(result))
+    if isinstance(filled, RankedArray):
+        filled.rank = result.rank
+    return filled

@@ -1,0 +1,153 @@
+"""Tables of numbers in CSV files, read with every mistake named by its line and column, written all or nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from recursa.errors import TableError
+from recursa.files import named_file, write_together
+from recursa.sweeps.batching import Array
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """Columns by name; ``lines`` are the lines of the file that the rows stand on."""
+
+    source: str
+    names: tuple[str, ...]
+    rows: Array  # (rows, columns)
+    lines: tuple[int, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)  # lines "# name: text" above the header
+
+    def column(self, name: str) -> Array:
+        """One column."""
+        return self.rows[:, self.names.index(name)]
+
+    def columns(self, names: Sequence[str]) -> Array:
+        """Several, in this order: (rows, len(names))."""
+        return self.rows[:, [self.names.index(name) for name in names]]
+
+    def error(self, message: str, row: int | None = None, column: str | None = None) -> TableError:
+        """What is wrong, and where."""
+        line = None if row is None else self.lines[row]
+        return _error(self.source, message, line, column)
+
+
+def read_table(path: str | os.PathLike[str]) -> NumberTable:
+    """A CSV file: a header of names, then rows of finite numbers. Blank lines and lines that start with # are skipped,
+    but for notes above the header, ``# name: text``.
+
+    Anything else is a :class:`~recursa.TableError` that names line and column.
+    """
+    source = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise _error(source, f"cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise _error(source, "is not text in UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    names: tuple[str, ...] = ()
+    rows: list[list[float]] = []
+    lines: list[int] = []
+    notes: dict[str, str] = {}
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if cells[0].startswith("#"):
+                name, colon, said = ",".join(cells)[1:].partition(":")
+                notes |= {name.strip(): said.strip()} if colon and not names else {}
+                continue
+            if not names:
+                names = _header(source, cells, reader.line_num)
+            else:
+                rows.append(_row(source, names, cells, reader.line_num))
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise _error(source, f"is not a table: {error}", reader.line_num) from None
+    if not names:
+        raise _error(source, "is empty; the first line names the columns, such as t,joint1,joint2")
+    return NumberTable(source, names, np.array(rows, dtype=float).reshape(-1, len(names)), tuple(lines), notes)
+
+
+def _header(source: str, cells: list[str], line: int) -> tuple[str, ...]:
+    names = tuple(cell.strip() for cell in cells)
+    for number, name in enumerate(names):
+        if not name:
+            raise _error(source, f"column {number + 1} has no name", line)
+        if name in names[:number]:
+            raise _error(source, f"two columns are called '{name}'", line, name)
+    if all(_is_number(name) for name in names):
+        raise _error(source, "starts with numbers; the first line names the columns, such as t,joint1,joint2", line)
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
+        raise _error(source, f"has one column, '{names[0]}'; columns are separated by commas", line)
+    return names
+
+
+def _row(source: str, names: tuple[str, ...], cells: list[str], line: int) -> list[float]:
+    if len(cells) != len(names):
+        raise _error(source, f"has {_count(len(cells), 'cell')}, the header has {len(names)}", line)
+    row = []
+    for name, cell in zip(names, cells, strict=True):
+        if not _is_number(cell):
+            shown = cell.strip() if len(cell.strip()) <= 40 else cell.strip()[:37] + "..."
+            what = f"'{shown}' is not a number" if shown else "the cell is empty"
+            raise _error(source, what, line, name)
+        row.append(float(cell))
+        if not math.isfinite(row[-1]):
+            raise _error(source, f"'{cell.strip()}' is not a finite number", line, name)
+    return row
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # Python's digit groups are nobody else's
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _error(source: str, message: str, line: int | None = None, column: str | None = None) -> TableError:
+    where = f"file '{source}'"
+    where += f", line {line}" if line is not None else ""
+    where += f", column '{column}'" if column is not None else ""
+    return TableError(f"{where}{':' if line is not None or column is not None else ''} {message}", line, column)
+
+
+def table_text(names: Sequence[str], rows: Array, notes: Mapping[str, str] | None = None) -> str:
+    """A table as CSV, below its notes; every number reads back to the same bits."""
+    text = io.StringIO(newline="")
+    for name, said in (notes or {}).items():
+        text.write(f"# {name}: {said}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([repr(x) for x in row] for row in np.asarray(rows, dtype=float).tolist())
+    return text.getvalue()
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Columns are told apart by name; joints called ``t``, or ``root.x`` beside a free joint ``root``, prevent it."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise TableError(f"two columns would be called '{name}'; rename that joint of the robot", column=name)
+
+
+def write_table(
+    path: str | os.PathLike[str], names: Sequence[str], rows: Array, notes: Mapping[str, str] | None = None
+) -> None:
+    """Write a table as CSV, all of it or nothing."""
+    require_distinct(names)
+    write_together({named_file(path): table_text(names, rows, notes)})

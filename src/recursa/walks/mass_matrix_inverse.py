@@ -1,0 +1,173 @@
+"""The inverse of the mass matrix from the operational compliances, in root axes: no column is solved for.
+
+What a unit torque at a joint does to the rest is the force ``c = psi K`` that it sends inward; Jain & Rodriguez (31):
+
+    inv(mass)(i, i) = inv(D) + G* Upsilon(parent) G
+    inv(mass)(k, i) = -inv(D) H c + (Upsilon(parent) G)* c+,    c+ = c - G H c,    k inward of i
+    inv(mass)(i, j) = c(i)* Upsilon(b) c(j),    i and j on different branches of b
+
+so that a pair of bodies costs eighteen multiplications inward, and six across branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from recursa.dynamics.articulated import Elimination, eliminated, filtered, smoothed
+from recursa.dynamics.compliance import yielded, yielding
+from recursa.dynamics.gathering import Entries, joint_matrix
+from recursa.dynamics.needs import divides_by_hinges
+from recursa.model.model import Joint, Model
+from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_two_apart, from_each_inward, tip_to_base
+from recursa.walks.root_axes import AT_REST, BUFFERS, Block, Motions, inward_entries, own_entries
+
+Forces = tuple[Force, ...]  # one per freedom of a joint
+
+
+class Hinge(NamedTuple):
+    """What a force that comes past a joint meets: H*, inv(D), G, and how the parent yields to G."""
+
+    columns: Motions
+    inverse_d: Block
+    gains: Forces
+    yields: Motions
+
+
+@divides_by_hinges
+def articulated_outward(
+    joint: Joint, columns: Motions, children: ArticulatedInertia, inertia: RigidInertia
+) -> tuple[ArticulatedInertia, tuple[Elimination, ...], ArticulatedInertia]:
+    """P, the eliminations of a joint's freedoms, and P+ for the parent."""
+    own = children + ArticulatedInertia.from_rigid(inertia)
+    return own, *eliminated(columns, joint.armature, own)
+
+
+def compliance_in_root(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> ArticulatedInertia:
+    """Upsilon of a body from its parent's."""
+    return yielded(done, parent)
+
+
+def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[Hinge, Forces, Block]:
+    """What forces meet at a joint, what its own unit torques send inward, and the entries with itself."""
+    units = [tuple(1.0 if i == k else 0.0 for i in range(len(done))) for k in range(len(done))]
+    sent = [filtered(done, unit, Force.zero()) for unit in units]
+    inverse_d = tuple(smoothed(done, nu, Motion.zero())[0] for nu, _ in sent)
+    gains = tuple(force for _, force in sent)
+    yields = tuple(yielding(parent, force) for force in gains)
+    own = tuple(
+        tuple(inverse_d[i][k] + yields[i].dot(gains[k]) for k in range(i + 1)) for i in range(len(done))
+    )  # fmt: skip
+    return Hinge(tuple(one.column for one in done), inverse_d, gains, yields), gains, own
+
+
+def past(at: Hinge, coming: Forces) -> tuple[Block, Forces, Forces]:
+    """Entries of an inner joint with an outer one, what is left of its forces, and the same as they came."""
+    entries: list[tuple[Scalar, ...]] = []
+    left: list[Force] = []
+    for force in coming:
+        along = [column.dot(force) for column in at.columns]
+        rest = force
+        for gain, value in zip(at.gains, along, strict=True):
+            rest = rest - gain * value
+        entries.append(
+            tuple(
+                motion.dot(rest) - _sum(d * value for d, value in zip(row, along, strict=True))
+                for row, motion in zip(at.inverse_d, at.yields, strict=True)
+            )
+        )
+        left.append(rest)
+    return tuple(zip(*entries, strict=True)), tuple(left), coming
+
+
+def _sum(terms: Iterator[Scalar]) -> Scalar:
+    total = next(terms)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def yielding_to(body: ArticulatedInertia, coming: Forces) -> Motions:
+    """How a body yields to the forces that come from one of its branches."""
+    return tuple(yielding(body, force) for force in coming)
+
+
+def across(one: Forces, other: Motions) -> Block:
+    """``c(i)* Upsilon c(j)``."""
+    return tuple(tuple(motion.dot(force) for motion in other) for force in one)
+
+
+OUTWARD = Step(
+    articulated_outward,
+    ("joint", "S", "P", "I"),
+    ("P", "done", "P@parent"),
+    "P = I + sum of P+, D = s.P s + A, P+ = P - P s inv(D) s* P    (34)-(36)",
+)
+COMPLIANCE = Step(
+    compliance_in_root,
+    ("done", "Upsilon@parent"),
+    ("Upsilon",),
+    "Upsilon = tau_bar* Upsilon(parent) tau_bar + s inv(D) s*    Jain & Rodriguez (34)",
+)
+HINGE = Step(
+    hinge,
+    ("done", "Upsilon@parent"),
+    ("hinge", "K", "own_inverse"),
+    "inv(mass)(i,i) = inv(D) + G* Upsilon(parent) G",
+)
+PAST = Step(
+    past,
+    ("hinge@here", "c@carried"),
+    ("inverse", "c", "came"),
+    "inv(mass)(k,i) = -inv(D) H c + (Upsilon G)* c+, c+ = c - G H c",
+)
+YIELDING = Step(yielding_to, ("Upsilon@here", "came"), ("yielded",), "Upsilon c")
+ACROSS = Step(across, ("came@left", "yielded@right"), ("crossing",), "inv(mass)(i,j) = c(i)* Upsilon c(j)")
+
+INVERSE_BUFFERS = (
+    Buffer("P", ArticulatedInertia.zero()),
+    Buffer("done", ()),
+    Buffer("Upsilon", ArticulatedInertia.zero()),
+    Buffer("hinge", ()),
+    Buffer("K", ()),
+    Buffer("own_inverse", ()),
+    Buffer("c", (), begins="K"),
+    Buffer("came", ()),
+    Buffer("inverse", ()),
+    Buffer("yielded", ()),
+    Buffer("crossing", ()),
+)
+
+
+def inverse_walks(model: Model) -> tuple[Sweep, ...]:
+    """The sweeps over pairs, once hinges and compliances are known."""
+    if not model.apart:
+        return (from_each_inward(PAST),)
+    branching = tuple(sorted({right for _, right in model.apart}))
+    return from_each_inward(PAST), from_each_inward(YIELDING, only=branching), each_two_apart(ACROSS)
+
+
+def mass_matrix_inverse_pairs(model: Model) -> Plan:
+    """The plan for a robot: it depends on where the tree branches."""
+    return Plan(
+        "mass_matrix_inverse by walks",
+        (*BUFFERS, *INVERSE_BUFFERS),
+        (base_to_tip(*AT_REST), tip_to_base(OUTWARD), base_to_tip(COMPLIANCE, HINGE), *inverse_walks(model)),
+    )
+
+
+def inverse_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """The nv x nv inverse, row by row."""
+    entries = [*own_entries(values.lists.get("own_inverse", []))]
+    entries += inward_entries(model, values.lists.get("inverse", []))
+    entries += _across_entries(model, values.lists.get("crossing", []))
+    return joint_matrix(model, entries, symmetric=True)
+
+
+def _across_entries(model: Model, blocks: Sequence[Block]) -> Iterator[Entries]:
+    for (left, right), block in zip(model.apart, blocks, strict=True):
+        i, j = model.pairs[left][0], model.pairs[right][0]
+        yield tuple((((i, a), (j, b)), value) for a, row in enumerate(block) for b, value in enumerate(row))
