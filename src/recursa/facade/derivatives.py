@@ -61,8 +61,8 @@ class DerivativeMethods(Facade):
             d tau/d v       = the same with s, s' + crm(V) s in place of s', s'', without f
 
         Singh, Russell & Wensing (2022). The derivative with respect to q is that with respect to dq of
-        ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; robots too large for code that spells out every entry
-        get columns in O(n) each. ``out`` takes all three, (..., 3, nv, nv).
+        ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; beyond 12 bodies walks inward from every body, with the
+        same cost. ``out`` takes all three, (..., 3, nv, nv).
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, hanging down
@@ -81,8 +81,8 @@ class DerivativeMethods(Facade):
 
         ``d a/d tau = inv(mass) = (I - H psi K)* inv(D) (I - H psi K)``, Identity 6 (46) of Rodriguez &
         Kreutz-Delgado, and ``d a/d x = -inv(mass) d tau/d x`` with the derivatives of inverse dynamics at the
-        accelerations that tau causes. One kernel for robots of up to 12 bodies. ``out`` takes all three, (..., 3, nv,
-        nv). Robots with tied joints invert their mass matrix instead.
+        accelerations that tau causes. ``out`` takes all three, (..., 3, nv, nv). Robots with tied joints invert their
+        mass matrix instead.
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
 from recursa.sweeps.inputs import kind_of_input
-from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan
+from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Sweep
 
 Array = NDArray[Any]
 
@@ -200,7 +200,7 @@ class _Tables:
         if kind == "count":
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
-            return self._part(visiting_order(plan.sweeps[int(rest)], model))
+            return self._part(self._order(plan.sweeps[int(rest)]))
         if kind == "columns":
             return len(self.loops.columns[rest])
         if kind == "table":
@@ -214,6 +214,20 @@ class _Tables:
             return self._part(self._place_of_load(number) for number in self.loops.loads_of_results)
         assert name == "target" and plan.target is not None
         return plan.target
+
+    def _order(self, sweep: Sweep) -> Sequence[int]:
+        """The order in which a loop visits. Pairs of one class come together, so that processors foresee the code;
+        those further inward come later, and so does what waits for the pair before it.
+        """
+        model, given = self.program.model, visiting_order(sweep, self.program.model)
+        if sweep.domain not in (PAIRS, APART) or any("@" in name for step in sweep.steps for name in step.writes):
+            return given
+        kinds = self._column(sweep.domain, "class", count(sweep.domain, model))
+        if sweep.domain == APART:
+            return sorted(given, key=lambda k: (kinds[k], k))
+        depth = [len(model.support(body)) for body in range(model.nbodies)]
+        steps = [depth[outer] - depth[inner] for outer, inner in model.pairs]
+        return sorted(given, key=lambda k: (steps[k], kinds[k], k))
 
     def _sizes(self, name: str) -> int:
         program = self.program
