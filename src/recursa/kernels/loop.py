@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
+from recursa.kernels.loop_runs import runs
 from recursa.kernels.observe import observe
 from recursa.kernels.products import Product, multiplications, rows_of_columns
 from recursa.kernels.staging import Unit, staged
@@ -24,7 +25,7 @@ from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
 from recursa.sweeps.inputs import kind_of_input
-from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Sweep
+from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan
 
 Array = NDArray[Any]
 
@@ -200,7 +201,10 @@ class _Tables:
         if kind == "count":
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
-            return self._part(self._order(plan.sweeps[int(rest)]))
+            return self._part(visiting_order(plan.sweeps[int(rest)], model))
+        if kind == "runs":
+            found = self._runs(int(rest.removeprefix("count.")))
+            return len(found) if rest.startswith("count.") else self._part(x for one in found for x in one)
         if kind == "columns":
             return len(self.loops.columns[rest])
         if kind == "table":
@@ -215,19 +219,11 @@ class _Tables:
         assert name == "target" and plan.target is not None
         return plan.target
 
-    def _order(self, sweep: Sweep) -> Sequence[int]:
-        """The order in which a loop visits. Pairs of one class come together, so that processors foresee the code;
-        those further inward come later, and so does what waits for the pair before it.
-        """
-        model, given = self.program.model, visiting_order(sweep, self.program.model)
-        if sweep.domain not in (PAIRS, APART) or any("@" in name for step in sweep.steps for name in step.writes):
-            return given
+    def _runs(self, number: int) -> list[tuple[int, int, int]]:
+        """The runs of a sweep over pairs."""
+        sweep, model = self.program.plan.sweeps[number], self.program.model
         kinds = self._column(sweep.domain, "class", count(sweep.domain, model))
-        if sweep.domain == APART:
-            return sorted(given, key=lambda k: (kinds[k], k))
-        depth = [len(model.support(body)) for body in range(model.nbodies)]
-        steps = [depth[outer] - depth[inner] for outer, inner in model.pairs]
-        return sorted(given, key=lambda k: (steps[k], kinds[k], k))
+        return runs(model, sweep.domain, visiting_order(sweep, model), kinds)
 
     def _sizes(self, name: str) -> int:
         program = self.program
