@@ -7,11 +7,13 @@ for each of them, and A. Rows in which a column of B is zero for good are left o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from recursa.kernels.loop_writer import LoopWriter
 
 _ROWS, _COLUMNS = 4, 2  # of a product at once, so that what is loaded is used several times
+_LANES = 8  # rows of one state in a register, on every processor
 
 
 class Product(NamedTuple):
@@ -40,40 +42,93 @@ def multiplications(outputs: Sequence[int | float], product: Product) -> int:
 
 
 def multiply(writer: LoopWriter, product: Product) -> None:
-    """From the numbers in "matrix" to those in "products": a few columns and rows at a time."""
+    """From the numbers in "matrix" to those in "products": a few columns and rows at a time.
+
+    Of one state, whose numbers lie side by side, a register holds several rows. Sums are the same to the bit.
+    """
     n = writer.size("product.size")
+    tiles = [(_ROWS, 1), (1, 1)] if writer.shape.width > 1 else [(2, _LANES), (1, _LANES), (1, 1)]
     for columns, start in ((_COLUMNS, "0"), (1, f"%columns{_COLUMNS}.i")):
         with writer.loop(f"columns{columns}", start, n, columns) as column:
             place = writer.add(writer.put(f"udiv i64 {column}, {_COLUMNS}"), writer.size("product.starts"))
             between = writer.integer(place), writer.integer(writer.add(place, 1))
-            for rows, first in ((_ROWS, "0"), (1, f"%rows{columns}x{_ROWS}.i")):
-                with writer.loop(f"rows{columns}x{rows}", first, n, rows) as row:
-                    _tile(writer, product, (rows, columns), (row, column), between)
+            first = "0"
+            for rows, lanes in tiles:
+                name = f"rows{columns}x{rows}x{lanes}"
+                with writer.loop(name, first, n, rows * lanes) as row:
+                    _Tile(writer, product, (rows, lanes, columns), (row, column)).write(between)
+                first = f"%{name}.i"
 
 
-def _tile(
-    writer: LoopWriter, product: Product, shape: tuple[int, int], at: tuple[str, str], between: tuple[str, str]
-) -> None:
-    """Some rows of some columns of every product."""
-    n, matrix, (rows, columns), (row, column) = writer.size("product.size"), writer.size("matrix"), shape, at
-    square, name = writer.put(f"mul i64 {n}, {n}"), f"sum{rows}x{columns}"
-    zeros = ((writer.shape.vector, writer.shape.constant(0.0)),) * (rows * columns * product.factors)
-    with writer.loop(name, *between, carried=zeros) as t:
-        k = writer.integer(writer.add(writer.size("product.rows"), t))
-        line = writer.add(writer.put(f"mul i64 {k}, {n}"), matrix)
-        own = [writer.load(writer.scratch(writer.add(writer.add(line, row), i))) for i in range(rows)]
-        place, totals = writer.add(line, column), list[str]()
-        for _ in range(product.factors):
-            place = writer.add(place, square)
-            for c in range(columns):
-                other = writer.load(writer.scratch(writer.add(place, c)))
-                totals += [writer.call("fma", a, other, f"%{name}.carried{len(totals) + i}") for i, a in enumerate(own)]
-        writer.carry(name, *totals)
-    sums = iter(range(len(zeros)))
-    for factor in range(product.factors):
-        offset = writer.add(writer.size("products"), writer.put(f"mul i64 {square}, {factor}"))
-        for c in range(columns):
-            for i in range(rows):
-                total = writer.put(f"fneg {writer.shape.vector} %{name}.carried{next(sums)}")
-                line = writer.add(writer.put(f"mul i64 {writer.add(row, i)}, {n}"), offset)
-                writer.store(total, writer.scratch(writer.add(writer.add(line, column), c)))
+class _Tile:
+    """Some rows of some columns of every product: ``shape`` is registers, rows in each, columns."""
+
+    def __init__(self, writer: LoopWriter, product: Product, shape: tuple[int, int, int], at: tuple[str, str]) -> None:
+        self.writer, self.product = writer, product
+        self.rows, self.lanes, self.columns = shape
+        self.row, self.column = at
+        self.n = writer.size("product.size")
+        self.square = writer.put(f"mul i64 {self.n}, {self.n}")
+        own = writer.shape
+        self.numbers = own if self.lanes == 1 else replace(own, width=self.lanes)  # what a register holds
+
+    def write(self, between: tuple[str, str]) -> None:
+        """Sums over the rows of the factors that are not zero, then signs and places."""
+        writer, name = self.writer, f"sum{self.rows}x{self.lanes}x{self.columns}"
+        zero = self.numbers.vector, self.numbers.constant(0.0)
+        with writer.loop(name, *between, carried=[zero] * (self.rows * self.columns * self.product.factors)) as t:
+            k = writer.integer(writer.add(writer.size("product.rows"), t))
+            line = writer.add(writer.put(f"mul i64 {k}, {self.n}"), writer.size("matrix"))
+            here = writer.add(line, self.row)
+            own = [self._several(writer.add(here, i * self.lanes)) for i in range(self.rows)]
+            place, totals = writer.add(line, self.column), list[str]()
+            for _ in range(self.product.factors):
+                place = writer.add(place, self.square)
+                for c in range(self.columns):
+                    other = self._one(writer.add(place, c))
+                    totals += [
+                        self._fma(a, other, f"%{name}.carried{len(totals) + i}") for i, a in enumerate(own)
+                    ]  # fmt: skip
+            for number, total in enumerate(totals):
+                kind = self.numbers.vector
+                writer.line(f"  %{name}.after{number} = bitcast {kind} {total} to {kind}")
+        self._store([f"%{name}.carried{k}" for k in range(len(totals))])
+
+    def _store(self, totals: list[str]) -> None:
+        writer, left = self.writer, iter(totals)
+        for factor in range(self.product.factors):
+            offset = writer.add(writer.size("products"), writer.put(f"mul i64 {self.square}, {factor}"))
+            for c in range(self.columns):
+                for i in range(self.rows):
+                    total = writer.put(f"fneg {self.numbers.vector} {next(left)}")
+                    for lane in range(self.lanes):
+                        at = writer.add(self.row, i * self.lanes + lane)
+                        line = writer.add(writer.put(f"mul i64 {at}, {self.n}"), offset)
+                        place = writer.scratch(writer.add(writer.add(line, self.column), c))
+                        writer.store(self._lane(total, lane), place)
+
+    def _several(self, index: str) -> str:
+        """Numbers of neighbouring rows."""
+        if self.lanes == 1:
+            return self.writer.load(self.writer.scratch(index))
+        kind = self.numbers.vector
+        return self.writer.put(f"load {kind}, ptr {self.writer.scratch(index)}, align {self.writer.number}")
+
+    def _one(self, index: str) -> str:
+        """A number, for every row."""
+        one, writer = self.writer.load(self.writer.scratch(index)), self.writer
+        if self.lanes == 1:
+            return one
+        kind, mask = self.numbers.vector, ", ".join(["i32 0"] * self.lanes)
+        first = writer.put(f"insertelement {kind} poison, {self.numbers.scalar} {one}, i32 0")
+        return writer.put(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> <{mask}>")
+
+    def _fma(self, *operands: str) -> str:
+        kind, name = self.numbers.vector, f"@llvm.fma.{self.numbers.suffix}"
+        self.writer.intrinsics.add(f"declare {kind} {name}({', '.join([kind] * 3)})")
+        return self.writer.put(f"call {kind} {name}({', '.join(f'{kind} {x}' for x in operands)})")
+
+    def _lane(self, total: str, lane: int) -> str:
+        return (
+            total if self.lanes == 1 else self.writer.put(f"extractelement {self.numbers.vector} {total}, i32 {lane}")
+        )
