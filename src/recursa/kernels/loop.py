@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError
-from recursa.kernels.classes import classes
+from recursa.kernels.classes import Output, classes
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
@@ -135,6 +135,7 @@ class _Tables:
         self.program = program
         self.loops = loops
         self.shape = shape
+        self.made = {number: i for i, number in enumerate(loops.made_results())}
         self.places = self._places()
         self.parts: list[NDArray[np.int64]] = []
         self.used = len(loops.writer.header)
@@ -202,6 +203,8 @@ class _Tables:
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
             return self._part(visiting_order(plan.sweeps[int(rest)], model))
+        if kind in ("direct", "step"):
+            return self._direct(kind, rest)
         if kind == "runs":
             found = self._runs(int(rest.removeprefix("count.")))
             return len(found) if rest.startswith("count.") else self._part(x for one in found for x in one)
@@ -231,6 +234,15 @@ class _Tables:
         whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
         return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
 
+    def _direct(self, kind: str, rest: str) -> int:
+        direct = self.loops.direct
+        assert direct is not None
+        if kind == "step":
+            return direct.steps[int(rest)]
+        if rest == "count":
+            return len(direct.rest)
+        return self._part(x for at, output in direct.rest for x in (at, self._place_of(output)))
+
     def _product(self, name: str) -> int:
         product = self.program.product
         assert product is not None
@@ -258,6 +270,10 @@ class _Tables:
                     numbers[k] = number
             return numbers
         what, which = column
+        if what == "direct":
+            assert self.loops.direct is not None
+            places = self.loops.direct.columns[domain][which]
+            return [places.get(k, 0) for k in range(size)]
         if what == "input":
             kind = kind_of_input(self.program.names[which])
             return [kind.part(model, k).start for k in range(size)]
@@ -274,13 +290,14 @@ class _Tables:
 
     def _entries(self) -> list[int]:
         """Where each result is in the scratch."""
-        nodes = self.program.results.graph.nodes
-        made = {number: self.places["made"] + i for i, number in enumerate(self.loops.made_results())}
-        constant = {x: self.places["constants"] + i for i, x in enumerate(self.constants)}
-        return [
-            constant[x] if isinstance(x, float) else made[x] if nodes[x].op != "load" else self._place_of_load(x)
-            for x in self.program.results.outputs
-        ]
+        return [self._place_of(x) for x in self.program.results.outputs]
+
+    def _place_of(self, output: Output) -> int:
+        if isinstance(output, float):
+            return self.places["constants"] + self.constants.index(output)
+        if self.program.results.graph.nodes[output].op == "load":
+            return self._place_of_load(output)
+        return self.places["made"] + self.made[output]
 
     def _place_of_load(self, number: int) -> int:
         area, k, slot = self.program.results.graph.nodes[number].operands

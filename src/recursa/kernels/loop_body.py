@@ -39,10 +39,23 @@ class Here(Arithmetic):
         for place, value in roots:
             self.writer.store(value, place)
         for slot, value in stores:
+            if self.loops.direct is not None and slot in self.loops.direct.places:
+                self._into_result(slot, value)
+                continue
             place = self.target(slot)
             adds = slot.area in ADDED and not (slot.area == "sum" and self.sweep in self.one.gives_first)
             total = self.writer.binary("fadd", self.writer.load(place), value) if adds else value
             self.writer.store(total, place)
+
+    def _into_result(self, slot: Slot, value: str) -> None:
+        """Store a number where it belongs in the result."""
+        writer, direct = self.writer, self.loops.direct
+        assert direct is not None
+        for place in direct.places[slot]:
+            line = self._base(("direct", place.column), lambda column=place.column: self._entry(("direct", column)))
+            index = writer.add(line, writer.size(f"step.{place.step}"))
+            target = writer.put(f"getelementptr {self.shape.scalar}, ptr %out.here, i64 {index}")
+            writer.line(f"  store {self.shape.scalar} {value}, ptr {target}, align {writer.number}")
 
     def stores(self) -> list[tuple[Slot, Output]]:
         """What is stored for others."""

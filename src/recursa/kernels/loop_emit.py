@@ -8,11 +8,13 @@ scratch is the caller's. Inputs are turned into lanes at the start of a block, r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from recursa.kernels.classes import Class, Slot
 from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
+from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
 from recursa.kernels.loop_layout import Block, Layout, Results
 from recursa.kernels.loop_runs import write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
@@ -53,17 +55,23 @@ class Loops:
             kept = len(layout.kept[one.domain])
             self.records[one.domain] = max(self.records[one.domain], kept + len(self.saved[id(one)]))
             self.numbers[one.domain] = max(self.numbers[one.domain], len(self.params[id(one)]))
-        self.read_at_rest = self._read_at_rest()
+        self.read_by_steps = self._read_by_steps()
+        self.direct = direct_for(self)
         self.loads_of_results: dict[int, int] = {}
         self.columns: dict[str, dict[object, int]] = {domain: {"class": 0} for domain in layout.kept}
 
-    def _read_at_rest(self) -> set[Slot]:
-        """Slots that somebody reads otherwise than one body further in on the same walk, or later."""
-        found = {slot for _, _, slot in self.results.loads()}
+    def _read_by_steps(self) -> set[Slot]:
+        """Slots that steps read, otherwise than one body further in on the same walk."""
+        found: set[Slot] = set()
         for one, own in zip(self.found, self.blocks, strict=True):
             nodes = [one.graph.nodes[k] for block in own.values() for k in block.order]
             found |= {node.operands[1] for node in nodes if node.op == "load" and node.operands[0] != "carried"}
         return found
+
+    @cached_property
+    def read_at_rest(self) -> set[Slot]:
+        """Slots that somebody reads otherwise than one body further in on the same walk, or later."""
+        return self.read_by_steps | {slot for _, _, slot in self.results.loads()}
 
     # ---- places ------------------------------------------------------------------------------------------------------
 
@@ -95,6 +103,8 @@ class Loops:
             if writer.shape.width > 1 and not writer.shape.turned:
                 for one in self.inputs:
                     turn_input(writer, one)
+            if self.direct is not None:
+                fill_with_zeros(writer)
             self._sweeps(range(self.first_repeated))
             if self.unit is not None:
                 self._columns()
@@ -102,7 +112,7 @@ class Loops:
                 self._products(self.product)
             else:
                 self._compute_results()
-                turn_results(writer)
+                turn_results(writer) if self.direct is None else copy_rest(writer)
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line

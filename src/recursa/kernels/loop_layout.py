@@ -49,6 +49,11 @@ class Results:
         return [self.graph.nodes[k].operands for k in nodes if self.graph.nodes[k].op == "load"]  # type: ignore[misc]
 
 
+def is_zero(output: Output) -> bool:
+    """Whether an entry of the result is zero for good; the number of a node may be 0, too."""
+    return isinstance(output, float) and output == 0.0
+
+
 def results(history: History, seen: Observation, gather: Callable[[Values], Iterable[Scalar]]) -> Results:
     """Gather from values that stand for what will have been stored."""
     graph, sweeps = Graph(), history.plan.sweeps

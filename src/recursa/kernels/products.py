@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from recursa.kernels.loop_layout import is_zero
 from recursa.kernels.loop_writer import LoopWriter
 
 _ROWS, _COLUMNS = 4, 2  # of a product at once, so that what is loaded is used several times
@@ -29,7 +30,7 @@ def rows_of_columns(outputs: Sequence[int | float], product: Product) -> list[li
     factors = [outputs[n * n * (k + 1) : n * n * (k + 2)] for k in range(product.factors)]
     groups = [(c, min(c + _COLUMNS, n)) for c in range(0, n, _COLUMNS)]
     return [
-        [row for row in range(n) if any(x != 0.0 for one in factors for x in one[row * n + c : row * n + stop])]
+        [row for row in range(n) if not all(is_zero(x) for one in factors for x in one[row * n + c : row * n + stop])]
         for c, stop in groups
     ]
 
