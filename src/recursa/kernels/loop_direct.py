@@ -7,11 +7,12 @@ from one another by the same steps at every pair: a few columns of the table and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recursa.kernels.classes import Slot
+from recursa.kernels.classes import Output, Slot
+from recursa.kernels.graph import Node
 from recursa.kernels.loop_layout import Results, is_zero
 from recursa.sweeps.plan import APART, PAIRS
 
@@ -48,10 +49,12 @@ class Direct:
             if len(counts) == 1 and by_pair.keys() == stored[slot]:
                 own = [{k: places[n] for k, places in by_pair.items()} for n in range(counts.pop())]
                 self.places[slot] = [self._place(slot.area, one) for one in own]
-        self.rest = [
-            (at, x) for at, x in enumerate(results.outputs)
-            if not is_zero(x) and not (isinstance(x, int) and nodes[x].op == "load" and nodes[x].operands[2] in self.places)
-        ]  # fmt: skip
+        self.rest = [(at, x) for at, x in enumerate(results.outputs) if not (is_zero(x) or self._has(nodes, x))]
+
+    def _has(self, nodes: Sequence[Node], output: Output) -> bool:
+        """Whether a pair writes this entry."""
+        node = nodes[output] if isinstance(output, int) else None
+        return node is not None and node.op == "load" and node.operands[2] in self.places
 
     def _place(self, domain: str, own: dict[int, int]) -> Place:
         """A column that differs from this one by a constant, or a new one."""
