@@ -8,6 +8,7 @@ follows from constants alone is computed once, here, and becomes another column 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -97,7 +98,8 @@ class Class:
     has_children: bool
     gives_first: frozenset[int]  # sweeps in which it is the first to add to its parent's sums
     offers: dict[int, dict[Slot, Output]] = field(default_factory=dict)
-    born: list[tuple[int, int]] = field(default_factory=list)  # (number of nodes before it, sweep)
+    before: list[int] = field(default_factory=list)  # how many nodes there were before each of its sweeps
+    traced_in: list[int] = field(default_factory=list)  # and which sweeps these are
     postponed: dict[int, int] = field(default_factory=dict)  # nodes that are computed in a later sweep than they could
     _pure: dict[int, bool] = field(default_factory=dict)
 
@@ -112,7 +114,7 @@ class Class:
             return -1
         if number in self.postponed:
             return self.postponed[number]
-        return next((sweep for first, sweep in reversed(self.born) if first <= number), self.born[0][1])
+        return self.traced_in[max(0, bisect_right(self.before, number) - 1)]
 
     def follows_from_inputs(self, number: int) -> bool:
         """Whether a node needs nothing that another body has stored, so that any sweep can compute it."""
@@ -241,7 +243,8 @@ class _Tracer:
 
     def _sweep(self, number: int, sweep: Sweep) -> None:
         self.number, self.current = number, sweep
-        self.result.born.append((len(self.graph.nodes), number))
+        self.result.before.append(len(self.graph.nodes))
+        self.result.traced_in.append(number)
         given: dict[tuple[str, str], Any] = {}  # by area and buffer: several steps may add to the same
         self._take_sums()
         for t, step in enumerate(sweep.steps):

@@ -86,6 +86,7 @@ class LoopProgram:
         self.blocks = demanded(self.found, wanted, self.repeated)
         self.layout = Layout(plan, model, wanted)
         self._tables: dict[Shape, _Tables] = {}
+        self._written: dict[Shape, Function] = {}  # written with the tables, until it is asked for
         if len(self._loops(Shape(1)).made_results()) > MAX_FINAL:
             raise UntraceableError("too many results need arithmetic of their own")
 
@@ -112,7 +113,8 @@ class LoopProgram:
 
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
-        return module(shape, [self.function(shape, "kernel")])
+        self.workspace(shape)
+        return module(shape, [self._written.pop(shape, None) or self.function(shape, "kernel")])
 
     def function(self, shape: Shape, name: str) -> Function:
         """The same as a function of any name, to be put into a module with others."""
@@ -131,7 +133,7 @@ class _Tables:
 
     def __init__(self, program: LoopProgram, shape: Shape) -> None:
         loops = program._loops(shape)
-        loops.function()  # says which columns and sizes it reads
+        program._written[shape] = loops.function()  # says which columns and sizes it reads
         self.program = program
         self.loops = loops
         self.shape = shape
