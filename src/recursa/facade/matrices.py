@@ -6,6 +6,8 @@ import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
+from recursa.dynamics.sparsity import PATTERNS, Sparsity
+from recursa.errors import unknown_name
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
@@ -26,6 +28,7 @@ class MatrixMethods(Facade):
         *,
         parameters: ArrayLike | None = None,
         method: MassMethod = "composite",
+        packed: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -36,13 +39,15 @@ class MatrixMethods(Facade):
         - ``"walker-orin"``: composite bodies about their mass centres, Algorithm 6.1 (6.2.8), (6.2.9).
         - ``"denoc"``: composite bodies about the mass centres of links, Saha (23b), (24); for every robot.
 
-        Those of Balafoutis & Patel are for joints that turn or slide and take no ``parameters``.
+        Those of Balafoutis & Patel are for joints that turn or slide and take no ``parameters``. ``packed=True`` leaves
+        out what is zero for good, (..., n) entries at the places of :meth:`sparsity`.
 
         >>> import recursa as rc
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        return self._answer(matrices.MASS_MATRIX, {"q": q, "parameters": parameters}, {"method": method}, out, threads)
+        options = {"method": method, "packed": packed}
+        return self._answer(matrices.MASS_MATRIX, {"q": q, "parameters": parameters}, options, out, threads)
 
     @answers(matrices.MASS_MATRIX_INVERSE)
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -54,12 +59,31 @@ class MatrixMethods(Facade):
 
     @answers(matrices.CORIOLIS_MATRIX)
     def coriolis_matrix(
-        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        packed: bool = False,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """The Coriolis matrix (..., nv, nv) of Christoffel symbols: ``C v`` is the bias without gravity, and
-        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020).
+        ``dM/dt - 2 C`` is skew (Echeandia & Wensing 2020). ``packed`` as for :meth:`mass_matrix`.
         """
-        return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+        return self._answer(matrices.CORIOLIS_MATRIX, {"q": q, "v": v}, {"packed": packed}, out, threads)
+
+    def sparsity(self, name: str) -> Sparsity:
+        """Where the entries of a packed matrix belong, for the methods that take ``packed=True``: "mass_matrix",
+        "coriolis_matrix", "regressor".
+
+        >>> import recursa as rc
+        >>> where = rc.robots.tree(15).sparsity("mass_matrix")
+        >>> where.shape, where.rows[:5], where.columns[:5]
+        ((15, 15), array([0, 0, 0, 0, 0]), array([0, 1, 2, 3, 4]))
+        """
+        if name not in PATTERNS:
+            raise unknown_name("packed matrix", name, PATTERNS)
+        return PATTERNS[name](self.model)
 
     @answers(MOMENTUM_MATRIX)
     def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -72,10 +96,18 @@ class MatrixMethods(Facade):
 
     @answers(matrices.REGRESSOR)
     def regressor(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        packed: bool = False,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
 
-        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes.
+        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes. ``packed``
+        as for :meth:`mass_matrix`; most of a humanoid's regressor is zero.
         """
-        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
+        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, {"packed": packed}, out, threads)

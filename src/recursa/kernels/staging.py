@@ -21,11 +21,8 @@ def staged(plan: Plan, unit: str) -> tuple[Plan, int]:
 
     >>> from recursa.dynamics.factorization import SOLVE
     >>> later, first = staged(SOLVE, "tau")
-    >>> print(*later.sweeps[first:], sep="\\n")
-    tip to base:
-        nu, z@parent <- filter_torques(G, tau, z, X)    eps = T - H z, nu = inv(D) eps, z+ = z + G eps
-    base to tip:
-        qdd, lambda <- smooth(G, nu, lambda@parent, X)    qdd = nu - G* phi* lambda, lambda = H* qdd + phi* lambda
+    >>> [(sweep.direction.value, [step.writes for step in sweep.steps]) for sweep in later.sweeps[first:]]
+    [('tip to base', [('nu', 'z@parent')]), ('base to tip', [('qdd', 'lambda')])]
     """
     late = _waiting(plan, unit)
     cut: tuple[list[Sweep], list[Sweep]] = [], []
