@@ -93,8 +93,8 @@ REAL = Numbers(
 )
 
 READ_AT = {
-    Direction.BASE_TO_TIP: ("", "", "@parent", "@robot", "@target"),
-    Direction.TIP_TO_BASE: ("", "", "@child", "@robot", "@target"),
+    Direction.BASE_TO_TIP: ("", "", "@parent", "@elder", "@robot", "@target"),
+    Direction.TIP_TO_BASE: ("", "", "@child", "@younger", "@robot", "@target"),
     Direction.EACH_LINK: ("", "@body", "@body", "@robot", "@target"),
     Direction.EACH_PAIR: ("", "@start", "@here", "@carried", "@carried", "@robot"),
     Direction.EACH_TWO_APART: ("", "@left", "@right", "@robot"),

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
 from typing import NamedTuple
 
 from recursa.dynamics.articulated import (
@@ -57,9 +56,6 @@ class Message(NamedTuple):
         return Message(ArticulatedInertia.zero(), Force.zero())
 
 
-Addressed = tuple[tuple[int, Message], ...]  # by the number of the child
-
-
 def branches(model: Model) -> bool:
     """Whether a link carries more than one joint, so that its messages have to be told apart."""
     parents = [joint.parent for joint in model.joints]
@@ -87,20 +83,23 @@ def inward(
 
 
 @divides_by_hinges
-def inward_addressed(
-    number: int,
+def inward_from_branch(
     joint: Joint,
-    outboard: Addressed,
+    outboard: Message,
     inertia: RigidInertia,
     own: Force,
     bias: Motion,
     torque: Sequence[Scalar],
     step: Transform,
-) -> tuple[Message, tuple[Elimination, ...], tuple[Scalar, ...], Addressed]:
-    """The same where a link has several children."""
-    everything = sum((message for _, message in outboard), start=Message.zero())
-    here, done, nu, passed_on = inward(joint, everything, inertia, own, bias, torque, step)
-    return here, done, nu, ((number, passed_on),)
+) -> tuple[Message, tuple[Elimination, ...], tuple[Scalar, ...], Message, Message]:
+    """The same where a link has several children: what its parent feels is kept, for its siblings."""
+    here, done, nu, sent = inward(joint, outboard, inertia, own, bias, torque, step)
+    return here, done, nu, sent, sent
+
+
+def from_younger(sent: Message | None, before: Message | None) -> Message | None:
+    """What all later children of the parent send it; None if this is the last one."""
+    return sent if before is None or sent is None else sent + before
 
 
 # ---- outward: Algorithms 3.1 and 3.2a --------------------------------------------------------------------------------
@@ -153,34 +152,19 @@ def outward(
     return across(joint, above, bias, torque, step)[0]
 
 
-@divides_by_hinges
-def outward_addressed(
-    number: int,
-    joint: Joint,
-    above: Addressed | None,
-    bias: Motion,
-    torque: Sequence[Scalar],
-    parent: Motion,
-    step: Transform,
-) -> Message:
-    """The same where the parent has several children."""
-    mine = None if above is None else dict(above)[number]
-    return outward(joint, mine, bias, torque, parent, step)
-
-
 def around_child(inertia: RigidInertia, own: Force, rest: Message) -> Message:
     """What the only child of a link is to be told: the link and all the rest, ``M + S``, ``b + s``."""
     return Message(ArticulatedInertia.from_rigid(inertia), own) + rest
 
 
-def around_children(inertia: RigidInertia, own: Force, rest: Message, outboard: Addressed) -> Addressed:
-    """For every child: the link, all the rest, and the other children."""
-    base = around_child(inertia, own, rest)
-    numbers, messages = [number for number, _ in outboard], [message for _, message in outboard]
-    before = list(accumulate(messages, initial=base))[:-1]
-    after = [*list(accumulate(messages[:0:-1]))[::-1], None]
-    told = (left if right is None else left + right for left, right in zip(before, after, strict=True))
-    return tuple(zip(numbers, told, strict=True)) if numbers else ()
+def from_elder(around: Message | None, sent: Message | None, before: Message | None) -> Message | None:
+    """What the parent feels but for its children from this one on; None at the base."""
+    return around if sent is None or before is None else before + sent
+
+
+def all_but_one(elder: Message | None, younger: Message | None) -> Message | None:
+    """All that the parent feels but for this child."""
+    return elder if elder is None or younger is None else elder + younger
 
 
 # ---- every link by itself: Lemma 3.2 ---------------------------------------------------------------------------------
@@ -227,26 +211,30 @@ HINGE_ACCELERATION = Step(
 )
 
 
-def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], Step, Step, Step]:
-    """Buffers; the step inward; the step outward, and what each link then tells its children."""
+def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Step, ...], Step]:
+    """Buffers; the steps inward; the steps outward, and what each link then tells its children."""
     told = "P = M + sum of phi P+ phi*, y = b + sum of phi z+; D, G; nu = inv(D)(T - H (y + P a))    (12), (13a)"
     heard = "S+ = phi^-1 (M + S + others) phi^-*, S = (1 + G_s H) S+, s = z+ + G_s eps_s    (16), (18a)"
     at_link = ("joint", "out", "inertia", "f", "c", torque, "X")
-    from_parent = ("joint", "around@parent", "c", torque, "alpha@parent", "X")
-    inward_writes = ("here", "elimination", "nu", "out@parent")
-    around = ("inertia", "f", "rest")
-    if branching:
-        return (
-            (*BUFFERS, Buffer("out", ())),
-            Step(inward_addressed, ("number", *at_link), inward_writes, told),
-            Step(outward_addressed, ("number", *from_parent), ("rest",), heard),
-            Step(around_children, (*around, "out"), ("around",), "to each child: M + S + others, b + s + others"),
-        )
+    beside_what_is_told = ("c", torque, "alpha@parent", "X")
+    tell = Step(around_child, ("inertia", "f", "rest"), ("around",), "to the children: M + S, b + s")
+    buffers = (*BUFFERS, Buffer("out", Message.zero()))
+    if not branching:
+        send_in = Step(inward, at_link, ("here", "elimination", "nu", "out@parent"), told)
+        send_out = Step(outward, ("joint", "around@parent", *beside_what_is_told), ("rest",), heard)
+        return buffers, (send_in,), (send_out,), tell
     return (
-        (*BUFFERS, Buffer("out", Message.zero())),
-        Step(inward, at_link, inward_writes, told),
-        Step(outward, from_parent, ("rest",), heard),
-        Step(around_child, around, ("around",), "to the child: M + S, b + s"),
+        (*buffers, *(Buffer(name, None) for name in ("sent", "younger", "elder", "told"))),
+        (
+            Step(inward_from_branch, at_link, ("here", "elimination", "nu", "sent", "out@parent"), told),
+            Step(from_younger, ("sent@younger", "younger@younger"), ("younger",), "what later siblings send"),
+        ),
+        (
+            Step(from_elder, ("around@parent", "sent@elder", "elder@elder"), ("elder",), "M + S + earlier siblings"),
+            Step(all_but_one, ("elder", "younger"), ("told",), "all that the parent feels but for this child"),
+            Step(outward, ("joint", "told", *beside_what_is_told), ("rest",), heard),
+        ),
+        tell,
     )
 
 
@@ -254,12 +242,12 @@ def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], Step,
 def base_invariant_plan(*, branching: bool, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
     """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself.
 
-    ``branching``: for trees; chains need not tell children apart, and can be compiled as loops.
+    ``branching``: for trees; chains need not tell children apart.
     """
     buffers, send_in, send_out, tell = messages("T" if losses else "tau", branching=branching)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(*((LESS_LOSSES,) if losses else ()), send_in),
-        base_to_tip(send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
+        tip_to_base(*((LESS_LOSSES,) if losses else ()), *send_in),
+        base_to_tip(*send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
     )
     return Plan("forward_dynamics, base invariant", buffers, completed(sweeps, wrenches=wrenches, links=links))

@@ -155,8 +155,8 @@ def _solver(first: tuple[Step, ...], last: tuple[Step, ...], name: str, *, branc
     present = {buffer.name for buffer in buffers}
     sweeps = (
         base_to_tip(*first),
-        tip_to_base(send_in),
-        base_to_tip(send_out, tell, LINK_ACCELERATION, *last),
+        tip_to_base(*send_in),
+        base_to_tip(*send_out, tell, LINK_ACCELERATION, *last),
     )
     return Plan(name, (*buffers, *(b for b in _OWN if b.name not in present)), sweeps)
 

@@ -183,6 +183,18 @@ class Model:
         return tuple(reversed(path))
 
     @cached_property
+    def siblings(self) -> tuple[tuple[int, int], ...]:
+        """For every body the nearest one on the same parent with a smaller number, and with a larger; WORLD: none."""
+        elder, younger, last = [WORLD] * self.nbodies, [WORLD] * self.nbodies, dict[int, int]()
+        for body, joint in enumerate(self.joints):
+            if joint.parent != WORLD:
+                elder[body] = last.get(joint.parent, WORLD)
+                if elder[body] != WORLD:
+                    younger[elder[body]] = body
+                last[joint.parent] = body
+        return tuple(zip(elder, younger, strict=True))
+
+    @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """Every body with each body inward of it, (outer, inner), the parent first."""
         return tuple((body, inner) for body in range(self.nbodies) for inner in self.support(body)[-2::-1])

@@ -37,6 +37,8 @@ from recursa.sweeps.plan import (
     split,
 )
 
+NEIGHBOURS = ("parent", "child", "elder", "younger", "carried")  # places that a sweep has been to before
+
 
 class PlanError(RecursaError):
     """A plan that is not well formed: a mistake in Recursa, not in its use."""
@@ -161,6 +163,10 @@ def _about_read(
         yield f"unknown name {name!r}"
     if place == "parent" and sweep.direction is not Direction.BASE_TO_TIP:
         yield f"{name!r} is only known going base to tip"
+    if place == "elder" and sweep.direction is not Direction.BASE_TO_TIP:
+        yield f"{name!r} is only known going base to tip"
+    if place == "younger" and sweep.direction is not Direction.TIP_TO_BASE:
+        yield f"{name!r} is only known going tip to base"
     if place == "child" and (sweep.direction is not Direction.TIP_TO_BASE or sweep.only is None):
         yield f"{name!r} is only known going in along a path"
     if place == "target" and plan.target is None:
@@ -180,7 +186,7 @@ def _about_read(
         elif begins not in written:
             yield f"{name!r} begins with {begins!r}, which is read before it is written"
     summed = f"{buffer}@parent" in here
-    if buffer not in written and not (summed or (place in ("parent", "child", "carried") and buffer in here)):
+    if buffer not in written and not (summed or (place in NEIGHBOURS and buffer in here)):
         yield f"{name!r} is read before it is written"
     source = buffer if place == "target" else name
     if place in ("robot", "body", "target") and source in here:

@@ -65,6 +65,9 @@ def neighbours(place: str, sweep: Sweep, model: Model) -> Callable[[int], int]:
         return lambda k: model.joints[k].parent
     if place == "body":
         return lambda k: model.links[k].body
+    if place in ("elder", "younger"):
+        which = 0 if place == "elder" else 1
+        return lambda k: model.siblings[k][which]
     if place in ("start", "here"):
         which = 0 if place == "start" else 1
         return lambda k: model.pairs[k][which]

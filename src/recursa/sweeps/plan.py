@@ -7,6 +7,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 ``"V"``            the value of buffer V at this body (at this link, in a sweep over links)
 ``"V@parent"``     read: at the parent body, or the buffer's ``base`` value at a root; write: added to the parent's
 ``"V@child"``      read, in a sweep along a path: at the next body outward, or ``base`` at the end of the path
+``"V@elder"``      read, going base to tip: at the child of the same parent before this one, or ``base``
+``"V@younger"``    read, going tip to base: at the child of the same parent after this one, or ``base``
 ``"V@body"``       in a sweep over links, read: at the body the link is part of, or ``base`` for links of the world;
                    write: added to that body's
 ``"V@target"``     read: at the plan's target link
@@ -36,7 +38,21 @@ from typing import Any
 
 from recursa.sweeps.inputs import CONSTANTS, INPUT_KINDS, Given, has_own_name, readers
 
-PLACES = ("", "parent", "child", "body", "target", "robot", "start", "here", "carried", "left", "right")
+PLACES = (
+    "",
+    "parent",
+    "child",
+    "elder",
+    "younger",
+    "body",
+    "target",
+    "robot",
+    "start",
+    "here",
+    "carried",
+    "left",
+    "right",
+)
 BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"  # what sweeps visit, what buffers have values for
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from recursa.sweeps.checking import PlanError
+from recursa.sweeps.checking import NEIGHBOURS, PlanError
 from recursa.sweeps.plan import Direction, Plan, Step, is_given, split
 
 Stage = tuple[Direction, tuple[int, ...] | None]  # what a sweep goes through: direction and ``only``
@@ -76,14 +76,14 @@ def works(plan: Plan) -> list[Work]:
 
 def _stages(step: Step, own: Stage) -> tuple[Stage, ...]:
     direction, only = own
-    stays = any(split(name)[1] in ("parent", "child") for name in step.reads) or any("@" in n for n in step.writes)
+    stays = any(split(name)[1] in NEIGHBOURS for name in step.reads) or any("@" in n for n in step.writes)
     if direction not in (Direction.BASE_TO_TIP, Direction.TIP_TO_BASE) or stays:
         return (own,)
     return (Direction.BASE_TO_TIP, only), (Direction.TIP_TO_BASE, only)
 
 
 def _uses(step: Step, begins: Mapping[str, str]) -> tuple[tuple[str, Use], ...]:
-    reads = {"": Use.READ, "parent": Use.NEIGHBOUR, "child": Use.NEIGHBOUR, "carried": Use.NEIGHBOUR}
+    reads = {"": Use.READ} | dict.fromkeys(NEIGHBOURS, Use.NEIGHBOUR)
     writes = {"": Use.WRITE, "parent": Use.ADD}
     named = [(*split(name), reads, Use.FAR_READ) for name in step.reads if not is_given(name)]
     named += [(*split(name), writes, Use.FAR_ADD) for name in step.writes]
