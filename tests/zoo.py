@@ -14,7 +14,7 @@ from recursa.model.description import JointRecord
 from recursa.model.joints import KINDS
 from recursa.robots import random_description
 
-ALL_KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free")
+ALL_KINDS = tuple(KINDS)  # the free one last
 
 
 def with_rotors(joints: Iterable[JointRecord], size: float = 0.01) -> tuple[JointRecord, ...]:

@@ -18,12 +18,29 @@ import pytest
 import recursa as rc
 from numeric import close, complex_step, states
 from recursa.loading import trusted
-from recursa.model.description import Description, JointRecord, LinkRecord
+from recursa.model.description import JOINT_TYPES, Description, JointRecord, LinkRecord
+from recursa.model.joints import KINDS
 from zoo import ZOO
 
 SMALL = sorted(set(ZOO) - {"chain200"})
 BODY = {"mass": 1.3, "com": (0.1, -0.2, 0.05), "inertia": (0.031, 0.032, 0.033, 0.001, -0.002, 0.003)}
 MOUNT = {"xyz": (0.3, -0.2, 0.5), "rpy": (0.4, -0.7, 1.1)}
+
+
+# ---- joint kinds -----------------------------------------------------------------------------------------------------
+
+
+def test_types_of_joints_are_the_kinds_and_fixed():
+    assert (*KINDS, "fixed") == JOINT_TYPES
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_a_kind_names_every_coordinate_and_speed(kind):
+    assert len(kind.neutral()) == len(kind.q_units) == kind.nq == (len(kind.q_parts) or 1)
+    assert len(kind.angular) == kind.nv == (len(kind.v_parts) or 1)
+    assert all(kind.meaning)
+    assert kind.quaternion is None or kind.q_units[kind.quaternion :] == ("1",) * 4
+    assert kind.angle is None or kind.q_units[kind.angle] == "rad"
 
 
 # ---- fixed joints ----------------------------------------------------------------------------------------------------

@@ -200,8 +200,8 @@ _ENDS = '<parent link="a"/><child link="b"/>'
         (f'<joint name="j" type="revolut">{_ENDS}</joint>',
          "joint 'j': unknown joint type 'revolut'. Did you mean 'revolute'?"),
         (f'<joint name="j" type="hinge">{_ENDS}</joint>',
-         "joint 'j': unknown joint type 'hinge'. There are: revolute, continuous, prismatic, fixed, floating, planar, "
-         "spherical, helical."),
+         "joint 'j': unknown joint type 'hinge'. There are: revolute, continuous, prismatic, helical, spherical, "
+         "planar, floating, fixed."),
         ('<joint name="j" type="fixed"><child link="b"/></joint>',
          "joint 'j' has no <parent link=\"...\"/>; every joint needs a parent and a child link"),
         ('<joint name="j" type="fixed"><parent link="b"/></joint>',

@@ -164,9 +164,7 @@ def joint_table(robot: rc.Robot) -> Table:
 
 
 def _axis(joint: Joint) -> str:
-    if joint.kind.name in ("free", "spherical"):
-        return ""
-    return " ".join(f"{x:.3g}" for x in joint.hinge.axis)
+    return " ".join(f"{x:.3g}" for x in joint.hinge.axis) if joint.kind.has_axis else ""
 
 
 def _span(start: int, count: int, joint: Joint) -> str:

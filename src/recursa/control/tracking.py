@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recursa.model.joints import JointKind
+from recursa.model.joint_kind import JointKind
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 

@@ -9,6 +9,7 @@ from recursa.doctor.patient import Patient, finite_link, floats_the_world, lengt
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
+from recursa.model.joints import has_axis
 
 _UNIT_AXIS = 1e-6
 
@@ -42,7 +43,7 @@ def hinges(patient: Patient) -> Iterator[Finding]:
 def axes(patient: Patient) -> Iterator[Finding]:
     """Axes of zero or other than unit length."""
     for joint in patient.joints:
-        if joint.kind in ("fixed", "free", "spherical") or not all(math.isfinite(x) for x in joint.axis):
+        if not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
             continue
         size = length(joint.axis)
         if size == 0.0:

@@ -116,16 +116,6 @@ _INPUTS: dict[str, _Input] = {
     ),
 }
 
-_KINDS = {
-    "revolute": ("rad", "rad/s"),
-    "continuous": ("rad", "rad/s"),
-    "prismatic": ("m", "m/s"),
-    "helical": ("rad", "rad/s"),
-    "spherical": ("quaternion (x, y, z, w)", "angular velocity in child axes, rad/s"),
-    "planar": ("(x, y, theta) in m, m, rad", "(omega, vx, vy) in child axes, rad/s and m/s"),
-    "free": ("(x, y, z) in m, quaternion (x, y, z, w)", "(omega, v) of the link origin in link axes, rad/s and m/s"),
-}
-
 
 # ---- the method ------------------------------------------------------------------------------------------------------
 
@@ -328,7 +318,7 @@ def _joint_line(model: Model, joint: Joint) -> str:
     if joint.tie is not None:
         source = model.joints[joint.tie.source].name
         return f"  {joint.name}: {joint.kind.name}, tied: q = {joint.tie.multiplier} q({source}) + {joint.tie.offset}"
-    q_unit, v_unit = _KINDS[joint.kind.name]
+    q_unit, v_unit = joint.kind.meaning
     q, v = _places("q", joint.q_start, joint.kind.nq), _places("v", joint.v_start, joint.kind.nv)
     return f"  {joint.name}: {joint.kind.name}, {q} {q_unit}, {v} {v_unit}"
 

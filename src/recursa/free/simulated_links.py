@@ -240,7 +240,7 @@ def _continued(robot: Robot, before: Array, q: Array) -> Array:
             part = slice(start + joint.kind.quaternion, start + joint.kind.quaternion + 4)
             sign = np.sign(np.sum(before[..., part] * q[..., part], axis=-1, keepdims=True))
             q[..., part] *= np.where(sign == 0.0, 1.0, sign)
-        elif joint.kind.name in ("revolute", "continuous", "planar"):
-            at = start + joint.kind.nq - 1
+        elif joint.kind.angle is not None:
+            at = start + joint.kind.angle
             q[..., at] += 2.0 * np.pi * np.round((before[..., at] - q[..., at]) / (2.0 * np.pi))
     return q

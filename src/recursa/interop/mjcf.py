@@ -64,7 +64,7 @@ def _add_joints(body: Xml.Element, number: int, joint: Joint) -> None:
         Xml.SubElement(body, "joint", type="slide", axis=_text(ey))
         Xml.SubElement(body, "joint", type="hinge", axis=_text(joint.hinge.axis))
     else:
-        raise ModelError(f"joint '{joint.name}': MuJoCo has no helical joints")
+        raise ModelError(f"joint '{joint.name}': MuJoCo has no {kind} joints")
 
 
 def _text(numbers: Any) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recursa.errors import ModelError, ShapeError, unknown_name
-from recursa.model.joints import JointKind
+from recursa.model.joint_kind import JointKind
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -186,6 +186,8 @@ def _joint_model(pin: Any, joint: Joint) -> Any:
         "planar": lambda: pin.JointModelPlanar(),
         "free": lambda: pin.JointModelFreeFlyer(),
     }
+    if joint.kind.name not in makers:
+        raise ModelError(f"joint '{joint.name}': Pinocchio has no {joint.kind.name} joints that are known here")
     return makers[joint.kind.name]()
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Traced
-from recursa.model.joints import JointKind
+from recursa.model.joint_kind import JointKind
 from recursa.model.model import Model
 from recursa.spatial.scalars import Subtraction
 from recursa.sweeps.engine import Values, run, visiting_order

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite, floats
-from recursa.model.joints import KINDS, Hinge
+from recursa.model.joint_kind import Hinge
+from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import settled_inertia, weighed_transform
 from recursa.spatial.inertia import RigidInertia

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from recursa.model.joints import Hinge
+from recursa.model.joint_kind import Hinge
 from recursa.model.model import WORLD, Joint, Model
 from recursa.model.rounding import settled_inertia, weighed_transform
 from recursa.spatial import constant_trig

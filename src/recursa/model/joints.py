@@ -1,17 +1,12 @@
-"""The joint kinds: what each does to frames, velocities and forces, over any scalar.
-
-A kind is a stateless object; the constants of one joint (axis, pitch, plane) come with the call, so that a traced or
-counted joint runs through the same code. Conventions of q and v are those of ``docs/conventions.md``. For every kind
-the hinge map H* (columns: motions per unit speed) is constant in the moving frame, therefore the bias acceleration is
-``a = crm(V) H* v`` throughout (body derivative; notes to Rodriguez & Kreutz-Delgado (6)-(9)).
-"""
+"""The joint kinds: what each does to frames, velocities and forces, over any scalar."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
+from recursa.model.joint_kind import Hinge, JointKind
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, half_cotangent, sin, sinc, sqrt, where
 from recursa.spatial.transform import Transform, log_of
@@ -19,94 +14,10 @@ from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
 
-class Hinge(NamedTuple):
-    """The constants of one joint: unit axis, pitch (helical, m/rad), and the rotation from z to the axis (planar)."""
-
-    axis: Vec3
-    pitch: Scalar = 0.0
-    plane: Rotation = IDENTITY
-
-
-class JointKind:
-    """What a joint kind must say. ``nq`` coordinates, ``nv`` speeds."""
-
-    name: ClassVar[str]
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
-    angular: ClassVar[tuple[bool, ...]] = (True,)  # per freedom: rotation (rad) or translation (m)
-    quaternion: ClassVar[int | None] = None  # where in q the quaternion starts
-    spread: ClassVar[float] = math.pi  # random coordinates go this far either way where no limit tells
-
-    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
-        """Pose of the moving frame in the joint's fixed frame."""
-        raise NotImplementedError
-
-    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
-        """H*: the motion of the moving frame per unit of each speed, in moving axes."""
-        raise NotImplementedError
-
-    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
-        """``H* v``."""
-        raise NotImplementedError
-
-    def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
-        """``H f``: the generalised force that a force at the moving frame means."""
-        return tuple(column.dot(force) for column in self.columns(hinge))
-
-    def neutral(self) -> tuple[float, ...]:
-        """The coordinates at which moving and fixed frame coincide."""
-        return (0.0,) * self.nq
-
-    def integrate(self, q: Sequence[Scalar], dv: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """``q`` composed with ``exp(dv)``."""
-        return tuple(a + b for a, b in zip(q, dv, strict=True))
-
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """The dv with ``integrate(q0, dv) = q1``."""
-        return tuple(b - a for a, b in zip(q0, q1, strict=True))
-
-    def opposite(self, q: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """The coordinates of the inverse displacement, ``transform(opposite(q)) = transform(q)^-1``."""
-        return tuple(-x for x in q)
-
-    # ---- the other way: from a pose and a motion that the joint allows, or nearly ----------------------------------
-
-    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
-        """The coordinates whose :meth:`transform` comes nearest to a pose; angles in (-pi, pi]."""
-        raise NotImplementedError
-
-    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
-        """The pose that the joint allows nearest to a pose: ``transform(coordinates(pose))``, without angles."""
-        return self.transform(hinge, self.coordinates(hinge, pose))
-
-    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
-        """The speeds whose :meth:`motion` comes nearest to a motion."""
-        raise NotImplementedError
-
-    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """dq/dt, as many numbers as coordinates. A quaternion counts as if it had unit length."""
-        return tuple(v)
-
-    def bracket(self, x: Sequence[Scalar], y: Sequence[Scalar]) -> tuple[Scalar, ...] | None:
-        """``[x, y]`` of two speeds, the Lie bracket that belongs to ``integrate``; None where it is always zero."""
-        return None
-
-    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
-        """Coordinates within the limits, or anywhere sensible."""
-        low, high = sorted(limits or (-math.inf, math.inf))
-        if not math.isfinite(high - low):
-            low, high = _sensible(low, high, self.spread)
-        return (float(rng.uniform(low, high)),)
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_kind_named, (self.name,))
-
-
 class Revolute(JointKind):
     """Rotation about the axis; q in radians. ``continuous`` differs only in having no limits."""
+
+    angle = 0
 
     def __init__(self, name: str) -> None:
         self.name = name  # type: ignore[misc]
@@ -136,6 +47,8 @@ class Prismatic(JointKind):
 
     name = "prismatic"
     angular = (False,)
+    q_units = ("m",)
+    meaning = ("m", "m/s")
     spread = 1.0
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
@@ -203,6 +116,11 @@ class Spherical(JointKind):
     name = "spherical"
     nq, nv = 4, 3
     angular = (True, True, True)
+    q_units = ("1",) * 4
+    q_parts = ("qx", "qy", "qz", "qw")
+    v_parts = ("rx", "ry", "rz")
+    meaning = ("quaternion (x, y, z, w)", "angular velocity in child axes, rad/s")
+    has_axis = False
     quaternion = 0
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
@@ -257,6 +175,11 @@ class Planar(JointKind):
     name = "planar"
     nq, nv = 3, 3
     angular = (True, False, False)
+    q_units = ("m", "m", "rad")
+    q_parts = ("x", "y", "theta")
+    v_parts = ("rz", "tx", "ty")
+    meaning = ("(x, y, theta) in m, m, rad", "(omega, vx, vy) in child axes, rad/s and m/s")
+    angle = 2
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
         ex, ey, _ = hinge.plane.columns()
@@ -324,6 +247,14 @@ class Free(JointKind):
     name = "free"
     nq, nv = 7, 6
     angular = (True, True, True, False, False, False)
+    q_units = ("m",) * 3 + ("1",) * 4
+    q_parts = ("x", "y", "z", "qx", "qy", "qz", "qw")
+    v_parts = ("rx", "ry", "rz", "tx", "ty", "tz")
+    meaning = (
+        "(x, y, z) in m, quaternion (x, y, z, w)",
+        "(omega, v) of the link origin in link axes, rad/s and m/s",
+    )
+    has_axis = False
     quaternion = 3
 
     def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
@@ -389,13 +320,6 @@ def _turn_about(axis: Vec3, rotation: Rotation) -> tuple[Scalar, Scalar]:
     return c * scale, s * scale
 
 
-def _sensible(low: float, high: float, spread: float) -> tuple[float, float]:
-    """A range on the right side of the finite limit, or about zero where there is none."""
-    if math.isfinite(low) == math.isfinite(high):
-        return -spread, spread
-    return (low, low + 2.0 * spread) if math.isfinite(low) else (high - 2.0 * spread, high)
-
-
 def _quaternion_rates(q: Sequence[Scalar], w: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """Half the product of the quaternion, made unit, with the angular velocity in moving axes."""
     half = Vec3(*w) * 0.5
@@ -419,6 +343,10 @@ KINDS: dict[str, JointKind] = {
 }  # fmt: skip
 
 
-def _kind_named(name: str) -> JointKind:
-    """What a pickled kind comes back as: the one object there is."""
-    return KINDS[name]
+def has_axis(kind: str) -> bool:
+    """Whether joints of a type, which may be "fixed", have an axis.
+
+    >>> [kind for kind in (*KINDS, "fixed") if not has_axis(kind)]
+    ['spherical', 'free', 'fixed']
+    """
+    return kind in KINDS and KINDS[kind].has_axis

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from recursa.errors import unknown_name
 from recursa.model.description import Description, Mimic
-from recursa.model.joints import Hinge, JointKind
+from recursa.model.joint_kind import Hinge, JointKind
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform

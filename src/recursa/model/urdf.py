@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
@@ -21,16 +22,7 @@ from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 
-URDF_TYPES: dict[str, JointType] = {
-    "revolute": "revolute",
-    "continuous": "continuous",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "floating": "free",
-    "planar": "planar",
-    "spherical": "spherical",
-    "helical": "helical",
-}
+URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind for kind in get_args(JointType)}
 LARGEST = sys.float_info.max
 """Stands for infinity in limits: every reader of the format can read this number."""
 

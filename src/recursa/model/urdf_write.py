@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from recursa.errors import ModelError
 from recursa.model.description import LIMITED, Description, JointRecord, JointType, LinkRecord
 from recursa.model.inputs import unused
+from recursa.model.joints import has_axis
 from recursa.model.urdf import LARGEST, URDF_TYPES
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO
 
 _TYPE_OF_KIND: dict[JointType, str] = {kind: name for name, kind in URDF_TYPES.items()}
-_AXIAL = ("revolute", "continuous", "prismatic", "helical", "planar")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 )
@@ -85,7 +85,7 @@ def _axis(joint: JointRecord) -> list[str]:
     attributes = {"xyz": _numbers(*joint.axis)}
     if joint.kind == "helical":
         attributes["pitch"] = _numbers(joint.pitch)
-    return [_tag("axis", attributes)] if joint.kind in _AXIAL or joint.axis != X_AXIS else []
+    return [_tag("axis", attributes)] if has_axis(joint.kind) or joint.axis != X_AXIS else []
 
 
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
-_AXISLESS = ("free", "spherical")
 _LOOSE = ("free", "planar")
 SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P"}
 
@@ -47,7 +46,7 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     for pose, joint, inertia in zip(body_pose, model.joints, model.inertias, strict=True):
         placed: Array = np.array(joint.placement.rows())
         frame = np.broadcast_to(placed, (*batch, 4, 4)) if joint.parent == WORLD else body_pose[joint.parent] @ placed
-        axis = np.zeros(3) if joint.kind.name in _AXISLESS else np.array(joint.hinge.axis)
+        axis = np.array(joint.hinge.axis) if joint.kind.has_axis else np.zeros(3)
         # nothing reaches from where a loose body started to where it is now
         anchors.append((pose if joint.kind.name in _LOOSE else frame)[..., :3, 3])
         axes.append(frame[..., :3, :3] @ axis)

@@ -12,7 +12,7 @@ Tied joints have no columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from recursa.model.model import Joint, Model
 
@@ -22,17 +22,6 @@ CONVENTIONS = (
 )
 """For whoever reads numbers of ours."""
 
-_COORDINATES: Mapping[str, tuple[str, ...]] = {
-    "spherical": ("qx", "qy", "qz", "qw"),
-    "planar": ("x", "y", "theta"),
-    "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
-}
-_FREEDOMS: Mapping[str, tuple[str, ...]] = {
-    "spherical": ("rx", "ry", "rz"),
-    "planar": ("rz", "tx", "ty"),
-    "free": ("rx", "ry", "rz", "tx", "ty", "tz"),
-}
-
 
 def coordinate_names(model: Model) -> tuple[str, ...]:
     """One name per entry of q.
@@ -41,7 +30,7 @@ def coordinate_names(model: Model) -> tuple[str, ...]:
     >>> coordinate_names(rc.robots.free_flyer(1).model)
     ('root.x', 'root.y', 'root.z', 'root.qx', 'root.qy', 'root.qz', 'root.qw', 'joint1')
     """
-    return tuple(_names(model, _COORDINATES))
+    return tuple(name for joint in _own(model) for name in _names(joint, joint.kind.q_parts))
 
 
 def freedom_names(model: Model) -> tuple[str, ...]:
@@ -51,12 +40,12 @@ def freedom_names(model: Model) -> tuple[str, ...]:
     >>> freedom_names(rc.robots.free_flyer(1).model)
     ('root.rx', 'root.ry', 'root.rz', 'root.tx', 'root.ty', 'root.tz', 'joint1')
     """
-    return tuple(_names(model, _FREEDOMS))
+    return tuple(name for joint in _own(model) for name in _names(joint, joint.kind.v_parts))
 
 
 def coordinate_units(model: Model) -> tuple[str, ...]:
     """ "rad", "m", or "1" for components of a quaternion, per entry of q."""
-    return tuple(unit for joint in _own(model) for unit in _units_of(joint))
+    return tuple(unit for joint in _own(model) for unit in joint.kind.q_units)
 
 
 def angular(model: Model) -> tuple[bool, ...]:
@@ -68,16 +57,5 @@ def _own(model: Model) -> Iterator[Joint]:
     return (joint for joint in model.joints if joint.independent)
 
 
-def _names(model: Model, table: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    for joint in _own(model):
-        parts = table.get(joint.kind.name)
-        yield from (joint.name,) if parts is None else (f"{joint.name}.{part}" for part in parts)
-
-
-def _units_of(joint: Joint) -> tuple[str, ...]:
-    by_kind = {
-        "spherical": ("1",) * 4,
-        "planar": ("m", "m", "rad"),
-        "free": ("m",) * 3 + ("1",) * 4,
-    }
-    return by_kind.get(joint.kind.name) or ("rad" if joint.kind.angular[0] else "m",)
+def _names(joint: Joint, parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{joint.name}.{part}" for part in parts) or (joint.name,)
