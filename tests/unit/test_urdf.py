@@ -9,7 +9,7 @@ import pytest
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
-from recursa.model.urdf import read_urdf
+from recursa.model.urdf import URDF_TYPES, read_urdf
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
@@ -200,8 +200,7 @@ _ENDS = '<parent link="a"/><child link="b"/>'
         (f'<joint name="j" type="revolut">{_ENDS}</joint>',
          "joint 'j': unknown joint type 'revolut'. Did you mean 'revolute'?"),
         (f'<joint name="j" type="hinge">{_ENDS}</joint>',
-         "joint 'j': unknown joint type 'hinge'. There are: revolute, continuous, prismatic, helical, spherical, "
-         "planar, floating, fixed."),
+         f"joint 'j': unknown joint type 'hinge'. There are: {', '.join(URDF_TYPES)}."),
         ('<joint name="j" type="fixed"><child link="b"/></joint>',
          "joint 'j' has no <parent link=\"...\"/>; every joint needs a parent and a child link"),
         ('<joint name="j" type="fixed"><parent link="b"/></joint>',
