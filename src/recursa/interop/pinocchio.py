@@ -119,7 +119,7 @@ def _pairs(robot: Robot, pin_model: Any) -> list[tuple[Joint, Any]]:
 
 
 def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
-    if nq == 2:
+    if kind.nq == 1 and nq == 2:
         return np.concatenate([np.cos(own), np.sin(own)], axis=-1)
     if kind.name == "planar":
         return np.concatenate([own[..., :2], np.cos(own[..., 2:]), np.sin(own[..., 2:])], axis=-1)
