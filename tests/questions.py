@@ -20,6 +20,7 @@ import recursa as rc
 from numeric import FRAMES
 from recursa.diagonal.unnormalized import Unnormalized
 from recursa.evaluation.evaluator import Question as Asked
+from recursa.integrators import names
 from recursa.kernels.dispatch import Switch
 from recursa.quantities import Quantity
 
@@ -340,11 +341,11 @@ def _modules() -> Iterator[Question]:
     for of in ("all", "attitude", "position"):
         yield from (Question("free", f"reaction_null_{x}", (), {"of": of}) for x in ("projector", "rates"))
     yield Question("free", "move_joints", ("momentum",), {"rates": steady_rates, "t": (0.0, 0.01, 0.02)})
-    for integrator in ("rk4", "semi-implicit"):
+    for integrator in names("links"):
         options = {"duration": 0.02, "integrator": integrator}
         yield Question("free", "simulate_links", ("torque",), options)
         yield Question("free", "simulate_links", (), {**options, "projection": False})
-    for integrator in ("rk4", "semi-implicit", "euler"):
+    for integrator in names("rollout"):
         options = {"step": 1e-3, "steps": 2, "integrator": integrator}
         yield Question("rc", "rollout", (), options)
         yield Question("rc", "rollout", ("parameters",), {**options, "losses": False})

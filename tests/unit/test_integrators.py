@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -29,6 +30,11 @@ def test_pages_tell_of_every_integrator(use, page):
     assert [name for name in names(use) if f'"{name}"' not in text] == []
 
 
+def test_page_tells_the_orders_of_the_table():
+    rows = re.findall(r'^\| `"([\w-]+)"` \| (\d)', (DOCS / "simulation.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name: int(order) for name, order in rows} == {name: INTEGRATORS[name].order for name in names("simulate")}
+
+
 def test_help_tells_of_every_integrator(capsys, monkeypatch):
     from click.testing import CliRunner
 
@@ -49,7 +55,7 @@ def test_a_new_entry_is_offered_everywhere(monkeypatch):
         u = on.combined(None, (0.5, k1), (0.5, on.local_rate(u2, speeds)))
         return on.moved(q, u), on.combined(v, (0.5, a1), (0.5, a2))
 
-    monkeypatch.setitem(INTEGRATORS, "heun", Integrator("heun", "order 2", ("simulate", "rollout", "links"), heun))
+    monkeypatch.setitem(INTEGRATORS, "heun", Integrator("heun", 2, ("simulate", "rollout", "links"), heun))
     robot = rc.robots.free_flyer(2)
     q, v = robot.random_state(1)
     exact = robot.simulate(q, v, duration=0.1).q[-1]
