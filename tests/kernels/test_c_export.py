@@ -22,7 +22,7 @@ from recursa.dynamics import gathering, mass_matrix
 from recursa.facade import exporting
 from recursa.facade.exporting import QUANTITIES, CExport
 from recursa.kernels.c_source import c_comment, c_identifier, c_number
-from recursa.kernels.kernel import Kernel
+from recursa.kernels.kernel import CODES, SPELLED_OUT, Kernel
 
 CC = shutil.which("cc")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -221,6 +221,7 @@ def test_kernel_source_in_c(tmp_path: Path) -> None:
     compiler(tmp_path, "-c", "k.c")
     with pytest.raises(rc.UnknownNameError, match="kind of source 'cc'"):
         kernel.source("cc")
+    assert ("llvm", *SPELLED_OUT) == CODES
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
+from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
@@ -118,7 +119,7 @@ def export(
 )
 @click.option("--state", metavar="S.json", help="With --diagonal: the state; else a random one. - is standard input.")
 @click.option("--plot", type=click.Path(path_type=Path), help="With --diagonal: draw it (png, pdf, svg).")
-@click.option("--code", type=click.Choice(["llvm", "c"]), help="Show the generated code, too.")
+@click.option("--code", type=click.Choice(CODES), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
 @robot_options
 def explain(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,18 @@ def _cost(one: Program) -> float:
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
 
 
+Code = Literal["llvm", "c"]
+CODES: tuple[str, ...] = get_args(Code)
+
+
+def _c(name: str, graph: Graph, outputs: Sequence[Output], sizes: Mapping[str, int]) -> str:
+    return CFunction(name, graph, outputs, sizes).definition()
+
+
+SPELLED_OUT: dict[str, Callable[[str, Graph, Sequence[Output], Mapping[str, int]], str]] = {"c": _c}
+"""Languages in which a function is written from a graph, by the names of CODES."""
+
+
 class Kernel:
     """Native code for one plan, one robot, one number type.
 
@@ -168,23 +180,23 @@ class Kernel:
         return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code: LLVM IR text in the kernel's form, or a C99 function for one state in double precision.
+        """The generated code: LLVM IR text in the kernel's form, or "c", a C99 function for one state in doubles.
 
-        C is written with every body spelled out, also where the kernel itself loops over bodies.
+        All but LLVM IR is written with every body spelled out, also where the kernel itself loops over bodies.
         """
-        if kind not in ("llvm", "c"):
-            raise unknown_name("kind of source", kind, ("llvm", "c"))
+        if kind not in CODES:
+            raise unknown_name("kind of source", kind, CODES)
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
-        straight = self._program if isinstance(self._program, StraightProgram) else self._straight()
-        return CFunction("kernel", straight.graph, straight.outputs, straight.sizes).definition()
+        straight = self._program if isinstance(self._program, StraightProgram) else self._straight(kind)
+        return SPELLED_OUT[kind]("kernel", straight.graph, straight.outputs, straight.sizes)
 
-    def _straight(self) -> StraightProgram:
+    def _straight(self, kind: str) -> StraightProgram:
         try:
             return self._spelled_out()
         except UntraceableError as error:
             raise UntraceableError(
-                f"no C code for {self.plan.name}: C is written with every body spelled out, and {error}. "
+                f"no {kind} code for {self.plan.name}: it is written with every body spelled out, and {error}. "
                 'source("llvm") has the loop over bodies'
             ) from None
 

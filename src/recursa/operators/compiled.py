@@ -177,7 +177,7 @@ class CompiledExpression:
         return self._kernel.operations
 
     def source(self, kind: str = "llvm") -> str:
-        """The generated code, "llvm" or "c"."""
+        """The generated code: "llvm", as it is compiled, or "c"."""
         return self._kernel.source(kind)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
+from recursa.kernels.kernel import CODES, Code
 from recursa.model.model import Model
 from recursa.operators import levels
 from recursa.operators.compiled import CompiledExpression, compile
@@ -24,8 +25,6 @@ from recursa.sweeps.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-CODES = ("llvm", "c")
 
 
 class Explanation:
@@ -197,7 +196,7 @@ def explain(
     expression: Expression | str,
     robot: HasModel | None = None,
     *,
-    code: Literal["llvm", "c"] | None = None,
+    code: Code | None = None,
     vectors: Mapping[str, Literal["joint", "link", "tip"]] | None = None,
 ) -> Explanation:
     """What becomes of an operator expression, level by level: identities, sweeps, the step at a body, its arithmetic.
