@@ -71,7 +71,7 @@ def forward_derivatives_pairs(model: Model) -> Plan:
                 OUTWARD,
                 Step(
                     innovations_in_root,
-                    ("done", "P", "bias", "b", "tau"),
+                    ("elimination", "P", "bias", "b", "tau"),
                     ("nu", "b@parent"),
                     "z = b + P a, nu = inv(D) (T - s.z), b(parent) += z + G eps",
                 ),
@@ -80,7 +80,7 @@ def forward_derivatives_pairs(model: Model) -> Plan:
                 PARENT_ACCELERATION,
                 Step(
                     accelerations_in_root,
-                    ("done", "nu", "bias", "A"),
+                    ("elimination", "nu", "bias", "A"),
                     ("alpha",),
                     "alpha = alpha(parent) + s qdd + a, qdd = nu - G* alpha(parent)",
                 ),

@@ -8,20 +8,18 @@ from recursa.dynamics.gathering import joint_matrix
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
-from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
 from recursa.walks.root_axes import (
     AT_REST,
     BUFFERS,
     COMPOSITE,
     Block,
+    Forces,
     Motions,
     dots,
     inward_entries,
     own_entries,
 )
-
-Forces = tuple[Force, ...]  # one per freedom of a joint
 
 
 def accelerating_forces(total: RigidInertia, columns: Motions) -> Forces:

@@ -23,12 +23,10 @@ from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_two_apart, from_each_inward, tip_to_base
-from recursa.walks.root_axes import AT_REST, BUFFERS, Block, Motions, inward_entries, own_entries
-
-Forces = tuple[Force, ...]  # one per freedom of a joint
+from recursa.walks.root_axes import AT_REST, BUFFERS, Block, Forces, Motions, inward_entries, own_entries
 
 
-class Hinge(NamedTuple):
+class FreeHinge(NamedTuple):
     """What a force that comes past a joint meets: H*, inv(D), G, and how the parent yields to G."""
 
     columns: Motions
@@ -51,7 +49,7 @@ def compliance_in_root(done: tuple[Elimination, ...], parent: ArticulatedInertia
     return yielded(done, parent)
 
 
-def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[Hinge, Forces, Block]:
+def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[FreeHinge, Forces, Block]:
     """What forces meet at a joint, what its own unit torques send inward, and the entries with itself."""
     units = [tuple(1.0 if i == k else 0.0 for i in range(len(done))) for k in range(len(done))]
     sent = [filtered(done, unit, Force.zero()) for unit in units]
@@ -61,10 +59,10 @@ def hinge(done: tuple[Elimination, ...], parent: ArticulatedInertia) -> tuple[Hi
     own = tuple(
         tuple(inverse_d[i][k] + yields[i].dot(gains[k]) for k in range(i + 1)) for i in range(len(done))
     )  # fmt: skip
-    return Hinge(tuple(one.column for one in done), inverse_d, gains, yields), gains, own
+    return FreeHinge(tuple(one.column for one in done), inverse_d, gains, yields), gains, own
 
 
-def past(at: Hinge, coming: Forces) -> tuple[Block, Forces, Forces]:
+def past(at: FreeHinge, coming: Forces) -> tuple[Block, Forces, Forces]:
     """Entries of an inner joint with an outer one, what is left of its forces, and the same as they came."""
     entries: list[tuple[Scalar, ...]] = []
     left: list[Force] = []
@@ -103,18 +101,18 @@ def across(one: Forces, other: Motions) -> Block:
 OUTWARD = Step(
     articulated_outward,
     ("joint", "S", "P", "I"),
-    ("P", "done", "P@parent"),
+    ("P", "elimination", "P@parent"),
     "P = I + sum of P+, D = s.P s + A, P+ = P - P s inv(D) s* P    (34)-(36)",
 )
 COMPLIANCE = Step(
     compliance_in_root,
-    ("done", "Upsilon@parent"),
+    ("elimination", "Upsilon@parent"),
     ("Upsilon",),
     "Upsilon = tau_bar* Upsilon(parent) tau_bar + s inv(D) s*    Jain & Rodriguez (34)",
 )
 HINGE = Step(
     hinge,
-    ("done", "Upsilon@parent"),
+    ("elimination", "Upsilon@parent"),
     ("hinge", "K", "own_inverse"),
     "inv(mass)(i,i) = inv(D) + G* Upsilon(parent) G",
 )
@@ -129,7 +127,7 @@ ACROSS = Step(across, ("came@left", "yielded@right"), ("crossing",), "inv(mass)(
 
 INVERSE_BUFFERS = (
     Buffer("P", ArticulatedInertia.zero()),
-    Buffer("done", ()),
+    Buffer("elimination", ()),
     Buffer("Upsilon", ArticulatedInertia.zero()),
     Buffer("hinge", ()),
     Buffer("K", ()),

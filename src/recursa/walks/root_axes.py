@@ -19,6 +19,7 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Step
 
 Motions = tuple[Motion, ...]  # one per freedom of a joint
+Forces = tuple[Force, ...]
 
 
 def free_root(joint: Joint) -> bool:
