@@ -25,7 +25,7 @@ from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
 from recursa.sweeps.inputs import kind_of_input
-from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan
+from recursa.sweeps.plan import BODIES, DOMAINS, Plan
 
 Array = NDArray[Any]
 
@@ -44,7 +44,6 @@ class Looped:
     product: Product | None = None
 
 
-_DOMAINS = (BODIES, LINKS, PAIRS, APART)
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
 
 
@@ -144,7 +143,7 @@ class _Tables:
         header = {name: self._header(name) for name in loops.writer.header}
         self.integers = np.concatenate([np.array(list(header.values()), np.int64), *self.parts]).astype(np.int32)
         kind = np.float32 if shape.single else np.float64
-        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in _DOMAINS]).astype(kind)
+        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in DOMAINS]).astype(kind)
 
     # ---- scratch -----------------------------------------------------------------------------------------------------
 
@@ -161,7 +160,7 @@ class _Tables:
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,
             "matrix": self._matrix(),
             "constants": len(self.constants),
-            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in _DOMAINS},
+            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in DOMAINS},
         }
         places, end = {}, 0
         for name, size in sizes.items():
@@ -215,7 +214,7 @@ class _Tables:
         if kind == "table":
             return self._part(self._table(rest).ravel())
         if kind == "numbers":
-            before = _DOMAINS[: _DOMAINS.index(rest)]
+            before = DOMAINS[: DOMAINS.index(rest)]
             return sum(self._numbers(domain).size for domain in before)
         if name == "entries":
             return self._part(self._entries())

@@ -20,7 +20,7 @@ from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, visiting_order
-from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Direction, Plan
+from recursa.sweeps.plan import BODIES, DOMAINS, Direction, Plan
 
 
 @dataclass
@@ -194,7 +194,7 @@ class Layout:
     def __init__(self, plan: Plan, model: Model, wanted: Iterable[Slot]) -> None:
         self.plan = plan
         self.model = model
-        self.kept: dict[str, dict[Slot, int]] = {domain: {} for domain in (BODIES, LINKS, PAIRS, APART)}
+        self.kept: dict[str, dict[Slot, int]] = {domain: {} for domain in DOMAINS}
         self.in_row: dict[Slot, int] = {}
         self.robot: dict[Slot, int] = {}
         filled = [0] * len(plan.sweeps)

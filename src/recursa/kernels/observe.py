@@ -118,7 +118,7 @@ def numbers_of(value: Any) -> list[Any]:
 # ---- one run on unknown numbers --------------------------------------------------------------------------------------
 
 
-class Given(NamedTuple):
+class Seen(NamedTuple):
     """What a step was given at one body: per argument the value, its structure, its numbers."""
 
     values: tuple[Any, ...]
@@ -130,7 +130,7 @@ class Given(NamedTuple):
 class Observation:
     """What each step was given, ``given[sweep][step][body or link]``, and what came out in the end."""
 
-    given: list[list[dict[int, Given]]]
+    given: list[list[dict[int, Seen]]]
     values: Values
 
 
@@ -155,13 +155,13 @@ def observe(plan: Plan, model: Model, sizes: Mapping[str, int]) -> Observation:
     values = run(replace(plan, sweeps=sweeps), model, {name: [UNKNOWN] * size for name, size in sizes.items()})
     seen: dict[int, tuple[Hashable, list[Any]]] = {}  # values that several steps were given, by identity
 
-    def taken_apart(args: tuple[Any, ...]) -> Given:
+    def taken_apart(args: tuple[Any, ...]) -> Seen:
         for arg in args:
             if id(arg) not in seen:
                 numbers: list[Any] = []
                 seen[id(arg)] = structure(arg, numbers), numbers
         parts = [seen[id(arg)] for arg in args]
-        return Given(args, tuple(part[0] for part in parts), [part[1] for part in parts])
+        return Seen(args, tuple(part[0] for part in parts), [part[1] for part in parts])
 
     given = [
         [dict(zip(visiting_order(sweep, model), map(taken_apart, log), strict=True)) for log in logs]

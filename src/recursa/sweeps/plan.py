@@ -53,7 +53,8 @@ PLACES = (
     "left",
     "right",
 )
-BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"  # what sweeps visit, what buffers have values for
+DOMAINS = BODIES, LINKS, PAIRS, APART = "bodies", "links", "pairs", "apart"
+"""What sweeps visit, and what buffers have values for."""
 
 
 class Direction(Enum):
