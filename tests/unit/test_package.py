@@ -147,10 +147,28 @@ def test_no_folders_import_each_other_in_a_circle() -> None:
     assert set(order) >= {name.split(".")[0] for name in modules()}
 
 
+MAP = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+
+
 def test_architecture_page_lists_the_folders_in_their_order() -> None:
-    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8").split("```")[1]
-    names = re.findall(r"^(\w+)(?:/|\.py) ", page, re.MULTILINE)
-    assert names == sorted(names, key=lambda name: RANK[name])
+    """Twice: on the map, and with every file."""
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    every_file = MAP.split("## Every file")[1]
+    for page in (MAP.split("```")[1], every_file.split("```")[1]):
+        names = re.findall(r"^(\w+)(?:/|\.py) ", page, re.MULTILINE)
+        assert names == sorted(names, key=lambda name: RANK[name])
+        assert folders <= set(names)
+
+
+@pytest.mark.parametrize("hops", re.findall(r"```\n(1 .*?)```", MAP, re.DOTALL), ids=["to the step", "to native code"])
+def test_hops_of_the_map_lead_from_one_to_the_next(hops: str) -> None:
+    """Each name is defined in its file, and named in the file before."""
+    found = [line.split(maxsplit=3)[1:3] for line in hops.splitlines()]
+    texts = [(SOURCE / file).read_text("utf-8") for file, _ in found]
+    for (file, name), text in zip(found, texts, strict=True):
+        assert re.search(rf"^ *(def|class) {name}\b|^{name} = ", text, re.MULTILINE), f"{file} does not define {name}"
+    for (file, _), text, (_, following) in zip(found, texts, found[1:], strict=False):
+        assert re.search(rf"\b{following}\b", text), f"{file} does not lead to {following}"
 
 
 def test_import_loads_nothing_heavy() -> None:

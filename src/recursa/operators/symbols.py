@@ -1,7 +1,7 @@
 """The one table of operator symbols: all that printing, parsing, costs, lowering, the documentation and the tests know
 of a letter. A new letter is an entry here, and its definition by matrices in ``evaluation.py``.
 
-Letters of Rodriguez & Kreutz-Delgado (001) and Jain & Rodriguez (003). Bodies are numbered base first, blocks are in
+Letters of Rodriguez & Kreutz-Delgado and of Jain & Rodriguez. Bodies are numbered base first, blocks are in
 link axes at the link origin, and what gathers from tip to base is upper block triangular.
 """
 
