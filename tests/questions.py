@@ -296,6 +296,7 @@ def _robot() -> Iterator[Question]:
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
         yield ask("inverse_dynamics", "wrenches", "base_acceleration", "parameters", losses=True, method=method)
     yield from (ask("mass_matrix", method=method) for method in MASS)
+    yield from (ask(name, packed=True) for name in ("mass_matrix", "coriolis_matrix", "regressor"))
     yield from (ask("mass_matrix", "parameters", method=method) for method in ("composite", "denoc"))
     for method in FORWARD:
         yield ask("forward_dynamics", method=method)
@@ -385,6 +386,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "rc.dense": "matrices, the oracle itself",
     "robot.reorder": "moves numbers, computes none",
+    "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",
     "denoc.reverse_gaussian_elimination": "of a matrix",
 }

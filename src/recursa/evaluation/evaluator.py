@@ -43,9 +43,9 @@ class Question:
     @staticmethod
     def of(quantity: Quantity, given: Iterable[str], options: Options) -> Question:
         """The question that such a call asks."""
-        named = set(given)
+        named, chosen = set(given), {**quantity.defaults, **options}
         return Question(
-            quantity, tuple(name for name in quantity.optional if name in named), tuple(sorted(options.items()))
+            quantity, tuple(name for name in quantity.optional if name in named), tuple(sorted(chosen.items()))
         )
 
 

@@ -113,7 +113,8 @@ class LoopProgram:
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
         self.workspace(shape)
-        return module(shape, [self._written.pop(shape, None) or self.function(shape, "kernel")])
+        written = self._written.pop(shape) if shape in self._written else self.function(shape, "kernel")
+        return module(shape, [written])
 
     def function(self, shape: Shape, name: str) -> Function:
         """The same as a function of any name, to be put into a module with others."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recursa.kernels.classes import ADDED, Class, Output, Slot
@@ -52,7 +53,8 @@ class Here(Arithmetic):
         writer, direct = self.writer, self.loops.direct
         assert direct is not None
         for place in direct.places[slot]:
-            line = self._base(("direct", place.column), lambda column=place.column: self._entry(("direct", column)))
+            column = ("direct", place.column)
+            line = self._base(column, partial(self._entry, column))
             index = writer.add(line, writer.size(f"step.{place.step}"))
             target = writer.put(f"getelementptr {self.shape.scalar}, ptr %out.here, i64 {index}")
             writer.line(f"  store {self.shape.scalar} {value}, ptr {target}, align {writer.number}")

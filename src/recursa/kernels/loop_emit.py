@@ -43,7 +43,8 @@ class Loops:
         self.blocks = blocks
         self.results = results
         self.inputs = inputs
-        self.unit, self.first_repeated = repeated or (None, len(layout.plan.sweeps))
+        self.unit = None if repeated is None else repeated[0]
+        self.first_repeated = len(layout.plan.sweeps) if repeated is None else repeated[1]
         self.product = product
         self.column = ""  # the number of the unit vector, while one is under way
         self.writer = LoopWriter(shape)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from recursa.sweeps.plan import Plan, Sweep
 from recursa.sweeps.scheduling import Use, sources, works
 
 
-class Unit(NamedTuple):
+@dataclass(frozen=True)
+class Unit:
     """The input in which a plan is linear, and how many unit vectors there are of it."""
 
     name: str

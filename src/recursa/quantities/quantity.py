@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
 from typing import Any, Literal
 
 from recursa.errors import RecursaError, unknown_name
@@ -129,6 +131,14 @@ class Quantity:
 
     def __repr__(self) -> str:
         return f"<quantity {self.name}({', '.join((*self.inputs, *(f'{name}=' for name in self.optional)))})>"
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Options that need not be given, with what they then are."""
+        options = signature(self.recipe).parameters.values()
+        return {
+            one.name: one.default for one in options if one.default is not one.empty and one.kind is one.KEYWORD_ONLY
+        }
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by the names that plans know."""
