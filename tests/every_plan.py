@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import recursa as rc
-from recursa import diagonal, dynamics, free, operational
+from recursa import diagonal, dynamics, free, operational, walks
 from recursa.sweeps import Plan
 from zoo import mixed_tree
 
@@ -53,7 +53,7 @@ def every_plan() -> dict[str, Plan]:
 
 def _modules() -> Iterator[str]:
     """Those with plans for any robot; others of ``book/`` need frames on joint axes."""
-    for package in (dynamics, diagonal, free, operational):
+    for package in (dynamics, walks, diagonal, free, operational):
         home = package.__name__.partition(".")[2]
         yield from (f"{home}.{info.name}" for info in pkgutil.iter_modules(package.__path__))
     yield from ("book.augmented", "book.linearized")

@@ -210,9 +210,13 @@ def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
         return ask(*state)
 
 
-def parts_used(robot: rc.Robot, quantity: Quantity, *given: str) -> Any:
-    """What filled a matrix that is too long for one kernel."""
-    return robot._evaluator.way(Asked.of(quantity, given, {})).recipe.otherwise.chosen[0]
+def kernel_used(robot: rc.Robot, quantity: Quantity, *given: str) -> Any:
+    """The kernel in double precision that has answered a question; None where it was too long for one."""
+    question = Asked.of(quantity, given, {})
+    made = robot.evaluator.way(question).kernels._kernels
+    double = [kernel for (key, _, single, _), (_, kernel) in made.items() if key == question and not single]
+    assert len(double) == 1
+    return double[0]
 
 
 # ---- the list --------------------------------------------------------------------------------------------------------

@@ -9,14 +9,12 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step, graph_values, states, tied_gripper, with_rotors
-from questions import interpreted, parts_used
+from questions import interpreted, kernel_used
 from recursa.dynamics import gathering, inverse
-from recursa.dynamics.second_derivatives import COVECTOR, SECOND_CUT
 from recursa.interop import pinocchio as interop
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.graph import Graph
 from recursa.methods.second_order import INVERSE_DYNAMICS_SECOND_DERIVATIVES
-from recursa.model.moving import MayMove
 from recursa.sweeps.engine import run
 from zoo import ZOO, floating_tree_with_rotors, large_interpreted
 
@@ -288,45 +286,30 @@ def test_out_threads_and_float32(what):
 
 
 @pytest.mark.compiled
-def test_large_robots_go_row_by_row():
+def test_large_robots_have_one_kernel():
     robot = rc.robots.chain(70, seed=1)
     q, v, a, w = at(robot, 2, seed=17)
     ours = robot.inverse_dynamics_second_derivatives(q, v, a, contract=w)
     theirs = interpreted(lambda *x: robot.inverse_dynamics_second_derivatives(*x, contract=w), q, v, a)
     for one, other in zip(ours, theirs, strict=True):
         close(one, other, 1e-10)
-    kernels = {plan.name: kernel for plan, kernel in robot.evaluator.store(MayMove.INERTIAS)._kernels.values()}
-    assert kernels["inverse_dynamics_second_derivatives"] is None
-    assert kernels["Hessian of inverse dynamics times a direction"].form == "loop"
-
-
-@pytest.mark.parametrize("name", large_interpreted(["mixed_tree", "floating_tree_with_rotors", "chain_mixed"]))
-def test_parts_make_up_the_whole(name):
-    robot = robot_named(name)
-    model, cut = robot.model, SECOND_CUT
-    q, v, a, w = (x[0] for x in at(robot, 1, seed=19))
-    inputs = {"q": q, "v": v, "a": a, COVECTOR: w}
-    groups = [range(k, min(k + 4, model.nbodies)) for k in range(0, model.nbodies, 4)]
-    found = np.zeros((4, robot.nv, robot.nv))
-    for plan in (cut.part(model, tuple(group)) for group in groups):
-        entries = list(cut.entries(run(plan, model, inputs)))
-        for value, places in zip(entries, cut.places(model, plan), strict=True):
-            assert not found.flat[list(places)].any()
-            found.flat[list(places)] = value
-    ours = robot.inverse_dynamics_second_derivatives(q, v, a, contract=w)
-    for one, other, what in zip(ours, found, ours._fields, strict=True):
-        close(one, other, 1e-13, what)
+    assert kernel_used(robot, INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract").form == "loop"
 
 
 @pytest.mark.compiled
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [lambda: rc.robots.chain(12, seed=1), lambda: rc.robots.tree(28)])
-def test_middling_robots_go_in_parts(make):
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rc.robots.chain(13, seed=1, joints="mixed"),
+        pytest.param(lambda: rc.robots.tree(28), marks=pytest.mark.slow),
+    ],
+)
+def test_middling_robots_have_one_kernel(make):
     robot = make()
     q, v, a, w = at(robot, 6, seed=20)
     ask = robot.inverse_dynamics_second_derivatives
     ours = ask(q, v, a, contract=w)
-    assert len(parts_used(robot, INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract").plans) > 1
+    assert kernel_used(robot, INVERSE_DYNAMICS_SECOND_DERIVATIVES, "contract").form == "loop"
     for one, other in zip(ours, interpreted(lambda *x: ask(*x, contract=w), q, v, a), strict=True):
         close(one, other, 1e-11)
     out = np.empty((6, 4, robot.nv, robot.nv))
