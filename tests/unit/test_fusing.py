@@ -24,11 +24,18 @@ from recursa.sweeps import (
     base_to_tip,
     check,
     each_link,
+    from_each_inward,
     fuse,
     renamed,
     run,
     tip_to_base,
 )
+from recursa.sweeps.plan import PAIRS
+from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
+from recursa.walks.derivatives import INVERSE_DERIVATIVES_PAIRS
+from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS
+from recursa.walks.mass_matrix_inverse import mass_matrix_inverse_pairs
+from recursa.walks.root_axes import COMPOSITE, PLACE
 from zoo import ZOO, floating_tree_with_rotors
 
 MASS_AND_BIAS = fuse(mass_matrix.MASS_MATRIX_PLAN, inverse.bias_plan())
@@ -314,6 +321,64 @@ def test_renaming_keeps_places_and_other_names():
         renamed(plan, {"z": "w"})
     with pytest.raises(PlanError, match="buffer 'y' is declared twice"):
         renamed(plan, {"x": "y"})
+
+
+# ---- walks -----------------------------------------------------------------------------------------------------------
+
+
+def of_walks(model: Model) -> tuple[Plan, ...]:
+    """Four matrices; what their plans call by one name and mean differently is renamed."""
+    return (
+        renamed(MASS_MATRIX_PAIRS, {"F": "forces"}),
+        renamed(CORIOLIS_MATRIX_PAIRS, {"own": "own_coriolis"}),
+        INVERSE_DERIVATIVES_PAIRS,
+        mass_matrix_inverse_pairs(model),
+    )
+
+
+@pytest.mark.parametrize("name", ["pendulum", "puma560", "tree", "mixed_tree", "one_of_each"])
+def test_walks_joined_match_each_alone_in_one_sweep_over_pairs(name):
+    robot = ZOO[name]()
+    model, inputs = robot.model, inputs_of(robot)
+    both = fuse(*of_walks(model))
+    values = run(both, model, inputs)
+    for plan in of_walks(model):
+        assert_same(plan, values, run(plan, model, inputs))
+    walks = [sweep.only for sweep in both.sweeps if sweep.domain == PAIRS]
+    assert walks.count(None) == 1
+    steps = [step for sweep in both.sweeps for step in sweep.steps]
+    assert steps.count(PLACE) == steps.count(COMPOSITE) == 1
+
+
+def test_keep_follows_what_walks_begin_with():
+    """Of the inverse inward nothing but its own walks is left; what these carry begins with K, which is needed."""
+    model, inputs = ZOO["mixed_tree"]().model, inputs_of(ZOO["mixed_tree"]())
+    whole = mass_matrix_inverse_pairs(model)
+    kept = fuse(whole, keep=["inverse"])
+    assert [sweep.domain for sweep in kept.sweeps] == ["bodies", "bodies", "bodies", "pairs"]
+    assert "K" in {name for sweep in kept.sweeps for step in sweep.steps for name in step.writes}
+    assert run(kept, model, inputs)["inverse"] == run(whole, model, inputs)["inverse"]
+
+
+def test_renaming_follows_what_walks_begin_with():
+    model, inputs = ZOO["tree"]().model, inputs_of(ZOO["tree"]())
+    plan = mass_matrix_inverse_pairs(model)
+    other = renamed(plan, {"K": "sent", "c": "coming"})
+    assert [(buffer.name, buffer.begins) for buffer in other.buffers if buffer.begins] == [("coming", "sent")]
+    assert run(other, model, inputs)["inverse"] == run(plan, model, inputs)["inverse"]
+
+
+def test_walks_that_begin_differently_are_refused():
+    def walks(begins: str) -> Plan:
+        sweeps = (
+            base_to_tip(COUNT, COPY),
+            from_each_inward(Step(same, ("z@carried",), ("z",))),
+        )
+        return Plan(f"from {begins}", (X, Y, Buffer("z", 0, begins=begins)), sweeps)
+
+    with pytest.raises(PlanError, match="'from x' and 'from y' declare buffer 'z' differently"):
+        fuse(walks("x"), walks("y"))
+    assert len(fuse(walks("x"), walks("x")).sweeps) == 2
 
 
 def test_many_separate_paths_are_joined_quickly():

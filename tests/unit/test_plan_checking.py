@@ -9,7 +9,21 @@ import pytest
 
 import recursa as rc
 from every_plan import every_plan
-from recursa.sweeps import Buffer, Plan, PlanError, Step, Sweep, base_to_tip, check, each_link, run, tip_to_base
+from recursa.sweeps import (
+    Buffer,
+    Direction,
+    Plan,
+    PlanError,
+    Step,
+    Sweep,
+    base_to_tip,
+    check,
+    each_link,
+    each_two_apart,
+    from_each_inward,
+    run,
+    tip_to_base,
+)
 from recursa.sweeps.checking import Kind, kind_of
 
 
@@ -25,11 +39,24 @@ def writing(name: str) -> Step:
     return Step(same, ("number",), (name,))
 
 
+def passing(read: str, written: str) -> Step:
+    return Step(same, (read,), (written,))
+
+
 OF_BODIES = ("q", "q1", "v", "a", "tau", "joint", "inertia", "joint:T", "body:x")
 MAKE_X = writing("x")
 PATH = (0, 1)
 OUT, LINKS = base_to_tip(MAKE_X), each_link(MAKE_X)
+MAKE_B = base_to_tip(writing("b"))  # walks of x begin with it
+X_OF_B = passing("b@start", "x")
+WALKS = from_each_inward(X_OF_B)
+X_APART = passing("p@left", "x")
+MAKE_P = (MAKE_B, from_each_inward(passing("b@start", "p")))  # p is per pair
+PLACES_OF_WALKS = ("start", "here", "carried")
+ELSEWHERE = {"going outward": base_to_tip, "going inward": tip_to_base, "at links": each_link}
+GIVEN = (*OF_BODIES, "wrench", "offset", "tip:f", "number", "gravity")
 
+BUFFERS = (Buffer("x", 0, begins="b"), Buffer("b", 0), Buffer("p", 0), Buffer("out", 0))
 MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
     # names and places
     "unknown name": ((base_to_tip(reading("nonsense")),), "unknown name 'nonsense'"),
@@ -70,6 +97,53 @@ MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
     "written per body and for the robot": ((base_to_tip(Step(divmod, ("number", "number"), ("x", "x@robot"))),),
                                            "'x@robot' is one for the robot here"),
     "a link's read at a body": ((LINKS, each_link(reading("x@body"))), "'x@body' is per body here"),
+    # walks inward from every body, and bodies on different branches
+    **{f"{place} read {where}": ((OUT, sweep(reading(f"x@{place}"))), f"'x@{place}' outside walks inward")
+       for place in PLACES_OF_WALKS for where, sweep in {**ELSEWHERE, "of bodies apart": each_two_apart}.items()},
+    **{f"{place} read {where}": ((*MAKE_P, sweep(reading(f"p@{place}"))), f"'p@{place}' outside a sweep over bodies on")
+       for place in ("left", "right") for where, sweep in {**ELSEWHERE, "on walks": from_each_inward}.items()},
+    **{f"{name} on walks": ((from_each_inward(reading(name)),), f"{name!r} is given for a body or a link, and this sw")
+       for name in GIVEN},
+    **{f"{name} of bodies apart": ((each_two_apart(reading(name)),), f"{name!r} is given for a body or a link, and th")
+       for name in GIVEN},
+    "parent read on walks": ((OUT, from_each_inward(reading("x@parent"))), "known going base to tip"),
+    "child read on walks": ((OUT, from_each_inward(reading("x@child"))), "going in along a path"),
+    "body read on walks": ((OUT, from_each_inward(reading("x@body"))), "outside a sweep over links"),
+    "target read on walks": ((LINKS, from_each_inward(reading("x@target"))), "without a target link"),
+    **{f"write to {place}": ((MAKE_B, from_each_inward(passing("b@start", f"x@{place}"))), f"write 'x@{place}")
+       for place in (*PLACES_OF_WALKS, "left", "right")},
+    "write to parent on walks": ((MAKE_B, from_each_inward(passing("b@start", "x@parent"))), "going out"),
+    "write to body on walks": ((MAKE_B, from_each_inward(passing("b@start", "x@body"))), "outside a sweep ov"),
+    "carried, but nothing to begin with": ((*MAKE_P, from_each_inward(reading("p@carried"))),
+                                           "'p@carried', but the buffer does not say what it begins with"),
+    "carried before there is a beginning": ((from_each_inward(passing("x@carried", "x")),),
+                                            "'x@carried' begins with 'b', which is read before it is written"),
+    "carried along walks with gaps": ((MAKE_B, from_each_inward(passing("x@carried", "x"), only=PATH)),
+                                      "'x@carried' in walks that leave out some pairs"),
+    "carried and never written": ((MAKE_B, from_each_inward(reading("x@carried"))), "'x@carried' is read before it is"),
+    "a beginning that is a link's": ((each_link(writing("b")), from_each_inward(passing("x@carried", "x"))),
+                                     "walks of 'x' begin with 'b', which written as 'b' is per link"),
+    "a beginning that is the robot's": (
+        (base_to_tip(writing("b@robot")), from_each_inward(passing("x@carried", "x"))),
+        "walks of 'x' begin with 'b', which written as 'b@robot' is one for the robot",
+    ),
+    "a beginning that is a pair's": (
+        (base_to_tip(writing("p")), from_each_inward(passing("p@start", "b"), passing("x@carried", "x"))),
+        "walks of 'x' begin with 'b', which written as 'b' is per pair of bodies",
+    ),
+    "a pair's value read before write": ((MAKE_B, from_each_inward(reading("x"), X_OF_B)), "'x' is read before it is"),
+    "left in a sweep without pairs": ((each_two_apart(X_APART),), "'p@left' is read before it is written"),
+    "per body, then per pair": ((OUT, from_each_inward(reading("x"))), "'x' is per pair of bodies here, but written"),
+    "per pair, then per body": ((MAKE_B, WALKS, base_to_tip(reading("x"))), "it is per pair of bodies"),
+    "per pair, read at its outer body": ((MAKE_B, WALKS, from_each_inward(reading("x@start"))), "'x@start' is per bo"),
+    "per link, read at an inner body": ((LINKS, from_each_inward(reading("x@here"))), "'x@here' is per body here, but"),
+    "per pair, read of bodies apart": ((MAKE_B, WALKS, each_two_apart(reading("x"))), "per two bodies on different br"),
+    "per body, read at the left": ((OUT, each_two_apart(reading("x@left"))), "'x@left' is per pair of bodies here"),
+    "of bodies apart, read at the right": ((*MAKE_P, each_two_apart(X_APART, reading("x@right"))), "'x@right' is per "),
+    "robot's sum over pairs not complete": (
+        (MAKE_B, from_each_inward(passing("b@here", "x@robot"), reading("x@robot"))),
+        "'x@robot' is read in the sweep that writes it",
+    ),
     # steps
     "writes nothing": ((base_to_tip(Step(same, ("q",), ())),), "it writes nothing"),
     "writes twice": ((base_to_tip(Step(divmod, ("number", "number"), ("x", "x"))),), "it writes 'x' twice"),
@@ -87,7 +161,7 @@ MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
 def test_malformed_plan_is_refused(rule):
     sweeps, complaint = MALFORMED[rule]
     with pytest.raises(PlanError, match=complaint) as refusal:
-        Plan("wrong", (Buffer("x", 0), Buffer("out", 0)), sweeps)
+        Plan("wrong", BUFFERS, sweeps)
     assert "plan 'wrong', step " in str(refusal.value)
 
 
@@ -116,10 +190,16 @@ def test_buffers_have_names_of_their_own(buffers, complaint):
 
 
 @pytest.mark.parametrize("only", [(1, 0), (0, 0), (0, 2, 1)])
-@pytest.mark.parametrize("sweep", [base_to_tip, tip_to_base, each_link])
+@pytest.mark.parametrize("sweep", [base_to_tip, tip_to_base, each_link, from_each_inward])
 def test_bodies_of_a_sweep_are_in_order(sweep, only):
     with pytest.raises(PlanError, match=r"plan 'wrong': a sweep goes through .* must increase"):
         Plan("wrong", (Buffer("x", 0),), (sweep(MAKE_X, only=only),))
+
+
+def test_bodies_apart_cannot_be_chosen():
+    sweep = Sweep(Direction.EACH_TWO_APART, (X_APART,), only=(0,))
+    with pytest.raises(PlanError, match="plan 'wrong': a sweep over bodies on different branches cannot be restricted"):
+        Plan("wrong", BUFFERS, (*MAKE_P, sweep))
 
 
 WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
@@ -134,6 +214,16 @@ WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
     "robot's sum read at links": (tip_to_base(writing("x@robot")), each_link(reading("x@robot"))),
     "inputs and constants": (base_to_tip(reading("q"), reading("joint"), reading("gravity")),),
     "constants of links": (each_link(reading("offset"), reading("number"), reading("gravity")),),
+    "both ends of a walk": (MAKE_B, from_each_inward(reading("b@start"), reading("b@here"))),
+    "carried on a walk": (MAKE_B, from_each_inward(passing("x@carried", "x"), reading("x"))),
+    "carried of a step further down": (MAKE_B, from_each_inward(reading("x@carried"), X_OF_B)),
+    "some pairs": (MAKE_B, from_each_inward(X_OF_B, reading("x"), only=PATH)),
+    "sum over pairs": (
+        MAKE_B,
+        from_each_inward(passing("b@here", "x@robot")),
+        base_to_tip(reading("x@robot")),
+    ),
+    "both sides of a branching": (*MAKE_P, each_two_apart(X_APART, reading("x"), reading("p@right"))),
     "a lambda": (base_to_tip(Step(lambda *numbers: numbers, ("number", "number"), ("out",))),),
     "a built-in function": (base_to_tip(Step(max, ("number", "number"), ("out",))),),
     "an argument with a default": (base_to_tip(Step(lambda number, more=1: number + more, ("number",), ("out",))),),
@@ -142,8 +232,9 @@ WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
 
 @pytest.mark.parametrize("rule", WELL_FORMED)
 def test_well_formed_plan_is_accepted_and_runs(rule):
-    plan = Plan("right", (Buffer("x", 0), Buffer("out", 0)), WELL_FORMED[rule])
-    values = run(plan, rc.robots.planar(2).model, {"q": [0.1, 0.2]})
+    plan = Plan("right", BUFFERS, WELL_FORMED[rule])
+    model = rc.robots.tree(4, branching=2).model
+    values = run(plan, model, {"q": [0.1] * 4})
     assert len(values["out"]) >= 2
 
 
@@ -159,6 +250,10 @@ def test_functions_without_a_name_are_steps_too():
     [
         ("x", OUT, Kind.BODY), ("x", LINKS, Kind.LINK), ("x@body", LINKS, Kind.BODY), ("x@parent", OUT, Kind.BODY),
         ("x@target", OUT, Kind.LINK), ("x@robot", OUT, Kind.ROBOT), ("x@robot", LINKS, Kind.ROBOT),
+        ("x", WALKS, Kind.PAIR), ("x@carried", WALKS, Kind.PAIR), ("x@start", WALKS, Kind.BODY),
+        ("x@here", WALKS, Kind.BODY), ("x@target", WALKS, Kind.LINK), ("x@robot", WALKS, Kind.ROBOT),
+        ("x", each_two_apart(X_APART), Kind.APART), ("x@left", each_two_apart(X_APART), Kind.PAIR),
+        ("x@right", each_two_apart(X_APART), Kind.PAIR),
     ],
 )  # fmt: skip
 def test_name_and_sweep_tell_the_kind(name, sweep, kind):
@@ -180,6 +275,7 @@ def test_every_plan_is_found():
         "mass_matrix.MASS_MATRIX_PLAN", "articulated.forward_plan(wrenches=True, links=False, losses=False)",
         "augmented.augmented_plan(accelerating=False, losses=False)", "kinematics.jacobian_plan(link, world)",
         "kinematics.poses_plan()", "kinematics.poses_plan(link)", "hinges.HINGES",
+        "walks.mass_matrix.MASS_MATRIX_PAIRS", "walks.mass_matrix_inverse.mass_matrix_inverse_pairs(link)",
     ):  # fmt: skip
         assert known in names
     assert len(every_plan()) >= 35

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,20 @@ import pytest
 import recursa as rc
 from numeric import states
 from recursa.dynamics import kinematics, mass_properties
+from recursa.loading import trusted
+from recursa.robots import random_description
 from recursa.spatial import Counter, Counts
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, each_link, run, tip_to_base
+from recursa.sweeps import (
+    Buffer,
+    Plan,
+    Step,
+    base_to_tip,
+    each_link,
+    each_two_apart,
+    from_each_inward,
+    run,
+    tip_to_base,
+)
 
 # ---- a tree of four bodies, drawn ------------------------------------------------------------------------------------
 #
@@ -134,6 +147,79 @@ def test_plans_can_run_twice():
     assert run(plan, model, {}).robot["total"] == run(plan, model, {}).robot["total"] == 8
 
 
+# ---- pairs of bodies -------------------------------------------------------------------------------------------------
+# Bodies: trunk 0, left 1, right 2, twig 3. Walks: 1-0, 2-0, 3-2-0. Apart at the trunk: 1 and 2, 1 and 3.
+
+NAME = Step(str, ("number",), ("name",))
+NAMES, WALK, MET = Buffer("name", "world"), Buffer("walk", "", begins="name"), Buffer("met", "")
+
+
+def joined(*words: str) -> str:
+    return " ".join(words)
+
+
+def walking(*steps: Step, **more: Any) -> Any:
+    sweeps = (base_to_tip(NAME), from_each_inward(*steps, **more))
+    return run(Plan("walks", (NAMES, WALK, MET), sweeps), tree().model, {})
+
+
+def test_walks_meet_every_body_inward_the_parent_first():
+    assert walking(Step(joined, ("name@start", "name@here"), ("met",)))["met"] == ["1 0", "2 0", "3 2", "3 0"]
+
+
+def test_what_is_carried_comes_from_one_body_further_out_and_first_from_the_start():
+    on = Step(joined, ("walk@carried", "name@here"), ("walk",))
+    came = Step(same, ("walk@carried",), ("met",))
+    values = walking(on, came)
+    assert values["walk"] == ["1 0", "2 0", "3 2", "3 2 0"]
+    assert values["met"] == walking(came, on)["met"] == ["1", "2", "3", "3 2"]
+
+
+def test_walks_over_some_pairs_leave_the_others_as_they_were():
+    values = walking(Step(joined, ("name@start", "name@here"), ("met",)), only=(1, 3))
+    assert values["met"] == ["", "2 0", "", "3 0"]
+
+
+def test_bodies_apart_read_their_pairs_with_the_body_where_they_branch():
+    sweeps = (
+        base_to_tip(NAME),
+        from_each_inward(Step(joined, ("walk@carried", "name@here"), ("walk",))),
+        each_two_apart(Step(joined, ("walk@left", "walk@right"), ("met",))),
+    )
+    values = run(Plan("apart", (NAMES, WALK, MET), sweeps), tree().model, {})
+    assert values["met"] == ["1 0 2 0", "1 0 3 2 0"]
+
+
+def test_sum_over_pairs_matches_their_number():
+    sweeps = (base_to_tip(NAME), from_each_inward(Step(lambda name: 1, ("name@here",), ("total@robot",))))
+    assert run(Plan("count", (NAMES, TOTAL), sweeps), tree().model, {}).robot["total"] == 4
+
+
+def test_without_pairs_walks_do_nothing():
+    pendulum = rc.robots.planar(1).model
+    assert (pendulum.pairs, pendulum.apart) == ((), ())
+    sweeps = (base_to_tip(NAME), from_each_inward(Step(same, ("walk@carried",), ("walk",))))
+    assert run(Plan("walks", (NAMES, WALK), sweeps), pendulum, {})["walk"] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_and_bodies_apart_match_the_paths_of_a_random_forest(seed):
+    rng = np.random.default_rng(seed)
+    parents = [-1, *(int(rng.integers(-1, k)) for k in range(1, 15))]
+    model = trusted(random_description("forest", parents, seed, ["revolute"])).model
+    inward = [[k for k in model.support(body)[::-1] if k != body] for body in range(15)]
+    assert model.pairs == tuple((body, k) for body, path in enumerate(inward) for k in path)
+    met = {tuple(sorted((model.pairs[i][0], model.pairs[j][0]))): (i, j) for i, j in model.apart}
+    assert len(met) == len(model.apart)
+    for one in range(15):
+        for other in range(one):
+            common = [k for k in inward[one] if k in inward[other]]
+            if common and other not in inward[one]:
+                left, right = (model.pairs[k] for k in met.pop((other, one)))
+                assert left[1] == right[1] == common[0]
+    assert not met
+
+
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +242,27 @@ def test_plan_prints_what_it_does():
         "  each link:\n"
         "      seen <- same(depth@body)"
     )
+
+
+def test_walks_print_what_they_do():
+    plan = Plan(
+        "walks",
+        (NAMES, WALK, MET),
+        (
+            base_to_tip(NAME),
+            from_each_inward(Step(joined, ("walk@carried", "name@here"), ("walk",), "walk = walk(outward) here")),
+            from_each_inward(Step(same, ("walk",), ("walk",)), only=(0, 3)),
+            each_two_apart(Step(joined, ("walk@left", "walk@right"), ("met",))),
+        ),
+    )
+    assert str(plan).splitlines()[3:] == [
+        "  from each body inward:",
+        "      walk <- joined(walk@carried, name@here)    walk = walk(outward) here",
+        "  from each body inward (only 0, 3):",
+        "      walk <- same(walk)",
+        "  each two bodies on different branches:",
+        "      met <- joined(walk@left, walk@right)",
+    ]
 
 
 # ---- cost ------------------------------------------------------------------------------------------------------------
