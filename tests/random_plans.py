@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from recursa.kernels.observe import numbers_of
 from recursa.model.model import Model
 from recursa.spatial.vec3 import Vec3
-from recursa.sweeps import Buffer, Direction, Plan, PlanError, Step, Sweep, Values
+from recursa.sweeps import Buffer, Direction, Plan, PlanError, Step, Sweep, Values, base_to_tip, from_each_inward
+from recursa.sweeps.checking import kind_of
 
 MODULUS = 1_000_003
 NAMES = ("a1", "a2", "a3", "a4")  # few, so that steps get in each other's way
@@ -96,8 +97,15 @@ READ_AT = {
     Direction.BASE_TO_TIP: ("", "", "@parent", "@elder", "@robot", "@target"),
     Direction.TIP_TO_BASE: ("", "", "@child", "@younger", "@robot", "@target"),
     Direction.EACH_LINK: ("", "@body", "@body", "@robot", "@target"),
-    Direction.EACH_PAIR: ("", "@start", "@here", "@carried", "@carried", "@robot"),
-    Direction.EACH_TWO_APART: ("", "@left", "@right", "@robot"),
+    Direction.EACH_PAIR: ("", "@start", "@here", "@carried", "@carried", "@robot", "@target"),
+    Direction.EACH_TWO_APART: ("", "@left", "@right", "@robot", "@target"),
+}
+READ_FIRST = {  # also of what nobody has written so far, if this sweep does
+    Direction.BASE_TO_TIP: ("@parent",),
+    Direction.TIP_TO_BASE: ("", "@child"),
+    Direction.EACH_LINK: (),
+    Direction.EACH_PAIR: ("@carried",),
+    Direction.EACH_TWO_APART: (),
 }
 WRITE_AT = {
     Direction.BASE_TO_TIP: ("", "@robot"),
@@ -121,7 +129,7 @@ def plans(
     """Some sweeps of some steps: those that would make it malformed are left out.
 
     They may come after a ``beginning``, whose buffers they read; they write to ``results``. Some sweeps go through a
-    path, some through any bodies or links.
+    path, some through any bodies or links. Half of them begin with walks, which would hardly ever come about by chance.
     """
     names = tuple(dict.fromkeys((*NAMES, *results)))
     buffers = tuple(
@@ -137,12 +145,14 @@ def plans(
     restricted[Direction.TIP_TO_BASE] = restricted[Direction.BASE_TO_TIP]
     target = draw(st.integers(0, len(model.links) - 1)) if target is None else target
     sweeps = list(beginning)
+    if not beginning and NAMES[0] in results and draw(st.booleans()):
+        sweeps = _walking(numbers)
     for _ in range(draw(st.integers(1, 5))):
         direction = draw(st.sampled_from(Direction))
         only = draw(st.sampled_from((None, None, None, *restricted[direction])))
         sweeps.append(Sweep(direction, (), only))
         for _ in range(draw(st.integers(1, 4))):
-            step = draw(_steps(direction, names, results, numbers))
+            step = draw(_steps(sweeps, names, results, numbers))
             longer = [*sweeps[:-1], Sweep(direction, (*sweeps[-1].steps, step), only)]
             try:
                 Plan(name, buffers, tuple(longer), target)
@@ -152,6 +162,16 @@ def plans(
     return Plan(name, buffers, tuple(sweep for sweep in sweeps if sweep.steps), target)
 
 
+def _walking(numbers: Numbers) -> list[Sweep]:
+    """A value per body, and one that walks carry on from it."""
+    body, pair = NAMES[:2]
+    given = numbers.given[Direction.BASE_TO_TIP][:1]
+    return [
+        base_to_tip(Step(numbers.mixing(1, 1, 1), given, (body,))),
+        from_each_inward(Step(numbers.mixing(2, 2, 1), (f"{pair}@carried", f"{body}@here"), (pair,))),
+    ]
+
+
 def _some(count: int) -> st.SearchStrategy[tuple[int, ...]]:
     """Some of the numbers below ``count``, in order."""
     return st.sets(st.integers(0, count - 1), min_size=1).map(sorted).map(tuple)
@@ -159,15 +179,28 @@ def _some(count: int) -> st.SearchStrategy[tuple[int, ...]]:
 
 @st.composite
 def _steps(
-    draw: st.DrawFn, direction: Direction, names: tuple[str, ...], results: tuple[str, ...], numbers: Numbers
+    draw: st.DrawFn, sweeps: list[Sweep], names: tuple[str, ...], results: tuple[str, ...], numbers: Numbers
 ) -> Step:
-    read_names = [n + place for n in names for place in READ_AT[direction]]
+    direction = sweeps[-1].direction
+    readable, given = _readable(sweeps, names), numbers.given[direction]
     write_names = [n + place for n in results for place in WRITE_AT[direction]]
-    given = numbers.given[direction]
-    reads = tuple(draw(st.lists(st.sampled_from(read_names), max_size=2 if given else 3)))
+    reads = tuple(draw(st.lists(st.sampled_from(readable), max_size=2 if given else 3))) if readable else ()
     reads = (draw(st.sampled_from(given)), *reads) if given else reads
     writes = tuple(draw(st.lists(st.sampled_from(write_names), min_size=1, max_size=2, unique=True)))
     return Step(numbers.mixing(draw(st.integers(1, 3)), len(reads), len(writes)), reads, writes)
+
+
+def _readable(sweeps: list[Sweep], names: tuple[str, ...]) -> list[str]:
+    """What a further step of the last sweep may be able to read: most names mean nothing at most points."""
+    kinds = {name.partition("@")[0]: kind_of(name, s) for s in sweeps for step in s.steps for name in step.writes}
+    sweep = sweeps[-1]
+    every = [(name, name + place, place) for name in names for place in READ_AT[sweep.direction]]
+    return [
+        text
+        for name, text, place in every
+        if (name in kinds or place in READ_FIRST[sweep.direction])
+        and kinds.get(name, kind_of(text, sweep)) is kind_of(text, sweep)
+    ]
 
 
 def assert_same(plan: Plan, values: Values, expected: Values) -> None:
