@@ -20,7 +20,18 @@ from recursa.loading import trusted
 from recursa.model.model import Model
 from recursa.robots import random_description
 from recursa.spatial.vec3 import Vec3
-from recursa.sweeps import Buffer, Plan, Step, Sweep, base_to_tip, each_link, run, tip_to_base
+from recursa.sweeps import (
+    Buffer,
+    Plan,
+    Step,
+    Sweep,
+    base_to_tip,
+    each_link,
+    each_two_apart,
+    from_each_inward,
+    run,
+    tip_to_base,
+)
 from zoo import ALL_KINDS
 
 pytestmark = pytest.mark.compiled
@@ -113,7 +124,7 @@ def step(reads: str, writes: str, seed: int = 1) -> Step:
 
 
 def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
-    """Sweeps by what they are an example of; the buffers are A and B."""
+    """Sweeps by what they are an example of; the buffers are A, B, C and D. Walks of B begin with A."""
     path = model.support(max(range(model.nbodies), key=lambda k: len(model.support(k))))
     beside = tuple(k for k in range(model.nbodies) if k not in path)
     some = tuple(range(0, model.nbodies, 2))
@@ -187,6 +198,47 @@ def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
             each_link(step("wrench", "A@body")),
             base_to_tip(step("A@parent", "B")),
         ),
+        "walks that carry what they began with": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+        ),
+        "what is carried before the step that changes it": (
+            own,
+            from_each_inward(step("B@carried A@start", "B C"), step("B", "B", 2)),
+        ),
+        "walks that begin with what a later sweep changed": (
+            own,
+            base_to_tip(step("v", "A", 2), only=some),
+            from_each_inward(step("B@carried A@here", "B")),
+        ),
+        "walks again, over some pairs": (
+            own,
+            from_each_inward(step("B@carried", "B")),
+            from_each_inward(step("B A@start", "B", 2), only=some),
+            from_each_inward(step("B A@here", "C")),
+        ),
+        "walks at bodies to which children have added": (
+            own,
+            inward,
+            from_each_inward(step("A@start A@here", "B")),
+        ),
+        "sums over pairs": (own, from_each_inward(step("A@start A@here", "B@robot"))),
+        "sums over pairs that bodies read": (
+            own,
+            from_each_inward(step("A@start A@here", "B@robot")),
+            base_to_tip(step("A B@robot", "C")),
+        ),
+        "bodies on different branches": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+            each_two_apart(step("B@left B@right", "C")),
+        ),
+        "bodies on different branches, with pairs that only some sweeps visit": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+            from_each_inward(step("B", "B", 2), only=some),
+            each_two_apart(step("B@left B@right", "C"), step("C", "D@robot")),
+        ),
         "links that only some sweeps visit": (
             each_link(step("wrench", "A")),
             each_link(step("offset", "A", 2), only=links),
@@ -199,8 +251,9 @@ def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
 @pytest.mark.parametrize("name", MODELS)
 def test_loops_agree_about(name, what):
     model = MODELS[name]
-    buffers = (Buffer("A", Vec3(0.1, 0.0, 1.0)), Buffer("B", Vec3(0.2, 0.0, -1.0)))
-    plan = Plan(what, buffers, about(model)[what])
+    begins = {"B": "A"}
+    buffers = [Buffer(name, Vec3(0.1 * k, 0.0, 1.0 - k), begins=begins.get(name)) for k, name in enumerate("ABCD", 1)]
+    plan = Plan(what, tuple(buffers), about(model)[what])
     kept = {one.partition("@")[0] for sweep in plan.sweeps for s in sweep.steps for one in s.writes}
     assert_forms_agree(plan, model, sorted(kept), states=19)  # several blocks: sums begin anew in each
 
