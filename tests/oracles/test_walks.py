@@ -1,0 +1,175 @@
+"""Matrices of large robots by walks: as plans and as compiled loops, against dense algebra and complex steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from dense_robot import DenseRobot
+from looped_results import looped_result
+from numeric import close, complex_step, states, tied_gripper
+from questions import answered, interpreted
+from recursa.evaluation.evaluator import Question
+from recursa.loading import trusted
+from recursa.methods import first_order, matrices, second_order
+from recursa.quantities import Quantity
+from recursa.robots import random_description
+from zoo import ALL_KINDS, flyer, large_flyer, one_of_each, pendulum, with_rotors
+
+
+class Asked(NamedTuple):
+    """A quantity, with what it takes of q, v, a (or torques) and w."""
+
+    quantity: Quantity
+    inputs: str
+    options: dict[str, Any] = {}
+    given: tuple[str, ...] = ()
+
+
+ASKED = {
+    "mass_matrix": Asked(matrices.MASS_MATRIX, "q", {"method": "composite"}),
+    "mass_matrix_inverse": Asked(matrices.MASS_MATRIX_INVERSE, "q"),
+    "coriolis_matrix": Asked(matrices.CORIOLIS_MATRIX, "q v"),
+    "regressor": Asked(matrices.REGRESSOR, "q v a"),
+    "inverse_derivatives": Asked(first_order.INVERSE_DYNAMICS_DERIVATIVES, "q v a"),
+    "forward_derivatives": Asked(first_order.FORWARD_DYNAMICS_DERIVATIVES, "q v tau"),
+    "second_derivatives": Asked(
+        second_order.INVERSE_DYNAMICS_SECOND_DERIVATIVES, "q v a contract", given=("contract",)
+    ),
+}
+DIVIDING = ("mass_matrix_inverse", "forward_derivatives")
+
+
+# ---- robots ----------------------------------------------------------------------------------------------------------
+
+
+def forest() -> rc.Robot:
+    """Several trees at the world, one of them a single body, one on a free joint; armature on every freedom."""
+    parents = [-1, 0, 1, 1, -1, 4, 4, 5, -1, -1, 9, 9, 10, 12]
+    kinds = ["revolute", "prismatic", "spherical", "helical", "free", "planar"]
+    description = random_description("forest", parents, 4, kinds)
+    return trusted(replace(description, joints=with_rotors(description.joints)))
+
+
+def pendulums() -> rc.Robot:
+    """Fourteen bodies, no two of which are on one path."""
+    return trusted(random_description("pendulums", [-1] * 14, 3, ["revolute", "prismatic"]))
+
+
+ROBOTS: dict[str, Callable[[], rc.Robot]] = {
+    "chain13": lambda: rc.robots.chain(13, seed=1, joints="mixed"),
+    "one_of_each": one_of_each,
+    "flyer19": lambda: flyer("flyer19", [-1, 0, 0, 1, 1, 2, 3, 3, 5, 0, 9, 10, 11, 11, 4, 14, 15, 15, 7], 5, ALL_KINDS),
+    "tree40": lambda: rc.robots.tree(40, branching=3, seed=3),
+    "large_flyer": large_flyer,
+    "forest": forest,
+    "pendulums": pendulums,
+    "one_body": pendulum,
+    "tied_gripper": tied_gripper,
+}
+
+
+@cache
+def robot_named(name: str) -> rc.Robot:
+    return ROBOTS[name]()
+
+
+@cache
+def state_of(name: str, count: int = 3) -> dict[str, np.ndarray]:
+    robot = robot_named(name)
+    q, v, a = states(robot, count, seed=21)
+    return {"q": q, "v": v, "a": a, "tau": a, "contract": np.random.default_rng(22).normal(size=v.shape)}
+
+
+def way(robot: rc.Robot, what: str) -> Any:
+    asked = ASKED[what]
+    return robot.evaluator.way(Question.of(asked.quantity, asked.given, asked.options))
+
+
+def by_walks(robot: rc.Robot, what: str, state: dict[str, Any]) -> np.ndarray:
+    """What the plan of walks makes of one state, run step by step."""
+    recipe = way(robot, what).recipe
+    inputs = {ASKED[what].quantity.reads.get(name, name): state[name] for name in ASKED[what].inputs.split()}
+    return looped_result(recipe.looped, robot.model, inputs).reshape(recipe.shape)
+
+
+def by_kernel(robot: rc.Robot, what: str, state: dict[str, Any], **more: Any) -> np.ndarray:
+    asked = ASKED[what]
+    with answered("loop"):
+        return robot.evaluator.evaluate(
+            asked.quantity, {name: state[name] for name in asked.inputs.split()}, asked.options, **more
+        )
+
+
+# ---- oracles ---------------------------------------------------------------------------------------------------------
+
+
+def first_derivatives(robot: rc.Robot, q: Any, v: Any, a: Any) -> np.ndarray:
+    """Of inverse dynamics by complex steps, all columns at once."""
+    units, f = np.eye(robot.nv), lambda *state: interpreted(robot.inverse_dynamics, *state)
+    by_each = (
+        lambda t: f(robot.integrate(q, t * units), v, a),
+        lambda t: f(q, v + t * units, a),
+        lambda t: f(q, v, a + t * units),
+    )
+    return np.stack([complex_step(one).T for one in by_each])
+
+
+def forward_derivatives(robot: rc.Robot, q: Any, v: Any, tau: Any) -> np.ndarray:
+    """The implicit function theorem with the dense mass matrix."""
+    mass = DenseRobot(robot, q).mass_matrix()
+    a = np.linalg.solve(mass, tau - interpreted(robot.bias_forces, q, v))
+    by_q, by_v, _ = first_derivatives(robot, q, v, a)
+    return np.stack([-np.linalg.solve(mass, by_q), -np.linalg.solve(mass, by_v), np.linalg.inv(mass)])
+
+
+def second_derivatives(robot: rc.Robot, q: Any, v: Any, a: Any, w: Any) -> np.ndarray:
+    """Complex steps of the first derivatives by the plan without walks."""
+    units = np.eye(robot.nv)
+
+    def g(*state: Any) -> np.ndarray:
+        return np.stack([w @ x for x in interpreted(robot.inverse_dynamics_derivatives, *state)])
+
+    qq, _, _ = np.swapaxes(complex_step(lambda t: g(robot.integrate(q, t * units), v, a)), -1, -2)
+    qv, vv, _ = np.swapaxes(complex_step(lambda t: g(q, v + t * units, a)), -1, -2)
+    qa, _, _ = np.swapaxes(complex_step(lambda t: g(q, v, a + t * units)), -1, -2)
+    return np.stack([(qq + qq.T) / 2, qv, vv, qa])
+
+
+ORACLES: dict[str, Callable[..., np.ndarray]] = {
+    "mass_matrix": lambda robot, q: DenseRobot(robot, q).mass_matrix(),
+    "mass_matrix_inverse": lambda robot, q: np.linalg.inv(DenseRobot(robot, q).mass_matrix()),
+    "coriolis_matrix": lambda robot, q, v: DenseRobot(robot, q).coriolis_matrix(v),
+    "regressor": lambda robot, q, v, a: DenseRobot(robot, q).regressor(v, a),
+    "inverse_derivatives": first_derivatives,
+    "forward_derivatives": forward_derivatives,
+    "second_derivatives": second_derivatives,
+}
+
+
+def tolerance(robot: rc.Robot, what: str, q: np.ndarray) -> float:
+    """Of the largest entry; what is divided by the mass matrix loses the digits of its condition."""
+    condition = np.linalg.cond(DenseRobot(robot, q).mass_matrix()) if what in DIVIDING else 1.0
+    return max(1e-12, 1e-15 * float(condition))
+
+
+def cases() -> list[Any]:
+    """Tied joints have no walks where the mass matrix is inverted: it is, as a whole."""
+    return [(name, what) for name in ROBOTS for what in ASKED if not (name == "tied_gripper" and what in DIVIDING)]
+
+
+@pytest.mark.parametrize(("name", "what"), cases())
+def test_walks_match_dense_algebra_and_complex_steps(name, what):
+    robot, state = robot_named(name), state_of(name)
+    rows = by_kernel(robot, what, state)
+    one = {key: values[1] for key, values in state.items()}
+    expected = ORACLES[what](robot, *(one[key] for key in ASKED[what].inputs.split()))
+    limit = tolerance(robot, what, one["q"])
+    close(by_walks(robot, what, one), expected, limit, "as a plan")
+    close(rows[1], expected, limit, "as a kernel")
