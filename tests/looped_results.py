@@ -24,5 +24,5 @@ def looped_result(what: Looped, model: Model, inputs: Mapping[str, Any]) -> np.n
     if what.product is None:
         return entries({})
     n = what.product.size
-    first, *others = entries({}).reshape(-1, n, n)
+    first, *others = entries({}).reshape(1 + what.product.factors, n, n)
     return np.stack([*(-first @ other for other in others), first]).ravel()

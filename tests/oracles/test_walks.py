@@ -13,7 +13,7 @@ import pytest
 import recursa as rc
 from dense_robot import DenseRobot
 from looped_results import looped_result
-from numeric import close, complex_step, states, tied_gripper
+from numeric import close, complex_step, same_bits, states, tied_gripper
 from questions import answered, interpreted
 from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
@@ -161,7 +161,9 @@ def tolerance(robot: rc.Robot, what: str, q: np.ndarray) -> float:
 
 def cases() -> list[Any]:
     """Tied joints have no walks where the mass matrix is inverted: it is, as a whole."""
-    return [(name, what) for name in ROBOTS for what in ASKED if not (name == "tied_gripper" and what in DIVIDING)]
+    every = [(name, what) for name in ROBOTS for what in ASKED if not (name == "tied_gripper" and what in DIVIDING)]
+    long = [(name, what) for name, what in every if name == "large_flyer" and "mass" not in what]
+    return [pytest.param(*case, marks=pytest.mark.slow if case in long else ()) for case in every]
 
 
 @pytest.mark.parametrize(("name", "what"), cases())
@@ -173,3 +175,110 @@ def test_walks_match_dense_algebra_and_complex_steps(name, what):
     limit = tolerance(robot, what, one["q"])
     close(by_walks(robot, what, one), expected, limit, "as a plan")
     close(rows[1], expected, limit, "as a kernel")
+
+
+# ---- long chains -----------------------------------------------------------------------------------------------------
+
+
+def chain_state(n: int) -> tuple[rc.Robot, dict[str, np.ndarray]]:
+    robot = rc.robots.chain(n, seed=6)
+    q, v, a = (x[0] for x in states(robot, 1, seed=3))
+    return robot, {"q": q, "v": v, "a": a, "tau": a, "contract": np.random.default_rng(4).normal(size=n)}
+
+
+LONG = {100: tuple(ASKED)[:-1], 300: ("mass_matrix", "mass_matrix_inverse")}
+
+
+@pytest.mark.parametrize(
+    ("n", "what"),
+    [
+        pytest.param(n, what, marks=() if what in everyday else pytest.mark.slow)
+        for n, everyday in LONG.items()
+        for what in LONG[100]
+    ],
+)
+def test_walks_of_long_chains_match_dense_algebra_and_complex_steps(n, what):
+    robot, state = chain_state(n)
+    expected = ORACLES[what](robot, *(state[key] for key in ASKED[what].inputs.split()))
+    limit = max(1e-13 * np.sqrt(n), tolerance(robot, what, state["q"]))  # sums over so many bodies
+    close(by_kernel(robot, what, state), expected, limit)
+
+
+def test_second_derivatives_of_a_long_chain_match_complex_steps_along_directions():
+    robot, state = chain_state(100)
+    q, v, a, w = (state[key] for key in ("q", "v", "a", "contract"))
+    direction = np.random.default_rng(5).normal(size=robot.nv)
+
+    def g(q: Any, v: Any, a: Any) -> np.ndarray:
+        return np.stack([w @ x for x in interpreted(robot.inverse_dynamics_derivatives, q, v, a)])
+
+    qq, qv, vv, qa = by_kernel(robot, "second_derivatives", state)
+    along_q = complex_step(lambda t: g(q + t * direction, v, a))
+    along_v = complex_step(lambda t: g(q, v + t * direction, a))
+    close(np.stack([qq, qv.T, qa.T]) @ direction, along_q, 1e-12)
+    close(np.stack([qv, vv]) @ direction, along_v[:2], 1e-12)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_no_digit_is_lost_far_from_the_origin(what):
+    """On a free base the axes are the base's: where it flies does not enter, not by a bit."""
+    robot, near = robot_named("flyer19"), state_of("flyer19")
+    far = {**near, "q": near["q"] + np.where(np.arange(robot.nq) < 3, 1e4, 0.0)}
+    same_bits(by_kernel(robot, what, far), by_kernel(robot, what, near))
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_single_precision_stays_single(what):
+    robot, state = robot_named("tree40"), state_of("tree40")
+    double = by_kernel(robot, what, state)
+    single = by_kernel(robot, what, {name: x.astype(np.float32) for name, x in state.items()})
+    assert single.dtype == np.float32
+    condition = np.linalg.cond(DenseRobot(robot, state["q"][0]).mass_matrix()) if what in DIVIDING else 1.0
+    close(single, double, 1e-5 + 1e-7 * float(condition))
+
+
+def test_parameters_given_with_the_states_take_the_place_of_the_models():
+    robot, state = robot_named("tree40"), state_of("tree40")
+    own = np.concatenate([inertia.components() for inertia in robot.model.inertias])
+    parameters = own * np.random.default_rng(6).uniform(0.5, 2.0, size=(3, own.size))
+    with answered("loop"):
+        found = robot.mass_matrix(state["q"], parameters=parameters)
+    for row, q, given in zip(found, state["q"], parameters, strict=True):
+        close(row, DenseRobot(robot, q, given).mass_matrix(), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["chain13", "flyer19"])
+def test_plans_take_complex_numbers(name):
+    """The rate of the mass matrix along a motion is ``C + C*``."""
+    robot, state = robot_named(name), {key: x[0] for key, x in state_of(name).items()}
+    q, v = state["q"], state["v"]
+
+    def masses(t: Any) -> np.ndarray:
+        return by_walks(robot, "mass_matrix", {"q": robot.integrate(q, t * v)})
+
+    coriolis = by_walks(robot, "coriolis_matrix", state)
+    close(complex_step(masses), coriolis + coriolis.T, 1e-12)
+    close(complex_step(lambda t: robot.mass_matrix(robot.integrate(q, t * v))), coriolis + coriolis.T, 1e-12)
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_complex_numbers_are_interpreted_to_the_same_result(what):
+    """Nothing is compiled for them, whatever the robot's size: real numbers that happen to be complex."""
+    robot, state = robot_named("chain13"), state_of("chain13")
+    found = by_kernel(robot, what, {name: x.astype(complex) for name, x in state.items()})
+    assert found.dtype == complex
+    assert not found.imag.any()
+    close(found.real, by_kernel(robot, what, state), tolerance(robot, what, state["q"][0]))
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_robots_that_do_not_move_have_matrices_without_entries(what):
+    robot = rc.load('<robot name="rock"><link name="a"/></robot>')
+    state = {name: np.zeros((2, 0)) for name in ("q", "v", "a", "tau", "contract")}
+    shape = way(robot, what).recipe.shape
+    assert 0 in shape
+    assert by_kernel(robot, what, state).shape == (2, *shape)
+    assert by_walks(robot, what, {name: [] for name in state}).shape == shape
