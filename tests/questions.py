@@ -210,9 +210,9 @@ def interpreted(ask: Callable[..., Any], *state: Any) -> Any:
         return ask(*state)
 
 
-def kernel_used(robot: rc.Robot, quantity: Quantity, *given: str) -> Any:
+def kernel_used(robot: rc.Robot, quantity: Quantity, *given: str, **options: Any) -> Any:
     """The kernel in double precision that has answered a question; None where it was too long for one."""
-    question = Asked.of(quantity, given, {})
+    question = Asked.of(quantity, given, options)
     made = robot.evaluator.way(question).kernels._kernels
     double = [kernel for (key, _, single, _), (_, kernel) in made.items() if key == question and not single]
     assert len(double) == 1

@@ -5,46 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import recursa as rc
 from dense_robot import DenseRobot
-from looped_results import looped_result
+from looped_results import ASKED, DIVIDING, by_kernel, by_walks, kernel_of, way
 from numeric import close, complex_step, same_bits, states, tied_gripper
 from questions import answered, interpreted
-from recursa.evaluation.evaluator import Question
 from recursa.loading import trusted
-from recursa.methods import first_order, matrices, second_order
-from recursa.quantities import Quantity
 from recursa.robots import random_description
 from zoo import ALL_KINDS, flyer, large_flyer, one_of_each, pendulum, with_rotors
-
-
-class Asked(NamedTuple):
-    """A quantity, with what it takes of q, v, a (or torques) and w."""
-
-    quantity: Quantity
-    inputs: str
-    options: dict[str, Any] = {}
-    given: tuple[str, ...] = ()
-
-
-ASKED = {
-    "mass_matrix": Asked(matrices.MASS_MATRIX, "q", {"method": "composite"}),
-    "mass_matrix_inverse": Asked(matrices.MASS_MATRIX_INVERSE, "q"),
-    "coriolis_matrix": Asked(matrices.CORIOLIS_MATRIX, "q v"),
-    "regressor": Asked(matrices.REGRESSOR, "q v a"),
-    "inverse_derivatives": Asked(first_order.INVERSE_DYNAMICS_DERIVATIVES, "q v a"),
-    "forward_derivatives": Asked(first_order.FORWARD_DYNAMICS_DERIVATIVES, "q v tau"),
-    "second_derivatives": Asked(
-        second_order.INVERSE_DYNAMICS_SECOND_DERIVATIVES, "q v a contract", given=("contract",)
-    ),
-}
-DIVIDING = ("mass_matrix_inverse", "forward_derivatives")
-
 
 # ---- robots ----------------------------------------------------------------------------------------------------------
 
@@ -85,26 +58,6 @@ def state_of(name: str, count: int = 3) -> dict[str, np.ndarray]:
     robot = robot_named(name)
     q, v, a = states(robot, count, seed=21)
     return {"q": q, "v": v, "a": a, "tau": a, "contract": np.random.default_rng(22).normal(size=v.shape)}
-
-
-def way(robot: rc.Robot, what: str) -> Any:
-    asked = ASKED[what]
-    return robot.evaluator.way(Question.of(asked.quantity, asked.given, asked.options))
-
-
-def by_walks(robot: rc.Robot, what: str, state: dict[str, Any]) -> np.ndarray:
-    """What the plan of walks makes of one state, run step by step."""
-    recipe = way(robot, what).recipe
-    inputs = {ASKED[what].quantity.reads.get(name, name): state[name] for name in ASKED[what].inputs.split()}
-    return looped_result(recipe.looped, robot.model, inputs).reshape(recipe.shape)
-
-
-def by_kernel(robot: rc.Robot, what: str, state: dict[str, Any], **more: Any) -> np.ndarray:
-    asked = ASKED[what]
-    with answered("loop"):
-        return robot.evaluator.evaluate(
-            asked.quantity, {name: state[name] for name in asked.inputs.split()}, asked.options, **more
-        )
 
 
 # ---- oracles ---------------------------------------------------------------------------------------------------------
@@ -175,6 +128,7 @@ def test_walks_match_dense_algebra_and_complex_steps(name, what):
     limit = tolerance(robot, what, one["q"])
     close(by_walks(robot, what, one), expected, limit, "as a plan")
     close(rows[1], expected, limit, "as a kernel")
+    assert kernel_of(robot, what)
 
 
 # ---- long chains -----------------------------------------------------------------------------------------------------
