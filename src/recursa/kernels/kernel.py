@@ -149,6 +149,9 @@ class Kernel:
 
     One state goes through a scalar form, batches through a SIMD form, W states at a time; the last, incomplete block is
     the same code on a padded block. Both forms do the same arithmetic, so a row never depends on its place.
+
+    Beside the result a call takes one scratch per thread, which does not depend on the number of states (loops over
+    bodies keep W of them there), and a copy of the last, incomplete block.
     """
 
     def __init__(

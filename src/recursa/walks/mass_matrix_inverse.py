@@ -6,7 +6,7 @@ What a unit torque at a joint does to the rest is the force ``c = psi K`` that i
     inv(mass)(k, i) = -inv(D) H c + (Upsilon(parent) G)* c+,    c+ = c - G H c,    k inward of i
     inv(mass)(i, j) = c(i)* Upsilon(b) c(j),    i and j on different branches of b
 
-so that a pair of bodies costs eighteen multiplications inward, and six across branches.
+so that two joints of one freedom cost nineteen multiplications inward, and six across branches.
 """
 
 from __future__ import annotations
