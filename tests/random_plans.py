@@ -101,8 +101,8 @@ READ_AT = {
     Direction.EACH_TWO_APART: ("", "@left", "@right", "@robot", "@target"),
 }
 READ_FIRST = {  # also of what nobody has written so far, if this sweep does
-    Direction.BASE_TO_TIP: ("@parent",),
-    Direction.TIP_TO_BASE: ("", "@child"),
+    Direction.BASE_TO_TIP: ("@parent", "@elder"),
+    Direction.TIP_TO_BASE: ("", "@child", "@younger"),
     Direction.EACH_LINK: (),
     Direction.EACH_PAIR: ("@carried",),
     Direction.EACH_TWO_APART: (),

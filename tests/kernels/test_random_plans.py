@@ -206,6 +206,17 @@ def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
             own,
             from_each_inward(step("B@carried A@start", "B C"), step("B", "B", 2)),
         ),
+        "what an earlier walk carried": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+            from_each_inward(step("B@carried A@here", "C")),
+        ),
+        "what several walks carried": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+            from_each_inward(step("B@carried A@start", "B", 2)),
+            from_each_inward(step("B@carried", "C")),
+        ),
         "walks that begin with what a later sweep changed": (
             own,
             base_to_tip(step("v", "A", 2), only=some),
@@ -255,7 +266,9 @@ def test_loops_agree_about(name, what):
     buffers = [Buffer(name, Vec3(0.1 * k, 0.0, 1.0 - k), begins=begins.get(name)) for k, name in enumerate("ABCD", 1)]
     plan = Plan(what, tuple(buffers), about(model)[what])
     kept = {one.partition("@")[0] for sweep in plan.sweeps for s in sweep.steps for one in s.writes}
-    assert_forms_agree(plan, model, sorted(kept), states=19)  # several blocks: sums begin anew in each
+    for names in (sorted(kept), [max(kept)]):  # what is no result need not be stored
+        assert_forms_agree(plan, model, names, states=19)  # several blocks: sums begin anew in each
+        assert_forms_agree(plan, model, names)  # one state, which pairs write into the result themselves
 
 
 def test_what_waits_for_a_visit_is_refused_to_others():

@@ -16,7 +16,7 @@ from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
 from recursa.kernels.loop_layout import Block, Layout, Results
-from recursa.kernels.loop_runs import write_runs
+from recursa.kernels.loop_runs import is_carried, write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
 from recursa.kernels.observe import numbers_of
 from recursa.kernels.products import Product, multiply
@@ -56,23 +56,29 @@ class Loops:
             kept = len(layout.kept[one.domain])
             self.records[one.domain] = max(self.records[one.domain], kept + len(self.saved[id(one)]))
             self.numbers[one.domain] = max(self.numbers[one.domain], len(self.params[id(one)]))
-        self.read_by_steps = self._read_by_steps()
         self.direct = direct_for(self)
         self.loads_of_results: dict[int, int] = {}
         self.columns: dict[str, dict[object, int]] = {domain: {"class": 0} for domain in layout.kept}
 
-    def _read_by_steps(self) -> set[Slot]:
-        """Slots that steps read, otherwise than one body further in on the same walk."""
-        found: set[Slot] = set()
-        for one, own in zip(self.found, self.blocks, strict=True):
-            nodes = [one.graph.nodes[k] for block in own.values() for k in block.order]
-            found |= {node.operands[1] for node in nodes if node.op == "load" and node.operands[0] != "carried"}
-        return found
+    def _loaded_by_steps(self) -> list[Node]:
+        every = [
+            one.graph.nodes[k]
+            for one, own in zip(self.found, self.blocks, strict=True)
+            for block in own.values()
+            for k in block.order
+        ]
+        return [node for node in every if node.op == "load"]
+
+    @cached_property
+    def read_by_steps(self) -> set[Slot]:
+        """Slots that steps read."""
+        return {node.operands[1] for node in self._loaded_by_steps()}
 
     @cached_property
     def read_at_rest(self) -> set[Slot]:
         """Slots that somebody reads otherwise than one body further in on the same walk, or later."""
-        return self.read_by_steps | {slot for _, _, slot in self.results.loads()}
+        at_rest = {node.operands[1] for node in self._loaded_by_steps() if not is_carried(node)}
+        return at_rest | {slot for _, _, slot in self.results.loads()}
 
     # ---- places ------------------------------------------------------------------------------------------------------
 

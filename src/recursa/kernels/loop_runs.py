@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _SHARED = ("start", "right")  # places that are the same throughout a run
 
 
+def is_carried(node: Node) -> bool:
+    """Whether it is loaded from one body further out on the same walk, where this very sweep has been before."""
+    via, slot, reading = node.operands
+    return bool(via == "carried" and slot.sweep == reading)
+
+
 def runs(model: Model, domain: str, order: Sequence[int], kinds: Sequence[int]) -> list[tuple[int, int, int]]:
     """(class, first pair, how many) of every run of an order of pairs with these classes."""
     with_whom = [pair[0] for pair in model.pairs] if domain == PAIRS else [right for _, right in model.apart]
@@ -56,7 +62,7 @@ def _write_run(loops: Loops, sweep: int, one: Class, block: Block, run: tuple[st
     nodes = one.graph.nodes
     loads = [(k, nodes[k]) for k in block.order if nodes[k].op == "load"]
     shared = {k: before.leaf(k, node) for k, node in loads if node.operands[0] in _SHARED}
-    carried = [(k, node.operands[1]) for k, node in loads if node.operands[0] == "carried"]
+    carried = [(k, node.operands[1]) for k, node in loads if is_carried(node)]
     begins = [(writer.shape.vector, before.leaf(k, nodes[k])) for k, _ in carried]
     with writer.loop(name, "0", count, carried=begins) as t:
         kept = {k: f"%{name}.carried{n}" for n, (k, _) in enumerate(carried)}
