@@ -26,7 +26,8 @@ QUESTIONS = {
 
 def files() -> list[Path]:
     """All URDF files that example-robot-data has."""
-    return sorted({p.resolve() for place in map(Path, sys.path) for p in place.rglob("example-robot-data/robots/**/*.urdf")})
+    places = map(Path, sys.path)
+    return sorted({p.resolve() for place in places for p in place.rglob("example-robot-data/robots/**/*.urdf")})
 
 
 def first_calls(path: Path) -> list[tuple[float, float, str]]:

@@ -113,8 +113,8 @@ class LoopProgram:
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
         self.workspace(shape)
-        written = self._written.pop(shape) if shape in self._written else self.function(shape, "kernel")
-        return module(shape, [written])
+        written: Function | None = self._written.pop(shape, None)  # another thread may ask at the same time
+        return module(shape, [written or self.function(shape, "kernel")])
 
     def function(self, shape: Shape, name: str) -> Function:
         """The same as a function of any name, to be put into a module with others."""
