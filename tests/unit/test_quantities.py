@@ -95,11 +95,13 @@ def test_methods_take_what_records_say(one):
         assert one.name in ("equations_of_motion", "forward_dynamics_with_links")  # parts of forward dynamics
         return
     form = signature(unwrap(method)).parameters
-    options = signature(one.recipe).parameters
-    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *options)]
+    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *one.options)]
     assert tuple(needed) == one.inputs
     assert all(form[name].default is None for name in one.optional)
     assert one.units
+    shared = {name: item.default for name, item in one.options.items() if name in form}
+    assert shared == {name: form[name].default for name in shared}
+    assert shared.keys() == one.options.keys() or one.name == "delassus"  # whose rows come from coordinates
 
 
 def test_an_unknown_name_is_an_error_with_a_proposal():

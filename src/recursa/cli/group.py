@@ -105,9 +105,9 @@ def _tables() -> Iterable[str]:
 
 
 def _quantities() -> Iterable[str]:
-    from recursa.facade.exporting import QUANTITIES
+    from recursa.facade.exporting import exported
 
-    return QUANTITIES
+    return exported()
 
 
 ROBOT = RobotWord()
