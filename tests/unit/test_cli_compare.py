@@ -64,7 +64,9 @@ def test_bundled_robots_agree(robot: str, peer: str) -> None:
     assert (code, data["agrees"], reasons(data)) == (0, True, {})
     asked = {one["quantity"] for one in data["differences"]}
     assert asked >= {"inverse_dynamics", "forward_dynamics", "jacobians"}
-    offered = {name for name, offers in OFFERS.items() if PEERS[peer] in offers and offers[PEERS[peer]].axes is not None}
+    offered = {
+        name for name, offers in OFFERS.items() if PEERS[peer] in offers and offers[PEERS[peer]].axes is not None
+    }
     assert {name.removesuffix("s") for name in asked} == {name.removesuffix("s") for name in offered}
     assert all(one["largest"] < 1e-9 * max(1.0, one["size"]) for one in data["differences"])
 

@@ -15,6 +15,8 @@ from numeric import close
 from questions import answered
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.evaluation.evaluator import Evaluator
+from recursa.facade.exporting import ExportQuestion, exported
+from recursa.interop.timing import plain_quantities, timings
 from recursa.operational.quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
@@ -69,6 +71,24 @@ def test_a_quantity_from_outside_is_counted_and_written_as_c(tmp_path):
     built = tmp_path / "points"
     subprocess.run(["cc", "-std=c99", "-O1", source, program, "-o", built, "-lm"], check=True)
     subprocess.run([built], check=True)
+
+
+def test_a_quantity_from_outside_is_timed():
+    """By the function that ``recursa bench --all`` calls, with every other that takes plain arrays."""
+    assert POINT_ENERGY in plain_quantities()
+    (found,) = timings(rc.robots.stanford(), [POINT_ENERGY], batch=16, turns=3)
+    assert (found.quantity, found.shape, found.states) == ("tests.point_energy", (), 16)
+    assert found.call > 0.0
+    assert found.batch > 0.0
+    assert found.peers == {}
+
+
+def test_a_quantity_from_outside_stands_in_the_list_of_exports():
+    assert "tests.point_energy" in exported()
+    question = ExportQuestion.of(rc.robots.planar(2).model, "tests.point_energy", {"scale": 3.0})
+    assert question.all_options == {"scale": 3.0}
+    with pytest.raises(rc.UnknownNameError, match="scale"):
+        ExportQuestion.of(rc.robots.planar(2).model, "tests.point_energy", {"scael": 3.0})
 
 
 def test_names_are_not_given_twice():
