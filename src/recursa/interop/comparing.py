@@ -174,7 +174,7 @@ def our_terms(robot: Robot, terms: Mapping[str, Term], states: list[State]) -> t
         arrays = {one: stacked[one] for one in record.inputs}
 
         def ask(link: str, record: Quantity = record, arrays: Any = arrays, term: Term = term) -> Array:
-            return robot.evaluator.evaluate(record, arrays, {**record.usual, **term.options(link)})
+            return robot.evaluator.evaluate(record, arrays, term.options(link))
 
         try:
             found[name] = np.stack([ask(link) for link in robot.link_names], axis=1) if term.per_link else ask("")

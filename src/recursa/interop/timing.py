@@ -130,7 +130,7 @@ class Asked:
         self.robot, self.record, self.states = robot, record, states
         self.needed = dict(options or {})
         for name in record.options:
-            if name not in record.usual and name not in self.needed:
+            if name not in record.defaults and name not in self.needed:
                 if name not in EXAMPLES:
                     raise RecursaError(f"{record.name} needs the option {name}=")
                 self.needed[name] = EXAMPLES[name](robot.model)
@@ -154,8 +154,7 @@ class Asked:
 
     def whole(self, out: Array | None = None, threads: int | None = 1) -> Array:
         """The batch."""
-        options = {**self.record.usual, **self.needed}
-        return self.robot.evaluator.evaluate(self.record, self.arrays, options, out=out, threads=threads)
+        return self.robot.evaluator.evaluate(self.record, self.arrays, self.needed, out=out, threads=threads)
 
     @cached_property
     def single(self) -> Callable[..., Any]:
@@ -166,8 +165,8 @@ class Asked:
             method = methods_of(holder).get(self.record)
             if method is not None and given >= {x.name for x in _parameters(method) if x.default is x.empty}:
                 return partial(method, **self.needed) if self.needed else method
-        ask, names, options = self.robot.evaluator.evaluate, self.record.inputs, {**self.record.usual, **self.needed}
-        return lambda *arrays: ask(self.record, dict(zip(names, arrays, strict=True)), options)
+        ask, record, needed = self.robot.evaluator.evaluate, self.record, self.needed
+        return lambda *arrays: ask(record, dict(zip(record.inputs, arrays, strict=True)), needed)
 
     def of_peer(self, peer: Peer) -> tuple[Callable[..., Any], list[tuple[Array, ...]]] | None:
         """A peer's call with one state and the states in its conventions; None where it does not offer the same."""
@@ -223,7 +222,7 @@ def timing(
     options: Mapping[str, Any] | None = None,
     turns: int = TURNS,
 ) -> Timing:
-    """Times of one quantity; ``options`` it is asked with, beside those that have a usual value."""
+    """Times of one quantity; ``options`` it is asked with, beside those that need not be given."""
     shape = Asked(robot, record, 1, options).whole().shape[1:]
     count = math.prod(shape)
     asked = Asked(robot, record, max(1, min(batch, MOST_BYTES // (8 * max(1, count)))), options)
