@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.cli.bench import sample
+from recursa.interop.timing import sample
 
 ROBOTS: dict[str, tuple[Callable[[], rc.Robot], int]] = {
     "panda_like": (rc.robots.panda_like, 10_000),

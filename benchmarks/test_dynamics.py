@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.cli.bench import QUANTITIES, STATES, mujoco_calls, pinocchio_calls, sample
+from recursa.cli.bench import QUANTITIES
+from recursa.interop.timing import STATES, Asked, installed_peers, sample
+from recursa.quantities import quantity as record_of
 from robot_data import urdf_files
 
 BATCH = 10_000
@@ -41,19 +43,13 @@ def subject(name: str) -> tuple[rc.Robot, tuple[Any, Any, Any]]:
 
 
 @cache
-def peer(library: str, name: str) -> dict[str, Callable[[int], Any]]:
-    """Each quantity for state number k < STATES."""
+def peer(library: str, name: str, quantity: str) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    """A call with one state, and states."""
     pytest.importorskip(library)
-    robot, rows = subject(name)
-    if library == "pinocchio":
-        calls = pinocchio_calls(robot, *rows)
-        assert calls is not None
-        return calls
-    from mujoco_model import InMujoco
-
-    there = InMujoco(robot)
-    q, v, x = (x[:STATES] for x in rows)
-    return mujoco_calls(there.model, np.array([there.configuration(row) for row in q]), v, x)
+    robot, _ = subject(name)
+    found = Asked(robot, record_of(quantity), STATES).of_peer(installed_peers(robot)[0][library])
+    assert found is not None
+    return found
 
 
 def own(name: str, quantity: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -73,7 +69,8 @@ def test_one_state(benchmark, name, quantity, library):
         method(*one)  # compiled and its native entry made
         benchmark(method, *one)
     else:
-        benchmark(peer(library, name)[quantity], 0)
+        call, states = peer(library, name, quantity)
+        benchmark(call, *states[0])
 
 
 @brief
@@ -83,12 +80,12 @@ def test_one_state(benchmark, name, quantity, library):
 def test_batch(benchmark, name, quantity, library):
     benchmark.group = f"{quantity}, {name}, {BATCH} states"
     if library in PEERS:
-        call = peer(library, name)[quantity]
-        numbers = [k % STATES for k in range(BATCH)]
+        call, states = peer(library, name, quantity)
 
         def loop() -> None:
-            for k in numbers:
-                call(k)
+            for _ in range(BATCH // STATES):
+                for state in states:
+                    call(*state)
 
         benchmark(loop)
         return
@@ -104,7 +101,7 @@ MATRICES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "mas
 def test_matrices_in_a_batch(quantity, capsys):
     """Times Pinocchio's call, in turns and in processor time, so that both meet the same noise; printed are medians."""
     robot, _ = subject("panda_like")
-    call = peer("pinocchio", "panda_like")[quantity]
+    call, states = peer("pinocchio", "panda_like", quantity)
     method, rows = own("panda_like", quantity)
     out = np.empty((BATCH, *(() if quantity.startswith("mass") else (3,)), robot.nv, robot.nv))
     pairs = []
@@ -113,8 +110,8 @@ def test_matrices_in_a_batch(quantity, capsys):
         method(*rows, out=out)
         middle = thread_time()
         for _ in range(5):
-            for k in range(STATES):
-                call(k)
+            for state in states:
+                call(*state)
         pairs.append(((middle - start) / BATCH, (thread_time() - middle) / (5 * STATES)))
     ours, theirs = (1e9 * np.median(times) for times in zip(*pairs[1:], strict=True))  # the first one compiles
     ratio = np.median([there / here for here, there in pairs[1:]])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.cli.bench import sample
+from recursa.interop.timing import sample
 from robot_data import urdf_files
 
 BATCH = 1_000

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.cli.bench import sample
 from recursa.dynamics import gathering, inverse
 from recursa.interop import pinocchio as interop
+from recursa.interop.timing import sample
 from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import emit
 from recursa.kernels.graph import Graph, Traced

@@ -1,6 +1,10 @@
 """Sphinx configuration."""
 
+import sys
 from importlib.metadata import version as _version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "Recursa"
 author = "The Recursa developers"
@@ -15,3 +19,16 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Array": "ndarray"}
 nitpicky = False
+
+
+def _with_tables(_app, docname, source):
+    """The page of quantities has its tables from the registry."""
+    if docname == "quantities":
+        from make_quantities import filled
+
+        source[0] = filled(source[0])
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", _with_tables)

@@ -318,7 +318,7 @@ def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads
     run.q[...], run.v[...] = q, v
 
 
-def _accelerations(of: Subject, given: Names, *, losses: bool) -> Recipe:
+def _accelerations(of: Subject, given: Names, *, losses: bool = False) -> Recipe:
     plan, gather = articulated.forward_plan(losses=losses), vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 

@@ -16,12 +16,13 @@ from recursa.cli import compare as verb
 from recursa.cli.commands import recursa
 from recursa.interop import comparing
 from recursa.interop.comparing import compare
+from recursa.interop.offers import OFFERS
 from recursa.interop.peer import Suspect
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
-PEERS = ("pin", "mujoco")
+PEERS = {"pin": "pinocchio", "mujoco": "mujoco"}
 BOXED = """<robot name="boxed">
   <link name="base"><inertial><mass value="3"/><origin xyz="0 0 0.2"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -61,7 +62,12 @@ def reasons(data: dict[str, Any]) -> dict[str, list[str] | None]:
 def test_bundled_robots_agree(robot: str, peer: str) -> None:
     code, data = ask(robot, "--with", peer)
     assert (code, data["agrees"], reasons(data)) == (0, True, {})
-    assert {one["quantity"] for one in data["differences"]} >= {"inverse_dynamics", "forward_dynamics", "jacobians"}
+    asked = {one["quantity"] for one in data["differences"]}
+    assert asked >= {"inverse_dynamics", "forward_dynamics", "jacobians"}
+    offered = {
+        name for name, offers in OFFERS.items() if PEERS[peer] in offers and offers[PEERS[peer]].axes is not None
+    }
+    assert {name.removesuffix("s") for name in asked} == {name.removesuffix("s") for name in offered}
     assert all(one["largest"] < 1e-9 * max(1.0, one["size"]) for one in data["differences"])
 
 
@@ -76,7 +82,9 @@ def test_armature_that_pinocchio_does_not_read_is_found(boxed: str) -> None:
     assert data["how"].startswith("read '")
     found = reasons(data)
     assert found.pop("kinetic_energy") == ["armature", "rotor energy"]  # the axis is a general one
-    assert found == {key: ["armature"] for key in ("mass_matrix", "inverse_dynamics", "forward_dynamics")}
+    terms = ("mass_matrix", "mass_matrix_inverse", "inverse_dynamics", "forward_dynamics")
+    derivatives = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+    assert found == {key: ["armature"] for key in (*terms, *derivatives)}
 
 
 def test_everything_that_mujoco_does_otherwise_is_found(boxed: str) -> None:
@@ -99,7 +107,9 @@ def test_gravity_of_another_direction_is_found(peer: str) -> None:
     robot = rc.robots.panda_like().with_gravity((1.0, -9.0, 0.5))
     found = compare(robot, verb.peer_of(robot, peer, "urdf")[0], states=2)
     differing = {one.quantity: one.reasons for one in found.differences if not one.agrees}
-    quantities = ("gravity_forces", "bias_forces", "inverse_dynamics", "forward_dynamics", "potential_energy")
+    quantities = ["gravity_forces", "bias_forces", "inverse_dynamics", "forward_dynamics", "potential_energy"]
+    if peer == "pin":  # which offers derivatives
+        quantities += ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"]
     assert differing.keys() == set(quantities)
     for quantity in quantities:
         assert "gravity" in differing[quantity]

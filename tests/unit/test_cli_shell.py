@@ -206,7 +206,7 @@ def test_bad_words_never_end_in_a_traceback(tmp_path: Path, monkeypatch: pytest.
 def test_bench_and_cache_print_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RECURSA_CACHE", str(tmp_path / "kernels"))
     assert json.loads(CliRunner().invoke(recursa, ["cache", "clear", "--json"]).output) == {"removed": 0}
-    monkeypatch.setattr("recursa.cli.bench.STATES", 20)  # more than the batch has
+    monkeypatch.setattr("recursa.interop.timing.STATES", 20)  # more than the batch has
     file = tmp_path / "speed.json"
     result = CliRunner().invoke(recursa, ["bench", "planar", "--batch", "10", "--json", "-o", str(file)])
     assert json.loads(result.output) == json.loads(file.read_text())

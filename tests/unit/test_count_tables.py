@@ -14,13 +14,14 @@ from numeric import close
 from recursa.book.methods import INVERSE, MASS
 from recursa.counts import printed
 from recursa.counts.arms import GEOMETRIES, generalized, table_arm
-from recursa.counts.counting import IN_JOINT_SPACE, _TableEvaluator, counted
+from recursa.counts.counting import _TableEvaluator, counted
 from recursa.counts.exact import Exact, ExactGraph
 from recursa.counts.of_robots import METHODS
 from recursa.counts.polynomials import Polynomial
 from recursa.counts.solving import solve_symmetric
 from recursa.counts.tables import TABLES
 from recursa.errors import UnknownNameError
+from recursa.quantities import quantities
 from recursa.spatial.counting import Counts
 from zoo import with_soaks
 
@@ -240,7 +241,9 @@ def test_unknown_table_lists_all():
 
 def test_table_rules_keep_only_the_structure_of_a_robot():
     arm, other = rc.robots.chain(6, seed=1), rc.robots.chain(6, seed=8)
-    for quantity in IN_JOINT_SPACE:
+    about_joints = [one.name for one in quantities() if one.of_joints]
+    assert {"inverse_dynamics", "mass_matrix", "forward_dynamics", "linearize"} <= set(about_joints)
+    for quantity in about_joints:
         assert rc.count(arm, quantity, rules="table") == rc.count(other, quantity, rules="table"), quantity
     found = rc.count(arm, "inverse_dynamics", method="augmented", rules="table")
     assert (found.mul, found.add) == at_6(row("5.2", "total"))

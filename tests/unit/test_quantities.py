@@ -15,6 +15,8 @@ from numeric import close
 from questions import answered
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.evaluation.evaluator import Evaluator
+from recursa.facade.exporting import ExportQuestion, exported
+from recursa.interop.timing import plain_quantities, timings
 from recursa.operational.quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip
@@ -71,6 +73,24 @@ def test_a_quantity_from_outside_is_counted_and_written_as_c(tmp_path):
     subprocess.run([built], check=True)
 
 
+def test_a_quantity_from_outside_is_timed():
+    """By the function that ``recursa bench --all`` calls, with every other that takes plain arrays."""
+    assert POINT_ENERGY in plain_quantities()
+    (found,) = timings(rc.robots.stanford(), [POINT_ENERGY], batch=16, turns=3)
+    assert (found.quantity, found.shape, found.states) == ("tests.point_energy", (), 16)
+    assert found.call > 0.0
+    assert found.batch > 0.0
+    assert found.peers == {}
+
+
+def test_a_quantity_from_outside_stands_in_the_list_of_exports():
+    assert "tests.point_energy" in exported()
+    question = ExportQuestion.of(rc.robots.planar(2).model, "tests.point_energy", {"scale": 3.0})
+    assert question.all_options == {"scale": 3.0}
+    with pytest.raises(rc.UnknownNameError, match="scale"):
+        ExportQuestion.of(rc.robots.planar(2).model, "tests.point_energy", {"scael": 3.0})
+
+
 def test_names_are_not_given_twice():
     with pytest.raises(rc.RecursaError, match="there is a quantity 'mass_matrix' already"):
         Quantity("mass_matrix", ("q",), _recipe, "")
@@ -95,11 +115,13 @@ def test_methods_take_what_records_say(one):
         assert one.name in ("equations_of_motion", "forward_dynamics_with_links")  # parts of forward dynamics
         return
     form = signature(unwrap(method)).parameters
-    options = signature(one.recipe).parameters
-    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *options)]
+    needed = [name for name, item in form.items() if item.default is item.empty and name not in ("self", *one.options)]
     assert tuple(needed) == one.inputs
     assert all(form[name].default is None for name in one.optional)
     assert one.units
+    shared = {name: item.default for name, item in one.options.items() if name in form}
+    assert shared == {name: form[name].default for name in shared}
+    assert shared.keys() == one.options.keys() or one.name == "delassus"  # whose rows come from coordinates
 
 
 def test_an_unknown_name_is_an_error_with_a_proposal():

@@ -1,4 +1,4 @@
-"""The verbs of ``recursa``; those about motions are in motion_commands.py."""
+"""The verbs of ``recursa``; those about motions are in motion_commands.py, that about speed in bench_command.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.bench_command import bench
 from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.root import JSON, open_robot, robot_options
@@ -19,7 +20,7 @@ from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, inverse, simulate, plot):
+for verb in (demo, inverse, simulate, plot, bench):
     recursa.add_command(verb)
 
 
@@ -320,35 +321,6 @@ def cache_clear(as_json: bool) -> None:
         show.print_json({"removed": count})
         return
     click.echo(f"{count} {'entry' if count == 1 else 'entries'} removed")
-
-
-@recursa.command()
-@click.argument("robot", type=ROBOT, default="panda_like")
-@click.option("--batch", type=click.IntRange(1), default=10_000, show_default=True, help="States in a batch.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the times as JSON, too.")
-@robot_options
-def bench(robot: str, batch: int, out: Path | None, floating: bool, mimic: str, as_json: bool) -> None:
-    """Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.
-
-    \b
-    Examples:
-      recursa bench
-      recursa bench go2.urdf --floating -o speed.json
-      recursa bench puma560 --batch 1000 --json
-    """
-    from recursa.cli.bench import bench_table, run_bench
-    from recursa.files import named_file, write_together
-
-    place = None if out is None else named_file(out)
-    report = run_bench(open_robot(robot, floating=floating, mimic=mimic, strict=False), batch)
-    if place is not None:
-        write_together({place: show.json_text(report) + "\n"})
-    if as_json:
-        show.print_json(report)
-        return
-    show.put(show.console(), bench_table(report))
-    if place is not None:
-        click.echo(f"wrote {place}")
 
 
 @recursa.command()

@@ -48,6 +48,21 @@ class Verbs(click.Group):
             ) from None
 
 
+TO_STANDARD_OUTPUT = "-"
+
+
+class WithJsonFile(click.Command):
+    """A verb whose ``--json`` takes the next word if that is the name of a JSON file, and prints else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put down what an option without a file means."""
+        pairs = zip(args, [*args[1:], ""], strict=False)
+        spelled = f"--json={TO_STANDARD_OUTPUT}"
+        return super().parse_args(
+            ctx, [spelled if one == "--json" and not after.endswith(".json") else one for one, after in pairs]
+        )
+
+
 # ---- words -----------------------------------------------------------------------------------------------------------
 
 
@@ -105,9 +120,9 @@ def _tables() -> Iterable[str]:
 
 
 def _quantities() -> Iterable[str]:
-    from recursa.facade.exporting import QUANTITIES
+    from recursa.facade.exporting import exported
 
-    return QUANTITIES
+    return exported()
 
 
 ROBOT = RobotWord()

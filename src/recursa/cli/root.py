@@ -37,6 +37,11 @@ def recursa() -> None:
 
 def robot_options(command: _Function) -> _Function:
     """Decorator: how a robot is opened, and JSON."""
+    return opening_options(JSON(command))
+
+
+def opening_options(command: _Function) -> _Function:
+    """Decorator: how a robot is opened."""
     for option in (
         click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
         click.option(
@@ -46,7 +51,6 @@ def robot_options(command: _Function) -> _Function:
             show_default=True,
             help="Joints that mimic others: free ones, or tied to them.",
         ),
-        JSON,
     ):
         command = option(command)
     return command

@@ -1,13 +1,10 @@
-"""How many operations a quantity of a robot takes: the method itself runs, on scalars that record their arithmetic."""
+"""How many operations a quantity of a robot takes: it is evaluated on scalars that record their arithmetic."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from recursa.counts.arms import generalized
 from recursa.counts.exact import ExactGraph
@@ -15,32 +12,18 @@ from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.answers import Answers
-from recursa.facade.exporting import QUANTITIES, ExportQuestion
+from recursa.facade.exporting import ExportQuestion, exported
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.quantities import Quantity, Subject
+from recursa.quantities import Quantity, Subject, quantities
 from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
 
 RULES = ("specialised", "table")
-IN_JOINT_SPACE: dict[str, tuple[str, ...]] = {
-    "inverse_dynamics": ("q", "v", "a"),
-    "bias_forces": ("q", "v"),
-    "gravity_forces": ("q",),
-    "mass_matrix": ("q",),
-    "mass_matrix_inverse": ("q",),
-    "coriolis_matrix": ("q", "v"),
-    "forward_dynamics": ("q", "v", "tau"),
-    "linearize": ("q", "v", "a"),
-}
-"""What does not depend on where link frames sit, so that frames may be those of the tables; with its inputs."""
-
-_CHOICES = ("method", "mass", "bias", "losses")
 _LONGEST = 400_000  # nodes
 
 
@@ -49,8 +32,8 @@ def count(
 ) -> Counts:
     """Operations of one evaluation: multiplications, additions, divisions, roots, sines and cosines.
 
-    ``quantity`` and ``options`` are as in :meth:`Robot.export_c`, and besides ``"linearize"`` and
-    ``forward_dynamics(method="composite")``, whose solve is counted as ``M = L D L^T``.
+    ``quantity`` and ``options`` are as in :meth:`Robot.export_c`, and besides ``forward_dynamics(method="composite")``,
+    whose solve is counted as ``M = L D L^T``.
 
     - ``rules="specialised"``: of the code generated for this robot. Its constants are known, so what multiplies 0, 1 or
       -1 and what depends on constants alone is free, equal expressions are computed once, and changes of sign are
@@ -72,8 +55,8 @@ def count(
         return ExportQuestion.of(robot.model, quantity, options).traced("kernel").operations
     if rules == "table":
         return counted(generalized(robot.model), quantity, options)
-    if quantity not in IN_JOINT_SPACE and quantity not in QUANTITIES:
-        raise unknown_name("quantity to count", quantity, dict.fromkeys((*QUANTITIES, *IN_JOINT_SPACE)))
+    if quantity not in exported():
+        raise unknown_name("quantity to count", quantity, exported())
     usual = "composite" if robot.evaluator.subject.tied else None
     solved = quantity == "forward_dynamics" and (options.get("method") or usual) == "composite"
     if quantity == "linearize" or solved or not regroup:
@@ -130,29 +113,23 @@ class _TableEvaluator(_CountingEvaluator):
 
 
 def _counted(evaluator: _CountingEvaluator, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:
-    if quantity not in IN_JOINT_SPACE:
-        raise unknown_name("quantity in joint space", quantity, IN_JOINT_SPACE)
-    _require_options(quantity, options)
-    model, graph = evaluator.model, ExactGraph(limit=_LONGEST)
-    sizes = {name: model.nq if name == "q" else model.nv for name in IN_JOINT_SPACE[quantity]}
-    inputs = [
-        object_array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
+    about_joints = {one.name: one for one in quantities() if one.of_joints}
+    if quantity not in about_joints:
+        raise unknown_name("quantity in joint space", quantity, about_joints)
+    record, model, graph = about_joints[quantity], evaluator.model, ExactGraph(limit=_LONGEST)
+    for name in options:
+        if name not in record.options:
+            raise unknown_name(f"option for counting {quantity}", name, record.options)
+    sizes = {name: record.kind(name).size(model) for name in record.inputs}
+    arrays = {
+        name: object_array([0.0] * size if at_rest and name == "v" else list(graph.inputs(name, size)))
         for name, size in sizes.items()
-    ]
+    }
     try:
-        answer = getattr(Robot(model, evaluator), quantity)(*inputs, **options)
+        answer = evaluator.evaluate(record, arrays, options)
     except UntraceableError as error:
         raise RecursaError(f"robot '{model.name}': {quantity} cannot be counted: {error}") from None
-    entries = np.stack(answer) if isinstance(answer, tuple) else answer
-    return graph.counts([x.number for x in entries.ravel() if isinstance(x, Traced)])
-
-
-def _require_options(quantity: str, options: dict[str, Any]) -> None:
-    """Options that choose a method; arrays cannot be given."""
-    known = [name for name in inspect.signature(getattr(Answers, quantity)).parameters if name in _CHOICES]
-    for name in options:
-        if name not in known:
-            raise unknown_name(f"option for counting {quantity}", name, known)
+    return graph.counts([x.number for x in answer.ravel() if isinstance(x, Traced)])
 
 
 def with_divisions(counts: Counts) -> Counts:

@@ -31,7 +31,7 @@ def _vector(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
     return Recipe(plan, vector_of(of.model, name), (of.model.nv,), MayMove.INERTIAS)
 
 
-def _coriolis(rate: str, plans: Mapping[str, Plan], of: Subject, given: Names, *, method: str) -> Recipe:
+def _coriolis(rate: str, plans: Mapping[str, Plan], of: Subject, given: Names, *, method: str = "short") -> Recipe:
     require_independent(of)
     known_method(f"C(q, {rate})", method, tuple(plans))
     if method in coriolis.ONE_FREEDOM:
@@ -55,7 +55,7 @@ def _causes(of: Subject, given: Names) -> Recipe:
     )
 
 
-def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: bool) -> Recipe:
+def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: bool = False) -> Recipe:
     """The joint rates, then the rates of the total rates."""
     require_independent(of)
     model = of.model
@@ -85,6 +85,12 @@ def _inertia_rate(of: Subject, given: Names) -> Recipe:
 
 
 _READS = {**{name: f"joint:{name}" for name in ("nu", "eps", "xi", "kappa")}, "wrenches": "wrench"}
+_WORDS = {
+    "nu": "total joint rates in sqrt(J), places as in v",
+    "eps": "working moments in sqrt(J)/s, places as in v",
+    "xi": "total joint rates in the units of v, places as in v",
+    "kappa": "working moments in the units of tau, places as in v",
+}
 _SPEEDS = "rad/s for rotations, m/s for translations; places as in v"
 
 # ---- normalised ------------------------------------------------------------------------------------------------------
@@ -96,7 +102,12 @@ TOTAL_RATES = Quantity(
     "total joint rates in sqrt(J), the kinetic energy is half their square; places as in v",
 )
 JOINT_RATES = Quantity(
-    "diagonal.joint_rates", ("q", "nu"), partial(_vector, rates_and_moments.JOINT_RATES, "rate"), _SPEEDS, reads=_READS
+    "diagonal.joint_rates",
+    ("q", "nu"),
+    partial(_vector, rates_and_moments.JOINT_RATES, "rate"),
+    _SPEEDS,
+    reads=_READS,
+    words=_WORDS,
 )
 WORKING_MOMENTS = Quantity(
     "diagonal.working_moments",
@@ -105,7 +116,12 @@ WORKING_MOMENTS = Quantity(
     "working moments in sqrt(J)/s; places as in v",
 )
 JOINT_MOMENTS = Quantity(
-    "diagonal.joint_moments", ("q", "eps"), partial(_vector, rates_and_moments.JOINT_MOMENTS, "T"), FORCES, reads=_READS
+    "diagonal.joint_moments",
+    ("q", "eps"),
+    partial(_vector, rates_and_moments.JOINT_MOMENTS, "T"),
+    FORCES,
+    reads=_READS,
+    words=_WORDS,
 )
 CORIOLIS = Quantity(
     "diagonal.coriolis",
@@ -113,6 +129,7 @@ CORIOLIS = Quantity(
     partial(_coriolis, "nu", coriolis.NORMALIZED),
     "sqrt(J)/s; places as in v",
     reads=_READS,
+    words=_WORDS,
 )
 RATES = Quantity(
     "diagonal.rates",
@@ -121,6 +138,7 @@ RATES = Quantity(
     "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
     optional=("wrenches",),
     reads=_READS,
+    words=_WORDS,
 )
 ARTICULATED_RATES = Quantity(
     "diagonal.articulated_rates",
@@ -140,6 +158,7 @@ UNNORMALIZED_JOINT_RATES = Quantity(
     partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_RATES, "rate"),
     _SPEEDS,
     reads=_READS,
+    words=_WORDS,
 )
 UNNORMALIZED_WORKING_MOMENTS = Quantity(
     "unnormalized.working_moments",
@@ -153,9 +172,15 @@ UNNORMALIZED_JOINT_MOMENTS = Quantity(
     partial(_vector, rates_and_moments.UNNORMALIZED_JOINT_MOMENTS, "T"),
     FORCES,
     reads=_READS,
+    words=_WORDS,
 )
 UNNORMALIZED_CORIOLIS = Quantity(
-    "unnormalized.coriolis", ("q", "xi"), partial(_coriolis, "xi", coriolis.UNNORMALIZED), FORCES, reads=_READS
+    "unnormalized.coriolis",
+    ("q", "xi"),
+    partial(_coriolis, "xi", coriolis.UNNORMALIZED),
+    FORCES,
+    reads=_READS,
+    words=_WORDS,
 )
 CORIOLIS_CAUSES = Quantity(
     "unnormalized.coriolis_causes",
@@ -163,6 +188,7 @@ CORIOLIS_CAUSES = Quantity(
     _causes,
     "N m for rotations, N for translations; joint by joint the shares of outward, inward and own motion",
     reads=_READS,
+    words=_WORDS,
 )
 UNNORMALIZED_RATES = Quantity(
     "unnormalized.rates",
@@ -171,6 +197,7 @@ UNNORMALIZED_RATES = Quantity(
     "speeds as in v, then the rates of total joint rates: rad/s^2 for rotations, m/s^2 for translations",
     optional=("wrenches",),
     reads=_READS,
+    words=_WORDS,
 )
 INERTIA_RATE = Quantity(
     "unnormalized.inertia_rate",

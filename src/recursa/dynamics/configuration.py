@@ -14,6 +14,7 @@ from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
+from recursa.sweeps.inputs import InputKind
 
 Bracket = Callable[[Sequence[Scalar], Sequence[Scalar]], tuple[Scalar, ...] | None]
 
@@ -31,6 +32,13 @@ def random_state(model: Model, seed: int | np.random.Generator | None) -> tuple[
         raise StateError(f"a seed is a whole number of at least 0, a generator or None, not {seed!r}") from None
     q = [x for joint in model.joints if joint.independent for x in joint.kind.random(rng, joint.limits)]
     return np.array(q, dtype=float), rng.normal(size=model.nv)
+
+
+def random_input(model: Model, kind: InputKind, rng: np.random.Generator) -> list[float]:
+    """Numbers of one state for an input; where it takes the place of something in the model, the model's own."""
+    if kind.own is not None:
+        return kind.own(model)
+    return (random_state(model, rng)[0] if kind.coordinates else rng.normal(size=kind.size(model))).tolist()  # type: ignore[no-any-return]
 
 
 def next_coordinates(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
@@ -125,6 +133,7 @@ INTEGRATE = Quantity(
     partial(_along, INTEGRATE_PLAN, next_entries, "nq"),
     "coordinates; places as in q",
     reads={"dv": "v"},
+    words={"dv": "a motion: speeds for unit time, places as in v"},
 )
 COORDINATE_RATES = Quantity(
     "configuration.coordinate_rates",

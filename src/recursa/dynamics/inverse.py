@@ -158,7 +158,7 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
 
 
-GRAVITY_FORCES = Quantity("gravity_forces", ("q",), partial(_in_joint_space, gravity_plan()), FORCES)
+GRAVITY_FORCES = Quantity("gravity_forces", ("q",), partial(_in_joint_space, gravity_plan()), FORCES, of_joints=True)
 JOINT_LOSSES = Quantity("joint_losses", ("v",), partial(_in_joint_space, LOSSES_PLAN), FORCES)
 REACTION_WRENCHES = Quantity(
     "reaction_wrenches",

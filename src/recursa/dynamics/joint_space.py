@@ -11,8 +11,8 @@ from recursa.model.model import Model
 from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values
+from recursa.sweeps.inputs import FORCES as FORCES
 
-FORCES = "N m for rotations, N for translations; places as in v"
 ACCELERATIONS = "rad/s^2 for rotations, m/s^2 for translations; places as in v"
 MASSES = "kg m^2 for rotations, kg for translations, kg m mixed; rows and columns as in v"
 

@@ -282,18 +282,18 @@ def _pose(of: Subject, given: Names, *, link: str) -> Recipe:
     return Recipe(poses_plan(number, of.model), lambda values: pose_entries([values["L"][number]]), (4, 4))
 
 
-def _velocities(of: Subject, given: Names, *, frame: str) -> Recipe:
+def _velocities(of: Subject, given: Names, *, frame: str = "body") -> Recipe:
     return Recipe(velocities_plan(frame), lambda values: motion_entries(values["VF"]), (len(of.model.links), 6))
 
 
-def _accelerations(of: Subject, given: Names, *, frame: str, kind: str) -> Recipe:
+def _accelerations(of: Subject, given: Names, *, frame: str = "body", kind: str = "spatial") -> Recipe:
     name = "AC" if kind == "classical" else "AF"
     plan = accelerations_plan(frame, kind)
     return Recipe(plan, lambda values: motion_entries(values[name]), (len(of.model.links), 6))
 
 
 def _link_matrix(
-    make: Callable[[Model, int, str], Plan], of: Subject, given: Names, *, link: str, frame: str
+    make: Callable[[Model, int, str], Plan], of: Subject, given: Names, *, link: str, frame: str = "body"
 ) -> Recipe:
     model, number = of.model, of.model.link_index(link)
 

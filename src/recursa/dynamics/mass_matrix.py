@@ -129,7 +129,7 @@ def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
 # ---- quantities ----------------------------------------------------------------------------------------------------
 
 
-def _locked_inertia(of: Subject, given: Names, *, at: str) -> Recipe:
+def _locked_inertia(of: Subject, given: Names, *, at: str = "com") -> Recipe:
     require_free_flyer(of.model, "rc.free.locked_inertia")
     if at not in ("com", "base"):
         raise unknown_name("reference point", at, ("com", "base"))

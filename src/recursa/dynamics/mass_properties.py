@@ -101,7 +101,7 @@ def _center_of_mass(of: Subject, given: Names) -> Recipe:
     return Recipe(CENTER_OF_MASS_PLAN, partial(center_of_mass_of, of.model), (3,), require=require_mass)
 
 
-def _momentum(of: Subject, given: Names, *, about: str) -> Recipe:
+def _momentum(of: Subject, given: Names, *, about: str = "com") -> Recipe:
     check_about(about)
     require = require_mass if about == "com" else None
     return Recipe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial, update_wrapper
-from inspect import signature
+from inspect import getattr_static, signature
 from typing import Any, TypeVar
 
 from recursa.evaluation.evaluator import Question
@@ -62,3 +62,15 @@ def question_of(quantity: Quantity, method: Callable[..., Any], call: Call) -> Q
     known = (*quantity.inputs, *quantity.optional, *_NO_OPTIONS)
     options = {name: value for name, value in bound.arguments.items() if name not in known}
     return Question.of(quantity, arrays, options)
+
+
+def methods_of(holder: Any) -> dict[Quantity, Callable[..., Any]]:
+    """The methods of an object that answer a quantity, as one calls them.
+
+    >>> import recursa as rc
+    >>> from recursa.quantities import quantity
+    >>> methods_of(rc.robots.planar(1))[quantity("gravity_forces")]([0.0]).round(6)
+    array([0.73575])
+    """
+    found = ((name, getattr_static(type(holder), name)) for name in dir(type(holder)))
+    return {item.quantity: getattr(holder, name) for name, item in found if hasattr(item, "quantity")}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import gathering
 from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
-from recursa.errors import NoSweepError, ShapeError, unknown_name
+from recursa.errors import NoSweepError, ShapeError, known_method
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
@@ -153,12 +153,11 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(change, model.mass @ da + model.damping @ dv + model.stiffness @ dq))
         True
         """
-        if method not in ("spatial", "balafoutis-patel"):
-            raise unknown_name("method of linearization", method, ("spatial", "balafoutis-patel"))
+        known_method("linearization", method, tuple(first_order.LINEARIZATIONS))
         if direction is None:
             model = Linearization(
-                *_three(self._answer(first_order.ALGORITHM_7_1, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads))
-                if method == "balafoutis-patel"
+                *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
+                if method != "spatial"
                 else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
             )
             if losses:

@@ -1,7 +1,7 @@
-"""Export to C: the methods of a robot, run on tracing scalars, become files that need no Python.
+"""Export to C: quantities of a robot, evaluated on tracing scalars, become files that need no Python.
 
-There is no second list of how a quantity is computed: the public method itself runs, on a robot whose evaluations are
-single runs on whatever scalars it is given. Symbols give the graph, floats give the results of the test program.
+There is no second list of what there is and how it is computed: the records say it. Symbols give the graph, floats give
+the results of the test program.
 """
 
 from __future__ import annotations
@@ -9,20 +9,19 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recursa.diagonal.robot_methods import Diagonal
-from recursa.dynamics.configuration import random_state
-from recursa.dynamics.joint_space import FORCES
+from recursa.diagonal.unnormalized import Unnormalized
+from recursa.dynamics.configuration import random_input
 from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
 from recursa.evaluation.facade import Facade
-from recursa.evaluation.scalars import ScalarEvaluator
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
 from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
@@ -34,30 +33,12 @@ from recursa.sweeps.batching import Array
 
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
-_NOT_OPTIONS = ("self", "out", "threads", "links", "direction")
 
 _FRAMES = {
     "body": "link axes at the link origin",
     "mixed": "world axes at the link origin",
     "world": "world axes at the world origin",
 }
-
-_NOT_EXPORTED = (
-    *("difference", "rebase_forces"),  # arguments that C does not have yet
-    *("equations_of_motion", "forward_dynamics_with_links"),  # no methods
-    *("forward_dynamics_derivatives", "state_space"),  # several matrices
-    *("diagonal.sensitivity", "diagonal.articulated_rates", "operational_compliance_between", "delassus"),
-    *("rebase_state", "base_transform", "base_transform_derivative", "rebase_acceleration"),
-)
-
-
-def _exported(name: str) -> bool:
-    """Methods of a robot and of its diagonal equations, by the names that :func:`_method` knows."""
-    return name not in _NOT_EXPORTED and ("." not in name or name.startswith("diagonal."))
-
-
-QUANTITIES: dict[str, str] = {one.name: one.units for one in quantities() if _exported(one.name)}
-"""The methods that can be exported, with the units of what they return."""
 
 
 @dataclass(frozen=True)
@@ -67,54 +48,6 @@ class CExport:
     files: tuple[Path, Path, Path]
     function: str
     operations: Counts
-
-
-@dataclass(frozen=True)
-class _Input:
-    """What an argument of a method is in C."""
-
-    shape: Callable[[Model], tuple[int, ...]]
-    meaning: str
-    sample: Callable[[Model, np.random.Generator], Any]
-
-
-def _coordinates(model: Model, rng: np.random.Generator) -> Array:
-    return random_state(model, rng)[0]
-
-
-def _speeds(model: Model, rng: np.random.Generator) -> Array:
-    return rng.normal(size=model.nv)
-
-
-def _inertial(model: Model, rng: np.random.Generator) -> list[float]:
-    return [float(x) for inertia in model.inertias for x in inertia.components()]
-
-
-_INPUTS: dict[str, _Input] = {
-    "q": _Input(lambda model: (model.nq,), "coordinates, joint by joint as below", _coordinates),
-    "v": _Input(lambda model: (model.nv,), "speeds, joint by joint as below", _speeds),
-    "a": _Input(lambda model: (model.nv,), "accelerations: componentwise rates of v, places as in v", _speeds),
-    "tau": _Input(lambda model: (model.nv,), f"joint forces: {FORCES}", _speeds),
-    "nu": _Input(lambda model: (model.nv,), "total joint rates in sqrt(J), places as in v", _speeds),
-    "eps": _Input(lambda model: (model.nv,), "working moments in sqrt(J)/s, places as in v", _speeds),
-    "dv": _Input(lambda model: (model.nv,), "a motion: speeds for unit time, places as in v", _speeds),
-    "wrenches": _Input(
-        lambda model: (len(model.links), 6),
-        "per link (moment, force) in N m and N that act on it, link axes at the link origin",
-        lambda model, rng: rng.normal(size=6 * len(model.links)),
-    ),
-    "base_acceleration": _Input(
-        lambda model: (6,),
-        "(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
-        lambda _, rng: rng.normal(size=6),
-    ),
-    "contract": _Input(lambda model: (model.nv,), "weights of the torques, places as in v", _speeds),
-    "parameters": _Input(
-        lambda model: (10 * model.nbodies,),
-        "per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes",
-        _inertial,
-    ),
-}
 
 
 # ---- the method ------------------------------------------------------------------------------------------------------
@@ -130,7 +63,7 @@ class ExportMethods(Facade):
     ) -> CExport:
         """Write a quantity as self-contained C99: ``id.c``, ``id.h`` and a test program ``id_test.c``.
 
-        ``quantity`` is the name of a method, or your own record (:class:`recursa.quantities.Quantity`), ``options``
+        ``quantity`` is the name of a quantity, or your own record (:class:`recursa.quantities.Quantity`), ``options``
         are its options (``link="flange"``, ``frame="world"``, ``losses=True``); arrays that are optional there become
         arguments of the C function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The header
         tells the order of arguments and joints, shapes, units and frames. No allocation, no state, nothing but
@@ -146,7 +79,7 @@ class ExportMethods(Facade):
         source = _source_path(path)
         function = question.traced(c_identifier(question.title if name is None else name))
         states, expected = question.examples()
-        title = f"{question.quantity} of robot '{self.model.name}', written by Recursa."
+        title = f"{question.quantity.name} of robot '{self.model.name}', written by Recursa."
         texts = (
             c_unit(function, title, source.stem),
             c_header(function, _about(question, function, title)),
@@ -160,93 +93,83 @@ class ExportMethods(Facade):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-def _method(quantity: str) -> Callable[..., Any]:
-    """The method that a quantity is."""
-    group, _, name = quantity.rpartition(".")
-    return getattr(Diagonal if group else Answers, name)  # type: ignore[no-any-return]
+def quantity_named(name: str) -> Quantity:
+    """The record of that name, if it can be exported."""
+    found = {one.name: one for one in quantities() if one.exported}
+    if name not in found:
+        raise unknown_name("quantity to export", name, found)
+    return found[name]
+
+
+def exported() -> tuple[str, ...]:
+    """The quantities that can be exported."""
+    return tuple(one.name for one in quantities() if one.exported)
 
 
 @dataclass(frozen=True)
 class ExportQuestion:
-    """A method of a robot, the arrays it takes, and its other options."""
+    """A quantity, the arrays that it is given, and its other options."""
 
     model: Model
-    quantity: str
+    quantity: Quantity
     inputs: tuple[str, ...]
     options: dict[str, Any]
-    record: Quantity | None = None  # of a quantity that has no method
 
     @classmethod
     def of(cls, model: Model, quantity: str | Quantity, options: Mapping[str, Any]) -> ExportQuestion:
         """Checked: the quantity exists, its options too, and none is missing."""
-        if isinstance(quantity, Quantity):
-            arrays = (*quantity.inputs, *(name for name in quantity.optional if options.get(name)))
-            others = {name: value for name, value in options.items() if name not in quantity.optional}
-            return cls(model, quantity.name, arrays, others, quantity)
-        if quantity not in QUANTITIES:
-            raise unknown_name("quantity to export", quantity, QUANTITIES)
-        parameters = inspect.signature(_method(quantity)).parameters
-        known = {name: item for name, item in parameters.items() if name not in _NOT_OPTIONS}
+        record = quantity if isinstance(quantity, Quantity) else quantity_named(quantity)
         given = {name: value for name, value in options.items() if value is not None}
-        required = {name for name, item in known.items() if item.default is item.empty}
+        choices = (*record.optional, *record.options)
         for name, value in given.items():
-            if name not in known or name in required & _INPUTS.keys():
-                choices = [other for other in known if other not in required & _INPUTS.keys()]
-                raise unknown_name(f"option of {quantity}", name, choices)
-            if name in _INPUTS and not isinstance(value, bool):
+            if name not in choices:
+                raise unknown_name(f"option of {record.name}", name, choices)
+            if name in record.optional and not isinstance(value, bool):
                 raise RecursaError(f"{name}=True makes {name} an argument of the C function; it cannot be given here")
-        inputs = tuple(name for name in known if name in _INPUTS and (name in required or given.get(name)))
-        missing = [name for name in required if name not in inputs and name not in given]
+        missing = [name for name in record.options if name not in {**record.defaults, **given}]
         if missing:
-            raise RecursaError(f"{quantity} needs the option {missing[0]}=")
-        return cls(model, quantity, inputs, {name: x for name, x in given.items() if name not in _INPUTS})
+            raise RecursaError(f"{record.name} needs the option {missing[0]}=")
+        inputs = (*record.inputs, *(name for name in record.optional if given.get(name)))
+        return cls(model, record, inputs, {name: x for name, x in given.items() if name not in record.optional})
 
     @property
     def title(self) -> str:
         """Robot, quantity and options, for the name of the function."""
-        extra = [name for name in self.inputs if name in ("wrenches", "base_acceleration", "parameters")]
+        optional = [name for name in self.inputs if name in self.quantity.optional]
+        extra = [name for name in optional if not self.quantity.kind(name).has_own_names]
         extra += [name if value is True else str(value) for name, value in self.options.items() if value is not False]
-        return "_".join([self.model.name, self.quantity, *extra])
+        return "_".join([self.model.name, self.quantity.name, *extra])
 
     @property
     def all_options(self) -> dict[str, Any]:
         """The options in force, also those that were not given."""
-        if self.record is not None:
-            return self.options
-        parameters = inspect.signature(_method(self.quantity)).parameters
-        usual = {name: item.default for name, item in parameters.items() if name not in (*_NOT_OPTIONS, *_INPUTS)}
-        return {name: value for name, value in (usual | self.options).items() if value is not None}
+        known = {**self.quantity.defaults, **self.options}
+        return {name: known[name] for name in self.quantity.options if known[name] is not None}
 
     @property
     def units(self) -> str:
         """Units and axes of the answer."""
-        units = QUANTITIES[self.quantity] if self.record is None else self.record.units
-        return units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
+        return self.quantity.units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
+
+    def axes(self, name: str) -> tuple[int, ...]:
+        """The shape of one of the inputs."""
+        return self.quantity.kind(name).axes(self.model, 0)
 
     def sizes(self) -> dict[str, int]:
         """Numbers per input."""
-        return {name: math.prod(_INPUTS[name].shape(self.model)) for name in self.inputs}
+        return {name: math.prod(self.axes(name)) for name in self.inputs}
 
     def ask(self, values: Mapping[str, Any]) -> Array:
-        """The method's answer for flat inputs, as an array of scalars."""
-        arrays = {}
-        for name in self.inputs:
-            arrays[name] = np.empty(len(values[name]), dtype=object)
-            arrays[name][:] = list(values[name])
-            arrays[name] = arrays[name].reshape(_INPUTS[name].shape(self.model))
+        """The answer for flat inputs, as an array of scalars."""
+        arrays = {name: object_array(list(values[name])).reshape(self.axes(name)) for name in self.inputs}
         try:
             with np.errstate(all="ignore"):
-                evaluator = ScalarEvaluator(self.model)
-                if self.record is not None:
-                    return evaluator.evaluate(self.record, arrays, self.options)
-                robot = Answers(self.model, evaluator)
-                answer = attrgetter(self.quantity)(robot)(**arrays, **self.options)
-                return np.stack(answer) if isinstance(answer, tuple) else answer
+                return ScalarEvaluator(self.model).evaluate(self.quantity, arrays, self.options)
         except (UntraceableError, SingularHingeError, ModelError) as error:
             raise self._refusal(str(error)) from None
 
     def _refusal(self, why: str) -> RecursaError:
-        return RecursaError(f"robot '{self.model.name}': {self.quantity} cannot be exported: {why}")
+        return RecursaError(f"robot '{self.model.name}': {self.quantity.name} cannot be exported: {why}")
 
     def traced(self, name: str) -> CFunction:
         """The method as a C function."""
@@ -265,7 +188,7 @@ class ExportQuestion:
         return self.ask(self._state(np.random.default_rng(0))).shape
 
     def _state(self, rng: np.random.Generator) -> dict[str, list[float]]:
-        return {name: [float(x) for x in _INPUTS[name].sample(self.model, rng)] for name in self.inputs}
+        return {name: random_input(self.model, self.quantity.kind(name), rng) for name in self.inputs}
 
     def examples(self) -> tuple[dict[str, list[list[float]]], list[list[float]]]:
         """Random states and the answers there."""
@@ -283,13 +206,12 @@ class ExportQuestion:
 def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterator[str]:
     """The lines of the header's comment."""
     model = question.model
-    meaning = _meaning(question.quantity) if question.record is None else ()
-    yield from (title, "", *meaning, "")
+    yield from (title, "", *_meaning(question.quantity.name), "")
     if question.all_options:
         yield "Options: " + ", ".join(f"{name} = {value}" for name, value in question.all_options.items())
     yield "Arguments, in order; matrices row by row; SI units, radians, six-vectors with the angular part first:"
     for name in question.inputs:
-        yield f"  {name}[{function.sizes[name]}]: {_shaped(_INPUTS[name].shape(model))}{_INPUTS[name].meaning}"
+        yield f"  {name}[{function.sizes[name]}]: {_shaped(question.axes(name))}{question.quantity.says(name)}"
     yield f"  out[{len(function.outputs)}]: {_shaped(question.shape())}{question.units}"
     yield "out may be the same array as an input. The function keeps no state and allocates nothing."
     yield from ("", "Joints, base first:", *(_joint_line(model, joint) for joint in model.joints))
@@ -303,11 +225,11 @@ def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterato
 
 
 def _meaning(quantity: str) -> list[str]:
-    """The first paragraph of the method's documentation, for one state."""
-    paragraph = inspect.getdoc(_method(quantity)) or quantity
-    paragraph = paragraph.split("\n\n")[0].split("; with ``links``")[0]
-    text = paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "")
-    return text.splitlines()
+    """The first paragraph of the method's documentation, for one state; nothing where there is no method."""
+    group, _, name = quantity.rpartition(".")
+    method = getattr({"": Answers, "diagonal": Diagonal, "unnormalized": Unnormalized}.get(group), name, None)
+    paragraph = (inspect.getdoc(method) or "").split("\n\n")[0].split("; with ``links``")[0]
+    return paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "").splitlines()
 
 
 def _shaped(shape: tuple[int, ...]) -> str:

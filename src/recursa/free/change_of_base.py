@@ -238,6 +238,12 @@ BASE_TRANSFORM_DERIVATIVE = Quantity(
     f"times v: rad/s^2 and m/s^2; rows: {_NEW_PLACES}, columns as in v",
 )
 REBASE_ACCELERATION = Quantity(
-    "rebase_acceleration", ("q", "v", "a"), _rebase_acceleration, f"{ACCELERATIONS} of the robot with the other base"
+    "rebase_acceleration",
+    ("q", "v", "a"),
+    _rebase_acceleration,
+    f"{ACCELERATIONS} of the robot with the other base",
+    exported=False,  # products of arrays, and below a solve
 )
-REBASE_FORCES = Quantity("rebase_forces", ("q", "tau"), _rebase_forces, f"{FORCES} of the robot with the other base")
+REBASE_FORCES = Quantity(
+    "rebase_forces", ("q", "tau"), _rebase_forces, f"{FORCES} of the robot with the other base", exported=False
+)

@@ -23,6 +23,7 @@ from functools import cache, partial
 from recursa.dynamics.articulated import BIAS_FORCE, LESS_LOSSES
 from recursa.dynamics.kinematics import motion_entries
 from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
+from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.rotation import Rotation
@@ -206,6 +207,7 @@ def measured_entries(values: Values) -> Iterator[Scalar]:
 
 def _of_every_link(make: Callable[..., Plan], name: str, of: Subject, given: Names) -> Recipe:
     """Motions of all bodies by messages."""
+    require_free_flyer(of.model, "messages between links")
     plan = make(branching=branches(of.model))
     return Recipe(plan, partial(_motions, name), (of.model.nbodies, 6), pivots=_none)
 
@@ -228,13 +230,21 @@ def _measured(of: Subject, given: Names) -> Recipe:
 
 
 _READS = {"axes": POSES[0], "place": POSES[1], "twist": TWIST}
+_WORDS = {
+    "axes": "per body the x and y axis of its link in world axes",
+    "place": "per body the z axis and the origin of its link, in m, world axes",
+    "twist": "per body (angular, linear) in rad/s and m/s, link axes at the link origin",
+}
 
+# None is exported: poses are no random numbers, which the test program of an export begins with.
 LINK_ACCELERATIONS = Quantity(
     "free.link_accelerations",
     ("axes", "place", "twist", "tau"),
     partial(_of_every_link, accelerations_plan, "AL"),
     "(angular, linear) of every body in rad/s^2 and m/s^2, link axes",
     reads=_READS,
+    words=_WORDS,
+    exported=False,
 )
 VELOCITY_PROJECTION = Quantity(
     "free.velocity_projection",
@@ -242,6 +252,8 @@ VELOCITY_PROJECTION = Quantity(
     partial(_of_every_link, velocity_projection_plan, "alpha"),
     "changes of the velocity (angular, linear) of every body in rad/s and m/s, link axes",
     reads=_READS,
+    words=_WORDS,
+    exported=False,
 )
 POSITION_PROJECTION = Quantity(
     "free.position_projection",
@@ -249,10 +261,24 @@ POSITION_PROJECTION = Quantity(
     partial(_of_every_link, position_projection_plan, "alpha"),
     "displacements (rotation, translation) of every body in rad and m, link axes",
     reads=_READS,
+    words=_WORDS,
+    exported=False,
 )
 GAPS = Quantity(
-    "free.gaps", ("axes", "place"), _gaps, "(rotation, translation) at every joint in rad and m", reads=_READS
+    "free.gaps",
+    ("axes", "place"),
+    _gaps,
+    "(rotation, translation) at every joint in rad and m",
+    reads=_READS,
+    words=_WORDS,
+    exported=False,
 )
 MEASURED = Quantity(
-    "free.measured", ("axes", "place", "twist"), _measured, "q, then v, in the units of both", reads=_READS
+    "free.measured",
+    ("axes", "place", "twist"),
+    _measured,
+    "q, then v, in the units of both",
+    reads=_READS,
+    words=_WORDS,
+    exported=False,
 )

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recursa.errors import RecursaError
+from recursa.interop.offers import OFFERS
 from recursa.interop.peer import Array, Conversion, Peer, Suspect
+from recursa.quantities import Quantity, quantity
 from recursa.robot import Robot
 from recursa.trajectories.columns import angular, freedom_names
 
-_JOINTWISE = ("inverse_dynamics", "bias_forces", "gravity_forces", "forward_dynamics", "mass_matrix")
 _WORDS = {
     "poses": "poses of the links",
     "jacobians": "Jacobians of the links",
+    "jacobian_derivatives": "rates of the links' Jacobians",
     "center_of_mass": "centre of mass",
 }
 
@@ -32,6 +34,19 @@ class State(NamedTuple):
     v: Array
     a: Array
     tau: Array
+
+
+class Term(NamedTuple):
+    """What is compared: a quantity, perhaps of every link."""
+
+    quantity: Quantity
+    axes: str
+    per_link: bool
+
+    def options(self, link: str) -> dict[str, Any]:
+        """Those to ask it with; of the frames of a link, all programs have the mixed one."""
+        own = {"link": link, "frame": "mixed"} if self.per_link else {}
+        return {name: value for name, value in own.items() if name in self.quantity.options}
 
 
 @dataclass(frozen=True)
@@ -97,13 +112,17 @@ def compare(robot: Robot, peer: Peer, *, states: int = 5, seed: int = 0, toleran
     if not robot.nv:
         raise RecursaError(f"robot '{robot.name}' has no joints that move: there is nothing to compare")
     drawn = random_states(robot, states, seed)
-    ours, notes = our_terms(robot, drawn)
-    levels = _tolerances(ours, tolerance)
+    terms = compared(peer)
+    ours, notes = our_terms(robot, terms, drawn)
+    levels = _tolerances(terms, ours, tolerance)
     suspects = tuple(peer.suspects())
 
     def measured(candidate: Peer) -> dict[str, Difference]:
-        theirs = [candidate.terms(*state) for state in drawn]
-        return {name: _difference(robot, name, ours[name], theirs, levels[name]) for name in ours}
+        found = {}
+        for name in ours:
+            theirs = np.stack([their_term(candidate, terms[name], state) for state in drawn])
+            found[name] = _difference(robot, name, terms[name], ours[name], theirs, levels[name])
+        return found
 
     found = measured(peer)
     cache: dict[frozenset[str], dict[str, Difference]] = {frozenset(): found}
@@ -133,62 +152,83 @@ def random_states(robot: Robot, count: int, seed: int) -> list[State]:
     ]
 
 
-def our_terms(robot: Robot, states: list[State]) -> tuple[dict[str, Array], list[str]]:
-    """Every quantity for all states, and what could not be had."""
-    q, v, a, tau = (np.stack(part) for part in zip(*states, strict=True))
-    notes = []
-    terms: dict[str, Array] = {"poses": robot.poses(q)}
-    terms["jacobians"] = np.stack([robot.jacobian(q, name, frame="mixed") for name in robot.link_names], axis=-3)
-    asked: dict[str, Callable[[], Any]] = {
-        "center_of_mass": lambda: robot.center_of_mass(q),
-        "mass_matrix": lambda: robot.mass_matrix(q),
-        "gravity_forces": lambda: robot.gravity_forces(q),
-        "bias_forces": lambda: robot.bias_forces(q, v),
-        "inverse_dynamics": lambda: robot.inverse_dynamics(q, v, a),
-        "forward_dynamics": lambda: robot.forward_dynamics(q, v, tau),
-        "kinetic_energy": lambda: robot.kinetic_energy(q, v),
-        "potential_energy": lambda: robot.potential_energy(q),
-    }
-    for name, ask in asked.items():
+def compared(peer: Peer) -> dict[str, Term]:
+    """Every quantity of a state that the peer offers, by name; those of one link for all links, in the plural."""
+    terms = {}
+    for name, offer in peer.offers.items():
+        record = quantity(name)
+        per_link = "link" in record.options
+        if offer.axes is None or not set(record.inputs) <= set(State._fields) or (per_link and f"{name}s" in OFFERS):
+            continue
+        if not peer.tied or "m" not in offer.axes:
+            terms[f"{name}s" if per_link else name] = Term(record, offer.axes, per_link)
+    return terms
+
+
+def our_terms(robot: Robot, terms: Mapping[str, Term], states: list[State]) -> tuple[dict[str, Array], list[str]]:
+    """Every term for all states, and what could not be had."""
+    stacked = dict(zip(State._fields, map(np.stack, zip(*states, strict=True)), strict=True))
+    found, notes = {}, []
+    for name, term in terms.items():
+        record = term.quantity
+        arrays = {one: stacked[one] for one in record.inputs}
+
+        def ask(link: str, record: Quantity = record, arrays: Any = arrays, term: Term = term) -> Array:
+            return robot.evaluator.evaluate(record, arrays, term.options(link))
+
         try:
-            terms[name] = np.asarray(ask())
+            found[name] = np.stack([ask(link) for link in robot.link_names], axis=1) if term.per_link else ask("")
         except RecursaError as error:  # a joint with nothing to move, no mass anywhere
             notes.append(f"{name.replace('_', ' ')} is left out: {error}")
-    return terms, notes
+    return found, notes
 
 
-def _tolerances(ours: Mapping[str, Array], tolerance: float) -> dict[str, float]:
-    """Accelerations lose as many digits as the condition of the mass matrix has."""
-    levels = dict.fromkeys(ours, tolerance)
-    if "forward_dynamics" in ours:
-        levels["forward_dynamics"] += 1e-14 * float(np.linalg.cond(ours["mass_matrix"]).max())
-    return levels
+def their_term(peer: Peer, term: Term, state: State) -> Array:
+    """The same of the peer, for one state."""
+    if not term.per_link:
+        return peer.folded(term.quantity.name, *state)
+    links = peer.robot.link_names
+    return np.stack([peer.folded(term.quantity.name, *state, **term.options(link)) for link in links])
 
 
-def _difference(robot: Robot, name: str, ours: Array, theirs: list[dict[str, Any]], tolerance: float) -> Difference:
-    there = np.stack([np.asarray(each[name], dtype=float) for each in theirs])
+def _tolerances(terms: Mapping[str, Term], ours: Mapping[str, Array], tolerance: float) -> dict[str, float]:
+    """What is solved with the mass matrix loses as many digits as its condition has."""
+    lost = 1e-14 * float(np.linalg.cond(ours["mass_matrix"]).max()) if "mass_matrix" in ours else 0.0
+    return {name: tolerance + (lost if set(terms[name].axes) & {"a", "m"} else 0.0) for name in ours}
+
+
+def _difference(robot: Robot, name: str, term: Term, ours: Array, there: Array, tolerance: float) -> Difference:
     error = np.abs(ours - there)
     error = np.where(np.isfinite(error), error, np.inf)
     worst = np.unravel_index(int(np.argmax(error)), error.shape)
     size = max(float(np.abs(ours).max()), float(np.abs(there[np.isfinite(there)]).max(initial=0.0)))
     largest = float(error[worst])
-    where, unit = _place(robot, name, worst[1:])
+    where, unit = _place(robot, name, term, worst[1:])
     return Difference(name, largest, size, where, unit, tolerance, largest <= tolerance * max(1.0, size))
 
 
-def _place(robot: Robot, name: str, at: tuple[Any, ...]) -> tuple[str, str]:
+_UNITS_OF_JOINTS = {
+    "f": ("N", "N m"), "c": ("N", "N m"), "a": ("m/s^2", "rad/s^2"), "ff": ("kg", "kg m", "kg m^2"),
+}  # fmt: skip # by how many of the freedoms turn
+
+
+def _place(robot: Robot, name: str, term: Term, at: tuple[Any, ...]) -> tuple[str, str]:
     """Which joint or link an entry is of, and its unit."""
-    if name in _JOINTWISE:
-        freedoms, turns = freedom_names(robot.model), angular(robot.model)
-        if name == "mass_matrix":
-            units = {2: "kg m^2", 1: "kg m", 0: "kg"}
-            return f"{freedoms[at[0]]}, {freedoms[at[1]]}", units[turns[at[0]] + turns[at[1]]]
-        units_of = ("rad/s^2", "m/s^2") if name == "forward_dynamics" else ("N m", "N")
-        return freedoms[at[0]], units_of[0 if turns[at[0]] else 1]
-    if name in ("poses", "jacobians"):
-        unit = ("1" if at[2] < 3 else "m") if name == "poses" else "1 or m"
-        return robot.link_names[at[0]], unit
-    return ("xyz"[at[0]], "m") if name == "center_of_mass" else ("", "J")
+    freedoms, turns = freedom_names(robot.model), angular(robot.model)
+    if name in ("poses", "center_of_mass"):
+        own = robot.link_names[at[0]] if name == "poses" else "xyz"[at[0]]
+        return own, "1" if name == "poses" and at[2] < 3 else "m"
+    within = at[1:] if term.per_link else at
+    joints = [k for k, letter in zip(within, term.axes, strict=True) if letter in "fcma"]
+    where = ([robot.link_names[at[0]]] if term.per_link else []) + [freedoms[k] for k in joints]
+    if name == "jacobians":
+        return where[0], "1 or m"
+    by_turning = _UNITS_OF_JOINTS.get("" if name == "coriolis_matrix" else term.axes)
+    unit = by_turning[sum(bool(turns[k]) for k in joints)] if by_turning else _SHORT.get(term.quantity.units, "SI")
+    return ", ".join(where), unit
+
+
+_SHORT = {"J": "J"}
 
 
 def _reasons(names: list[str], agrees: Callable[[frozenset[str]], bool]) -> tuple[str, ...] | None:
@@ -204,10 +244,10 @@ def _reasons(names: list[str], agrees: Callable[[frozenset[str]], bool]) -> tupl
 
 def _worth(peer: Peer, conversion: Conversion, state: State) -> float:
     """How far torques would be off if a convention were not translated."""
-    right = peer.terms(*state)["inverse_dynamics"]
+    right = peer.folded("inverse_dynamics", *state)
     peer.skip = frozenset({conversion.name})
     try:
-        wrong = peer.terms(*state)["inverse_dynamics"]
+        wrong = peer.folded("inverse_dynamics", *state)
     finally:
         peer.skip = frozenset()
-    return float(np.abs(np.asarray(right) - np.asarray(wrong)).max())
+    return float(np.abs(right - wrong).max())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
 from recursa.errors import ModelError
 from recursa.interop.mjcf import quaternion_of, read_urdf, rotation_of, to_mjcf, w_first
+from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
@@ -27,30 +27,19 @@ def quiet() -> None:
     mujoco.set_mju_user_warning(lambda text: None)
 
 
-def full_mass(model: Any, data: Any, out: Array) -> Array:
-    """MuJoCo's own mass matrix as a full one; the order of the arguments changed with version 4."""
-    import mujoco
-
-    if hasattr(data, "qM"):
-        mujoco.mj_fullM(model, out, data.qM)
-    else:
-        mujoco.mj_fullM(model, data, out)
-    return out
-
-
 class InMujoco(Peer):
-    """A robot in MuJoCo. Arguments and results as those of :class:`recursa.Robot`, one state at a time.
+    """A robot in MuJoCo. What it offers has arguments and results as :class:`recursa.Robot`, one state at a time.
 
     From our model, or with ``urdf`` from MuJoCo's own reading of that text; contacts, limits and equalities are off.
     """
 
-    title = "MuJoCo"
+    title, column = "MuJoCo", "mujoco"
 
     def __init__(self, robot: Robot, urdf: str | None = None) -> None:
         import mujoco
 
         super().__init__(robot)
-        self._mujoco = mujoco
+        self.mujoco = mujoco
         self.remark = ""
         joints = self.free.model.joints
         if urdf is None:
@@ -74,11 +63,11 @@ class InMujoco(Peer):
         self._ready()
 
     def _ready(self) -> None:
-        self.data = self._mujoco.MjData(self.model)
-        self._mujoco.mj_setConst(self.model, self.data)
+        self.data = self.mujoco.MjData(self.model)
+        self.mujoco.mj_setConst(self.model, self.data)
 
     def _number(self, joint: Joint) -> int:
-        number = self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, joint.name)
+        number = self.mujoco.mj_name2id(self.model, self.mujoco.mjtObj.mjOBJ_JOINT, joint.name)
         if number < 0:
             raise ModelError(f"joint '{joint.name}' ({joint.kind.name}) is not in MuJoCo's model. Try --through model")
         return int(number)
@@ -146,8 +135,8 @@ class InMujoco(Peer):
             there[first : first + len(own)] = own
         return there
 
-    def _speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """S and dS/dt v."""
+    def speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """See :class:`Peer`."""
         matrix, drift = np.zeros((self.model.nv, self.model.nv)), np.zeros(self.model.nv)
         for joint, number in zip(self.free.model.joints, self._joints, strict=True):
             nv, kind = joint.kind.nv, joint.kind.name
@@ -170,87 +159,19 @@ class InMujoco(Peer):
             drift[first : first + nv] = extra
         return matrix, drift
 
-    def _place(self, q: Array, v: Array | None = None) -> tuple[Array, Array]:
-        """Put MuJoCo's robot into a state; S and dS/dt v there."""
-        v = np.zeros(self.free.nv) if v is None else v
-        matrix, drift = self._speeds(q, v)
-        self.data.qpos, self.data.qvel = self.configuration(q), matrix @ v
-        self.data.qfrc_applied = 0.0
-        self._mujoco.mj_fwdPosition(self.model, self.data)
-        self._mujoco.mj_fwdVelocity(self.model, self.data)
-        return matrix, drift
-
-    def _mass(self) -> Array:
-        return full_mass(self.model, self.data, np.zeros((self.model.nv, self.model.nv)))
-
-    # ---- answers -----------------------------------------------------------------------------------------------------
-
-    def answers(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
+    def added(self, drift: Array) -> Array:
         """See :class:`Peer`."""
-        links = range(len(self.free.model.links))
-        found: dict[str, Any] = {
-            "inverse_dynamics": self.inverse_dynamics(q, v, a),
-            "mass_matrix": self.mass_matrix(q),
-            "bias_forces": self.bias_forces(q, v),
-            "gravity_forces": self.bias_forces(q, np.zeros_like(v)),
-            "center_of_mass": self.center_of_mass(q),
-            "kinetic_energy": self.kinetic_energy(q, v),
-            "potential_energy": self.potential_energy(q),
-        }
-        matrix, _ = self._place(q)
-        found["poses"] = np.stack([self._pose(number) for number in links])
-        found["jacobians"] = np.stack([self._jacobian(number) @ matrix for number in links])
-        if not self.tied:
-            found["forward_dynamics"] = self.forward_dynamics(q, v, tau)
-        return found
+        self.mujoco.mj_crb(self.model, self.data)
+        full: Array = full_mass(self.model, self.data, np.zeros((self.model.nv, self.model.nv))) @ drift
+        return full
 
-    def mass_matrix(self, q: Array) -> Array:
-        """(nv, nv)."""
-        matrix, _ = self._place(q)
-        return matrix.T @ self._mass() @ matrix
-
-    def bias_forces(self, q: Array, v: Array) -> Array:
-        """(nv,)."""
-        matrix, drift = self._place(q, v)
-        return matrix.T @ (self.data.qfrc_bias + self._mass() @ drift)
-
-    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
-        """(nv,)."""
-        matrix, drift = self._place(q, v)
-        self.data.qacc = matrix @ a + drift
-        self._mujoco.mj_inverse(self.model, self.data)
-        return matrix.T @ self.data.qfrc_inverse
-
-    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
-        """(nv,)."""
-        matrix, drift = self._place(q, v)
-        self.data.qfrc_applied = matrix @ tau
-        self._mujoco.mj_forward(self.model, self.data)
-        return matrix.T @ (self.data.qacc - drift)
-
-    def center_of_mass(self, q: Array) -> Array:
-        """(3,)."""
-        self._place(q)
-        return self.data.subtree_com[0].copy()
-
-    def potential_energy(self, q: Array) -> float:
-        """In joule."""
-        self._place(q)
-        self._mujoco.mj_energyPos(self.model, self.data)
-        return float(self.data.energy[0])
-
-    def kinetic_energy(self, q: Array, v: Array) -> float:
-        """In joule."""
-        self._place(q, v)
-        self._mujoco.mj_energyVel(self.model, self.data)
-        return float(self.data.energy[1])
+    # ---- links -------------------------------------------------------------------------------------------------------
 
     def jacobian(self, q: Array, link: str) -> Array:
         """In the mixed frame: world axes at the link's origin."""
-        matrix, _ = self._place(q)
-        return self._jacobian(self.free.model.link_index(link)) @ matrix
+        return self.ask("jacobian", q, link=link, frame="mixed")
 
-    def _pose(self, number: int) -> Array:
+    def pose_of(self, number: int) -> Array:
         """Of a link, in the state that the data are in."""
         link = self.free.model.links[number]
         pose = np.eye(4)
@@ -264,13 +185,13 @@ class InMujoco(Peer):
             else pose @ matrix_of(self.free.model.joints[link.body].after) @ matrix_of(link.offset)
         )
 
-    def _jacobian(self, number: int) -> Array:
-        """By MuJoCo's speeds."""
+    def jacobian_of(self, number: int) -> Array:
+        """Of a link by MuJoCo's speeds, in the state that the data are in."""
         turning, moving = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
         body = self.free.model.links[number].body
         if body != WORLD:
-            point = self._pose(number)[:3, 3]
-            self._mujoco.mj_jac(self.model, self.data, moving, turning, point, self._bodies[body])
+            point = self.pose_of(number)[:3, 3]
+            self.mujoco.mj_jac(self.model, self.data, moving, turning, point, self._bodies[body])
         return np.vstack([turning, moving])
 
     # ---- what differs ------------------------------------------------------------------------------------------------

@@ -10,14 +10,17 @@ right, so that a suspicion can be tested: the difference vanishes, or it stays.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import ModelError
+from recursa.interop.offers import OFFERS, Offer
 from recursa.loading import trusted
+from recursa.quantities import Quantity, quantity
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 
@@ -40,9 +43,13 @@ class Conversion(NamedTuple):
 
 
 class Peer(ABC):
-    """A robot in another program. ``skip`` names conversions that are left out, to see what they are worth."""
+    """A robot in another program, ``column`` of the table of offers.
+
+    ``skip`` names conversions that are left out, to see what they are worth.
+    """
 
     title: str
+    column: str
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -69,13 +76,22 @@ class Peer(ABC):
 
     # ---- what a program has to offer ---------------------------------------------------------------------------------
 
-    @abstractmethod
-    def answers(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
-        """Every quantity of the robot with free joints at one state; forward dynamics only if nothing is tied.
+    @property
+    def offers(self) -> dict[str, Offer]:
+        """What it has to offer, by the names of quantities."""
+        return {name: offers[self.column] for name, offers in OFFERS.items() if self.column in offers}
 
-        Keys: inverse_dynamics, mass_matrix, bias_forces, gravity_forces, forward_dynamics, center_of_mass,
-        kinetic_energy, potential_energy; poses (nlinks, 4, 4) and jacobians (nlinks, 6, nv), mixed frame.
-        """
+    @abstractmethod
+    def configuration(self, q: Array) -> Array:
+        """A configuration of the robot with free joints, as the program has it."""
+
+    @abstractmethod
+    def speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """S and dS/dt v: speeds there are S v. S is orthogonal."""
+
+    @abstractmethod
+    def added(self, drift: Array) -> Array:
+        """Forces there that accelerations dS/dt v take, where it was asked last."""
 
     @abstractmethod
     def suspects(self) -> list[Suspect]:
@@ -89,23 +105,69 @@ class Peer(ABC):
     def conversions(self) -> list[Conversion]:
         """What is translated between the two."""
 
-    # ---- folded ------------------------------------------------------------------------------------------------------
+    # ---- answers -----------------------------------------------------------------------------------------------------
 
-    def terms(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
-        """The answers for our robot, ties folded in."""
+    def __getattr__(self, name: str) -> Callable[..., Array]:
+        """What it offers, asked as of :class:`recursa.Robot`, one state at a time: ``peer.mass_matrix(q)``."""
+        if name.startswith("_") or name not in self.offers:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return partial(self.ask, name)
+
+    def translated(self, record: Quantity, arrays: Sequence[Array]) -> tuple[list[Array], Array, Array]:
+        """The arrays of a quantity in the program's conventions, S and dS/dt v."""
+        given = dict(zip(record.inputs, arrays, strict=True))
+        q = next((x for name, x in given.items() if record.kind(name).coordinates), np.zeros(self.free.nq))
+        S, drift = self.speeds(q, given.get("v", np.zeros(self.free.nv)))
+        there = []
+        for name, x in given.items():
+            turned = self.configuration(x) if record.kind(name).coordinates else S @ x
+            there.append(turned + drift if name == "a" else turned)
+        return there, S, drift
+
+    def ask(self, name: str, *arrays: Array, **options: Any) -> Array:
+        """A quantity of the robot with free joints at one state, in our conventions."""
+        offer = self.offers[name]
+        call = offer.call(self, **options)
+        assert call is not None, f"{self.title} does not offer {name} with {options}"
+        assert offer.axes is not None, f"{self.title} has {name} in frames of its own"
+        there, S, drift = self.translated(quantity(name), arrays)
+        result = offer.made(self, call(*there))
+        for axis, letter in enumerate(offer.axes):
+            if letter == "6":
+                result = self.six_vectors(result, axis)
+            elif letter in "fcma":
+                extra = {"c": self.added(drift), "a": -drift}.get(letter, 0.0) if drift.any() else 0.0
+                result = np.moveaxis(np.moveaxis(result, axis, -1) + extra, -1, axis)
+                result = np.moveaxis(np.tensordot(result, S, axes=(axis, 0)), -1, axis)
+        return result
+
+    def six_vectors(self, vectors: Array, axis: int) -> Array:
+        """Six-vectors with the angular part first."""
+        return vectors
+
+    def folded(self, name: str, q: Array, v: Array, a: Array, tau: Array, **options: Any) -> Array:
+        """A quantity of our robot, ties folded in: ``tau = T^T tau_free``. Motions but for accelerations cannot be."""
+        record, state = quantity(name), {"q": q, "v": v, "a": a, "tau": tau}
         if not self.tied:
-            return self.answers(q, v, a, tau)
-        T = self.fold
-        found = self.answers(self.spread(q), T @ v, T @ a, np.zeros(self.free.nv))
-        for name in ("inverse_dynamics", "bias_forces", "gravity_forces"):
-            found[name] = T.T @ found[name]
-        found["mass_matrix"] = T.T @ found["mass_matrix"] @ T
-        found["jacobians"] = found["jacobians"] @ T
+            return self.ask(name, *(state[one] for one in record.inputs), **options)
+        T, axes = self.fold, self.offers[name].axes or ""
+        if name == "forward_dynamics":
+            return self._solved(q, v, a, tau)
+        assert "m" not in axes, f"{name} is not folded"
+        state = {"q": self.spread(q), "v": T @ v, "a": T @ a}
+        result = self.ask(name, *(state[one] for one in record.inputs), **options)
+        for axis, letter in enumerate(axes):
+            if letter in "fc":
+                result = np.moveaxis(np.tensordot(result, T, axes=(axis, 0)), -1, axis)
+        return result
+
+    def _solved(self, q: Array, v: Array, a: Array, tau: Array) -> Array:
+        """Accelerations that the folded mass matrix and bias forces give."""
+        mass, bias = (self.folded(name, q, v, a, tau) for name in ("mass_matrix", "bias_forces"))
         try:
-            found["forward_dynamics"] = np.linalg.solve(found["mass_matrix"], tau - found["bias_forces"])
+            return np.linalg.solve(mass, tau - bias)
         except np.linalg.LinAlgError:
-            found["forward_dynamics"] = np.full(self.robot.nv, np.nan)
-        return found
+            return np.full(self.robot.nv, np.nan)
 
     def spread(self, q: Array) -> Array:
         """A configuration with tied joints, as one of the robot whose joints are free."""

@@ -17,13 +17,13 @@ from recursa.robot import Robot
 class InPinocchio(Peer):
     """A robot in Pinocchio."""
 
-    title = "Pinocchio"
+    title, column = "Pinocchio", "pinocchio"
 
     def __init__(self, robot: Robot, urdf: str | None = None) -> None:
         import pinocchio as pin
 
         super().__init__(robot)
-        self._pin = pin
+        self.pin = pin
         if urdf is None:
             self.model = interop.build(self.free)
         else:
@@ -32,47 +32,35 @@ class InPinocchio(Peer):
                 self.model = pin.buildModelFromXML(urdf, *free_base)
             except (ValueError, RuntimeError) as error:
                 raise ModelError(f"Pinocchio cannot read this file: {error}. Try --through model") from None
+        self.data = self.model.createData()
         self._order = interop.velocity_order(self.free, self.model)
-        self._links = [self._frame(link.name) for link in self.free.model.links]
-        self._full_energy = False  # whether kinetic energy is 1/2 v M v, with the rotors
+        self.links = [self.frame(link.name) for link in self.free.model.links]
+        self.full_energy = False  # whether kinetic energy is 1/2 v M v, with the rotors
 
-    def _frame(self, link: str) -> int:
+    def frame(self, link: str) -> int:
+        """The number of a link's frame there."""
         if not self.model.existBodyName(link):
             raise ModelError(f"link '{link}' does not exist in the Pinocchio model. Try --through model")
-        return int(self.model.getFrameId(link, self._pin.FrameType.BODY))
+        return int(self.model.getFrameId(link, self.pin.FrameType.BODY))
 
-    # ---- answers -----------------------------------------------------------------------------------------------------
+    # ---- conversions -------------------------------------------------------------------------------------------------
 
-    def answers(self, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Any]:
+    def configuration(self, q: Array) -> Array:
         """See :class:`Peer`."""
-        pin, model = self._pin, self.model
-        data = model.createData()
-        order = np.arange(model.nv) if "joint order" in self.skip else self._order
-        back = np.argsort(order)
-        x = interop.configuration(self.free, model, q)
-        v, a, tau = v[order], a[order], tau[order]
-        mass = np.reshape(pin.crba(model, data, x), (model.nv, model.nv))
-        mass = np.triu(mass) + np.triu(mass, 1).T
-        found: dict[str, Any] = {
-            "inverse_dynamics": pin.rnea(model, data, x, v, a)[back],
-            "mass_matrix": mass[np.ix_(back, back)],
-            "bias_forces": pin.nonLinearEffects(model, data, x, v)[back],
-            "gravity_forces": pin.computeGeneralizedGravity(model, data, x)[back],
-            "center_of_mass": pin.centerOfMass(model, data, x).copy(),
-            "kinetic_energy": 0.5 * v @ mass @ v if self._full_energy else pin.computeKineticEnergy(model, data, x, v),
-            "potential_energy": pin.computePotentialEnergy(model, data, x),
-        }
-        if not self.tied:
-            found["forward_dynamics"] = pin.aba(model, data, x, v, tau)[back]
-        pin.computeJointJacobians(model, data, x)
-        pin.updateFramePlacements(model, data)
-        found["poses"] = np.stack([data.oMf[number].homogeneous for number in self._links])
-        mixed = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        jacobians = [  # flat where there is one column
-            np.reshape(pin.getFrameJacobian(model, data, number, mixed), (6, model.nv)) for number in self._links
-        ]
-        found["jacobians"] = interop.swap_halves(np.stack(jacobians), axis=1)[:, :, back]
-        return found
+        return interop.configuration(self.free, self.model, q)
+
+    def speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """See :class:`Peer`: another order."""
+        order = np.arange(self.model.nv) if "joint order" in self.skip else self._order
+        return np.eye(self.model.nv)[order], np.zeros(self.model.nv)
+
+    def added(self, drift: Array) -> Array:
+        """See :class:`Peer`: none."""
+        return drift
+
+    def six_vectors(self, vectors: Array, axis: int) -> Array:
+        """See :class:`Peer`: the linear part is first there."""
+        return interop.swap_halves(vectors, axis)
 
     # ---- what differs ------------------------------------------------------------------------------------------------
 
@@ -103,7 +91,7 @@ class InPinocchio(Peer):
                     "set model.armature, in the order of its joints",
                 )
             )
-        if not self._full_energy and self._loses_rotors():
+        if not self.full_energy and self._loses_rotors():
             found.append(
                 Suspect(
                     "rotor energy",
@@ -117,27 +105,28 @@ class InPinocchio(Peer):
     def repaired(self, names: Collection[str]) -> InPinocchio:
         """See :class:`Peer`."""
         other = copy.copy(self)
-        other.model = self._pin.Model(self.model)
+        other.model = self.pin.Model(self.model)
         if "gravity" in names:
-            other.model.gravity = self._pin.Motion(np.array(self.free.gravity), np.zeros(3))
+            other.model.gravity = self.pin.Motion(np.array(self.free.gravity), np.zeros(3))
         if "armature" in names:
             other.model.armature = self._armature()
-        other._full_energy = self._full_energy or "rotor energy" in names
+        other.data = other.model.createData()
+        other.full_energy = self.full_energy or "rotor energy" in names
         for k in repaired_bodies(self.free, self._numbers, names):
             inertia, (number, place) = self.free.model.inertias[k], self._body(k)
             com = np.array(inertia.com()) if inertia.mass else np.zeros(3)
             moments = np.array(inertia.moment_about_com().rows(), dtype=float)
-            other.model.inertias[number] = place.act(self._pin.Inertia(inertia.mass, com, moments))
+            other.model.inertias[number] = place.act(self.pin.Inertia(inertia.mass, com, moments))
         return other
 
     def _loses_rotors(self) -> bool:
         """Whether kinetic energy is not v M v / 2 there, with our armature."""
-        model = self._pin.Model(self.model)
+        model = self.pin.Model(self.model)
         model.armature = self._armature()
-        v, data, q = np.ones(model.nv), model.createData(), self._pin.neutral(model)
-        energies = [self._pin.computeKineticEnergy(model, data, q, v)]
+        v, data, q = np.ones(model.nv), model.createData(), self.pin.neutral(model)
+        energies = [self.pin.computeKineticEnergy(model, data, q, v)]
         model.armature = np.zeros(model.nv)
-        energies.append(self._pin.computeKineticEnergy(model, data, q, v))
+        energies.append(self.pin.computeKineticEnergy(model, data, q, v))
         rotors = 0.5 * float(self._armature().sum())
         return abs(energies[0] - energies[1] - rotors) > 1e-9 * max(1.0, rotors)
 
@@ -148,7 +137,7 @@ class InPinocchio(Peer):
 
     def _body(self, k: int) -> tuple[int, Any]:
         """The number of the joint there, and the pose of our body in its frame."""
-        child = self.model.frames[self._frame(self.free.model.joints[k].child)]
+        child = self.model.frames[self.frame(self.free.model.joints[k].child)]
         return child.parentJoint, child.placement
 
     def _numbers(self, k: int) -> Array:

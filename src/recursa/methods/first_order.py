@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,15 +11,20 @@ import numpy as np
 
 from recursa.book import linearized
 from recursa.dynamics import derivatives, forward_derivatives, tangent
+from recursa.dynamics.gathering import loss_coefficients
 from recursa.dynamics.joint_space import FORCES
+from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
+from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
-from recursa.sweeps import Plan
+from recursa.quantities.quantity import Gather
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps import Plan, Values
 from recursa.sweeps.batching import Array
 from recursa.walks.derivatives import INVERSE_DERIVATIVES_PAIRS
 from recursa.walks.derivatives import derivative_entries as pair_entries
@@ -37,11 +44,30 @@ def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
     )
 
 
+def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
+    """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
+    known_method("linearization", method, tuple(LINEARIZATIONS))
+    recipe = LINEARIZATIONS[method](of, given)
+    if not losses:
+        return recipe
+    return replace(recipe, gather=partial(_with_damping, of.model, recipe.gather), looped=None)
+
+
 def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
     model = of.model
     linearized.require_suited(model)
     gather = partial(derivatives.derivative_entries, model)
     return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
+
+
+LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {"spatial": _inverse_derivatives, "balafoutis-patel": _algorithm_7_1}
+
+
+def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
+    entries = list(gather(values))
+    for k, damping in enumerate(loss_coefficients(model)[0]):
+        entries[model.nv**2 + k * (model.nv + 1)] += damping  # on the diagonal of the second matrix
+    return entries
 
 
 def _along(of: Subject, given: Names) -> Recipe:
@@ -76,8 +102,7 @@ def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
 
 def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
     """Accelerations, derivatives and inverse mass matrix one by one."""
-    usual = {"losses": False, "method": None, "mass": None, "bias": None, "links": False}
-    a = others(FORWARD_DYNAMICS, usual, q=q, v=v, tau=tau)
+    a = others(FORWARD_DYNAMICS, q=q, v=v, tau=tau)
     result = others(INVERSE_DYNAMICS_DERIVATIVES, q=q, v=v, a=a)
     inverse = others(MASS_MATRIX_INVERSE, q=q)
     np.negative(inverse, out=inverse)
@@ -140,7 +165,7 @@ INVERSE_DYNAMICS_DERIVATIVES = Quantity(
     _inverse_derivatives,
     "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
 )
-ALGORITHM_7_1 = Quantity("linearize.algorithm_7_1", ("q", "v", "a"), _algorithm_7_1, INVERSE_DYNAMICS_DERIVATIVES.units)
+LINEARIZE = Quantity("linearize", ("q", "v", "a"), _linearize, INVERSE_DYNAMICS_DERIVATIVES.units, of_joints=True)
 LINEARIZE_ALONG = Quantity(
     "linearize.along",
     ("q", "v", "a", "dq", "dv", "da"),

@@ -55,7 +55,7 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-def _inverse_dynamics(of: Subject, given: Names, *, losses: bool, method: str) -> Recipe:
+def _inverse_dynamics(of: Subject, given: Names, *, losses: bool = False, method: str = "newton-euler") -> Recipe:
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -94,11 +94,11 @@ def _forward_dynamics(
     of: Subject,
     given: Names,
     *,
-    losses: bool,
-    method: str | None,
-    mass: str | None,
-    bias: str | None,
-    links: bool,
+    losses: bool = False,
+    method: str | None = None,
+    mass: str | None = None,
+    bias: str | None = None,
+    links: bool = False,
 ) -> Recipe | Composed:
     """Accelerations of the joints; with ``links`` those of all links behind them, (nv + 6 nlinks) entries."""
     model, chosen = of.model, method or ("composite" if of.tied else "articulated")
@@ -202,9 +202,9 @@ OPTIONAL = ("wrenches", "base_acceleration", "parameters")
 _READS = {"wrenches": "wrench"}
 
 INVERSE_DYNAMICS = Quantity(
-    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=_READS
+    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=_READS, of_joints=True
 )
-BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES)
+BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES, of_joints=True)
 FORWARD_DYNAMICS = Quantity(
     "forward_dynamics",
     ("q", "v", "tau"),
@@ -212,6 +212,8 @@ FORWARD_DYNAMICS = Quantity(
     ACCELERATIONS,
     optional=("wrenches", "parameters"),
     reads=_READS,
+    fixed={"links": False},
+    of_joints=True,
 )
 FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     "forward_dynamics_with_links",
@@ -220,6 +222,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
     optional=("wrenches", "parameters"),
     reads=_READS,
+    fixed={"links": True},
 )
 EQUATIONS_OF_MOTION = Quantity(
     "equations_of_motion",

@@ -45,7 +45,7 @@ def _packed(recipe: Recipe, name: str, model: Model) -> Recipe:
     return replace(recipe, gather=packed_entries(recipe.gather, where), shape=(where.rows.size,), looped=looped)
 
 
-def _mass_matrix(of: Subject, given: Names, *, method: str, packed: bool = False) -> Recipe:
+def _mass_matrix(of: Subject, given: Names, *, method: str = "composite", packed: bool = False) -> Recipe:
     if packed:
         return _packed(_mass_matrix(of, given, method=method), "mass_matrix", of.model)
     known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
@@ -123,18 +123,20 @@ def _regressor(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), looped=walks)
 
 
-MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",))
+MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",), of_joints=True)
 MASS_MATRIX_INVERSE = Quantity(
     "mass_matrix_inverse",
     ("q",),
     _mass_matrix_inverse,
     "the inverse of the mass matrix's units; rows and columns as in v",
+    of_joints=True,
 )
 CORIOLIS_MATRIX = Quantity(
     "coriolis_matrix",
     ("q", "v"),
     _coriolis_matrix,
     "times v: N m for rotations, N for translations; rows and columns as in v",
+    of_joints=True,
 )
 REGRESSOR = Quantity(
     "regressor",

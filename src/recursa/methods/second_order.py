@@ -53,6 +53,8 @@ def _of_each_torque_along(others: Any, **state_and_direction: Any) -> Array:
     return np.swapaxes(made, -3, -2)
 
 
+_WORDS = {"contract": "weights of the torques, places as in v"}
+
 INVERSE_DYNAMICS_SECOND_DERIVATIVES = Quantity(
     "inverse_dynamics_second_derivatives",
     ("q", "v", "a"),
@@ -60,6 +62,7 @@ INVERSE_DYNAMICS_SECOND_DERIVATIVES = Quantity(
     "of contract* tau: by q and q, q and v, v and v, q and a; places as in v",
     optional=("contract",),
     reads={"contract": COVECTOR},
+    words=_WORDS,
 )
 SECOND_DERIVATIVES_ALONG = Quantity(
     "inverse_dynamics_second_derivatives.along",
@@ -67,10 +70,13 @@ SECOND_DERIVATIVES_ALONG = Quantity(
     _along,
     "of contract* tau: what the direction makes of its derivatives by q, by v and by a; places as in v",
     reads={"contract": COVECTOR, "dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+    words=_WORDS,
 )
 EACH_SECOND_DERIVATIVE_ALONG = Quantity(
     "inverse_dynamics_second_derivatives.each_along",
     ("q", "v", "a", "dq", "dv", "da"),
     _each_along,
     "what the direction makes of the derivatives of tau by q, by v and by a; places as in v",
+    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+    exported=False,  # a batch of contractions
 )

@@ -79,7 +79,9 @@ def row_scale(model: Model, links: Sequence[int], rows: Rows) -> Array:
 # ---- compliances -----------------------------------------------------------------------------------------------------
 
 
-def _operational_compliance(of: Subject, given: Names, *, link: str | None, frame: str) -> Recipe | Composed:
+def _operational_compliance(
+    of: Subject, given: Names, *, link: str | None = None, frame: str = "body"
+) -> Recipe | Composed:
     frame_function(frame)
     model = of.model
     number = None if link is None else model.link_index(link)
@@ -108,13 +110,13 @@ def _form(model: Model, frame: str, count: int) -> Form | None:
     return "loop" if many else None
 
 
-def _compliance_between(of: Subject, given: Names, *, link: str, other: str, frame: str) -> Recipe | Composed:
+def _compliance_between(of: Subject, given: Names, *, link: str, other: str, frame: str = "body") -> Recipe | Composed:
     ends = of.model.link_index(link), of.model.link_index(other)
     return _blocks(of, ends[:1], ends[1:], dict.fromkeys(ends, NAMED_ROWS["twist"]), frame)
 
 
 def _delassus(
-    of: Subject, given: Names, *, links: tuple[int, ...], rows: tuple[tuple[int, ...], ...], frame: str
+    of: Subject, given: Names, *, links: tuple[int, ...], rows: tuple[tuple[int, ...], ...], frame: str = "body"
 ) -> Recipe | Composed:
     """``links`` are numbers, ``rows`` those of each."""
     return _blocks(of, links, links, dict(zip(links, rows, strict=True)), frame)
@@ -188,7 +190,7 @@ def flies(of: Subject, link: int) -> bool:
     return not of.tied and plans.flying_path(of.model, link) is not None
 
 
-def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str) -> Recipe:
+def _flying_inertia(of: Subject, given: Names, *, link: str, frame: str = "body") -> Recipe:
     frame_function(frame)
     model, number = of.model, of.model.link_index(link)
     if not flies(of, number):
@@ -209,11 +211,15 @@ OPERATIONAL_COMPLIANCE = Quantity(
 OPERATIONAL_COMPLIANCE_BETWEEN = Quantity(
     "operational_compliance_between", ("q",), _compliance_between, f"{_PER_WRENCH}, {{frame}}"
 )
-DELASSUS = Quantity("delassus", ("q",), _delassus, f"{_PER_WRENCH} of the rows that count, {{frame}}")
+DELASSUS = Quantity(
+    "delassus", ("q",), _delassus, f"{_PER_WRENCH} of the rows that count, {{frame}}", exported=False
+)  # its links are numbers, which the method has from names
 FLYING_INERTIA = Quantity(
     "operational.flying_inertia",
     ("q",),
     _flying_inertia,
     "times an acceleration (angular, linear) in rad/s^2 and m/s^2: N m and N, {frame}",
 )
-MASS_SOLVED = Quantity("operational.mass_solved", ("q", "columns"), _mass_solved, "inv(mass) times columns")
+MASS_SOLVED = Quantity(
+    "operational.mass_solved", ("q", "columns"), _mass_solved, "inv(mass) times columns", exported=False
+)  # as many columns as there are

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recursa.errors import RecursaError
@@ -52,13 +53,18 @@ def new_figure(width: float, height: float, *, shown: bool = False, **options: A
     return figure
 
 
+def drawable(path: str | os.PathLike[str]) -> Path:
+    """The file that a picture goes to: its name ends in a format that can be written."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    place, known = named_file(path), FigureCanvasAgg.get_supported_filetypes()
+    if place.suffix[1:].lower() not in known:
+        raise RecursaError(f"cannot draw '{place}': its ending is none of {', '.join(sorted(known))}")
+    return place
+
+
 def save(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
     """Write a figure in the format that the name ends in (png, pdf, svg ...), all of it or nothing."""
-    place = named_file(path)
-    known = figure.canvas.get_supported_filetypes()
-    ending = place.suffix[1:].lower()
-    if ending not in known:
-        raise RecursaError(f"cannot draw '{place}': its ending is none of {', '.join(sorted(known))}")
-    picture = io.BytesIO()
-    figure.savefig(picture, format=ending, dpi=dpi)
+    place, picture = drawable(path), io.BytesIO()
+    figure.savefig(picture, format=place.suffix[1:].lower(), dpi=dpi)
     write_together({place: picture.getvalue()})

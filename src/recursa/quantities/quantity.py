@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Literal
 
 from recursa.errors import RecursaError, unknown_name
@@ -21,6 +21,7 @@ from recursa.model.moving import MayMove
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
+from recursa.sweeps.inputs import InputKind, kind_of_input
 from recursa.sweeps.plan import Plan
 
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -110,7 +111,10 @@ class Quantity:
     - ``inputs``: the arrays that must be given, by the names that callers know; ``optional``: those that may be.
     - ``recipe``: ``recipe(subject, given, **options)``, with the set of optional arrays that are given.
     - ``units``: of the result, and its axes; "{frame}" stands for what the option of that name means.
-    - ``reads``: where plans know an array by another name.
+    - ``reads``: where plans know an array by another name; ``words``: what the numbers of such an array are.
+    - ``fixed``: options that are not for callers to choose.
+    - ``exported``: whether C can have it.
+    - ``of_joints``: whether it is about joints alone, wherever link frames are: the tables of the papers count such.
 
     >>> from recursa.dynamics.inverse import GRAVITY_FORCES
     >>> GRAVITY_FORCES
@@ -123,6 +127,10 @@ class Quantity:
     units: str
     optional: tuple[str, ...] = ()
     reads: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    exported: bool = True
+    of_joints: bool = False
 
     def __post_init__(self) -> None:
         known = _REGISTRY.setdefault(self.name, self)
@@ -132,14 +140,6 @@ class Quantity:
     def __repr__(self) -> str:
         return f"<quantity {self.name}({', '.join((*self.inputs, *(f'{name}=' for name in self.optional)))})>"
 
-    @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """Options that need not be given, with what they then are."""
-        options = signature(self.recipe).parameters.values()
-        return {
-            one.name: one.default for one in options if one.default is not one.empty and one.kind is one.KEYWORD_ONLY
-        }
-
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by the names that plans know."""
         return {self.reads.get(name, name): value for name, value in arguments.items()}
@@ -148,6 +148,40 @@ class Quantity:
     def labels(self) -> dict[str, str]:
         """The names that callers know, by those of plans, where they differ."""
         return {own: name for name, own in self.reads.items()}
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """All that it takes, what must be given first."""
+        return (*self.inputs, *self.optional)
+
+    @cached_property
+    def options(self) -> dict[str, Parameter]:
+        """What may be chosen, as the recipe has it."""
+        known = signature(self.recipe).parameters.items()
+        return {name: item for name, item in known if item.kind is item.KEYWORD_ONLY and name not in self.fixed}
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Options that need not be given, with what they then are.
+
+        >>> quantity("velocities").defaults
+        {'frame': 'body'}
+        """
+        chosen = {name: item.default for name, item in self.options.items() if item.default is not item.empty}
+        return {**chosen, **self.fixed}
+
+    def kind(self, name: str) -> InputKind:
+        """The kind of input that one of its arrays is.
+
+        >>> from recursa.diagonal.quantities import JOINT_RATES
+        >>> JOINT_RATES.kind("nu").name, JOINT_RATES.says("nu")
+        ('joint:', 'total joint rates in sqrt(J), places as in v')
+        """
+        return kind_of_input(self.reads.get(name, name))
+
+    def says(self, name: str) -> str:
+        """What the numbers of one of its arrays are."""
+        return self.words.get(name) or self.kind(name).words or self.kind(name).meaning
 
 
 _REGISTRY: dict[str, Quantity] = {}

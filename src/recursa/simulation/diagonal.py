@@ -123,6 +123,7 @@ SLOPES = Quantity(
     "dq/dt, places as in q, dnu/dt in sqrt(J)/s and v, places as in v",
     optional=("wrenches",),
     reads={"nu": "joint:nu", "wrenches": "wrench"},
+    words={"nu": "total joint rates in sqrt(J), places as in v"},
 )
 
 

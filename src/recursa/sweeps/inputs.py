@@ -20,6 +20,8 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 
+FORCES = "N m for rotations, N for translations; places as in v"
+
 
 class Over(Enum):
     """Who reads it."""
@@ -42,9 +44,9 @@ class InputKind:
     - ``value``: what a step gets of its own entries.
     - ``of_joint``: instead, what a joint, perhaps tied to another, makes of the robot's numbers. Such an input may be
       given by the names of joints.
-    - ``replaces``: the constant whose place it takes where it is given.
+    - ``replaces``: the constant whose place it takes where it is given; ``own``: the numbers that a model has itself.
     - ``fixes_frames``: whether it is given in the frames of bodies or the world, so that kernels may not move these.
-    - ``meaning``: of the axes, for errors.
+    - ``meaning``: of the axes, for errors; ``words``: what the numbers are, and their units, for whoever hands them in.
     """
 
     name: str
@@ -54,8 +56,10 @@ class InputKind:
     value: Callable[[Sequence[Scalar]], Any] = tuple
     of_joint: Callable[[Joint, Sequence[Scalar]], tuple[Scalar, ...]] | None = None
     replaces: str = ""
+    own: Callable[[Model], list[float]] | None = None
     fixes_frames: bool = False
     meaning: str = ""
+    words: str = ""
 
     @property
     def has_own_names(self) -> bool:
@@ -82,24 +86,24 @@ class InputKind:
 # ---- how numbers lie -------------------------------------------------------------------------------------------------
 
 
-def coordinates(name: str) -> InputKind:
+def coordinates(name: str, words: str = "") -> InputKind:
     """A number for every coordinate of every joint."""
 
     def part(model: Model, k: int) -> slice:
         joint = model.joints[k]
         return slice(joint.q_start, joint.q_start + joint.kind.nq)
 
-    return InputKind(name, Over.BODIES, lambda model, _: (model.nq,), part, of_joint=Joint.coordinates)
+    return InputKind(name, Over.BODIES, lambda model, _: (model.nq,), part, of_joint=Joint.coordinates, words=words)
 
 
-def speeds(name: str) -> InputKind:
+def speeds(name: str, words: str = "") -> InputKind:
     """A number for every freedom of every joint."""
 
     def part(model: Model, k: int) -> slice:
         joint = model.joints[k]
         return slice(joint.v_start, joint.v_start + joint.kind.nv)
 
-    return InputKind(name, Over.BODIES, lambda model, _: (model.nv,), part, of_joint=Joint.rates)
+    return InputKind(name, Over.BODIES, lambda model, _: (model.nv,), part, of_joint=Joint.rates, words=words)
 
 
 def per_body(name: str, count: int, meaning: str, **more: Any) -> InputKind:
@@ -129,27 +133,45 @@ def _in_turn(count: int) -> Callable[[Model, int], slice]:
 
 # ---- the table -------------------------------------------------------------------------------------------------------
 
+
+def _own_parameters(model: Model) -> list[float]:
+    return [float(x) for inertia in model.inertias for x in inertia.components()]
+
+
 INPUT_KINDS: dict[str, InputKind] = {
     kind.name: kind
     for kind in (
-        coordinates("q"),
-        coordinates("q1"),
-        speeds("v"),
-        speeds("a"),
-        speeds("tau"),
-        per_link("wrench", 6, "one row (moment, force) per link, in link axes at the link origin"),
+        coordinates("q", "coordinates, joint by joint as below"),
+        coordinates("q1", "coordinates, joint by joint as below"),
+        speeds("v", "speeds, joint by joint as below"),
+        speeds("a", "accelerations: componentwise rates of v, places as in v"),
+        speeds("tau", f"joint forces: {FORCES}"),
+        per_link(
+            "wrench",
+            6,
+            "one row (moment, force) per link, in link axes at the link origin",
+            words="per link (moment, force) in N m and N that act on it, link axes at the link origin",
+        ),
         per_body(
             "parameters",
             10,
             "ten inertial parameters per body, in the regressor's order",
             value=RigidInertia.from_components,
             replaces="inertia",
+            own=_own_parameters,
             fixes_frames=True,
+            words="per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes",
         ),
         for_all(
-            "base_acceleration", Over.BASE, 6, "(angular, linear) in world axes", value=Motion.of, fixes_frames=True
+            "base_acceleration",
+            Over.BASE,
+            6,
+            "(angular, linear) in world axes",
+            value=Motion.of,
+            fixes_frames=True,
+            words="(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
         ),
-        speeds("joint:"),
+        speeds("joint:", "a number per freedom, places as in v"),
         per_body("body:", 6, "six numbers per moving body, base first"),
         for_all("tip:", Over.LINKS, 6, "six numbers for every link", several=True),
     )
