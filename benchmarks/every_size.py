@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -92,7 +93,7 @@ def questions(robot: rc.Robot) -> Iterator[Row]:
         lambda k: pin.computeJointTorqueRegressor(model, data, Q[k], V[k], A[k]),
     )  # fmt: skip
     yield (
-        "frame Jacobian", lambda q, **more: robot.jacobian(q, tip, **more), (q,),
+        "frame Jacobian", partial(robot.jacobian, link=tip), (q,),
         lambda k: pin.computeJointJacobian(model, data, Q[k], frame),
     )  # fmt: skip
     yield "frame poses", robot.poses, (q,), lambda k: _poses(model, data, Q[k])
@@ -112,7 +113,7 @@ def measured(row: Row) -> str:
     out = np.stack(many, axis=-3) if isinstance(many, tuple) else np.empty_like(many)
     zeros = np.empty_like(out)
     single, peer, batched, written = fastest(
-        lambda: ours(*one), lambda: theirs(3), lambda: ours(*arguments, out=out), lambda: zeros.fill(0.0)
+        partial(ours, *one), partial(theirs, 3), lambda: ours(*arguments, out=out), lambda: zeros.fill(0.0)
     )  # fmt: skip
     tail = "" if out.ndim < 3 else f" ({batched / written:.1f})"
     return f"{peer / single:.1f} / {peer / (batched / STATES):.1f}{tail} [{single * 1e6:.2f} us]"
