@@ -306,6 +306,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
+    yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")
     yield from (ask(name, losses=True) for name in ("linearize", "state_space"))
     yield ask("inverse_dynamics_second_derivatives", "contract")

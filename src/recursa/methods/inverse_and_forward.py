@@ -199,10 +199,10 @@ def _equations_of_motion(of: Subject, given: Names) -> Recipe:
 
 
 OPTIONAL = ("wrenches", "base_acceleration", "parameters")
-_READS = {"wrenches": "wrench"}
+READS = {"wrenches": "wrench"}
 
 INVERSE_DYNAMICS = Quantity(
-    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=_READS
+    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=READS
 )
 BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES)
 FORWARD_DYNAMICS = Quantity(
@@ -211,7 +211,7 @@ FORWARD_DYNAMICS = Quantity(
     _forward_dynamics,
     ACCELERATIONS,
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
 )
 FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     "forward_dynamics_with_links",
@@ -219,7 +219,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     _forward_dynamics,
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
 )
 EQUATIONS_OF_MOTION = Quantity(
     "equations_of_motion",
@@ -227,5 +227,5 @@ EQUATIONS_OF_MOTION = Quantity(
     _equations_of_motion,
     "the mass matrix, row by row, then the bias forces",
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
 )

@@ -73,6 +73,11 @@ def outward_sum(children: RigidInertia, own: RigidInertia) -> tuple[RigidInertia
     return total, total
 
 
+def less_external_in_root(force: Force, place: Transform, external: Force) -> Force:
+    """The part of a force in root axes that the joint has to supply; what acts on the body is in its own axes."""
+    return force - place.force(external)
+
+
 PLACE = Step(placed, ("joint", "O@parent", "X"), ("O",), "O(k) = O(parent) X: from link to root axes")
 COLUMNS = Step(columns_in_root, ("joint", "O"), ("S",), "s = O H*")
 INERTIA = Step(inertia_in_root, ("O", "inertia"), ("I",), "I = O M O*")
@@ -82,6 +87,8 @@ ACCELERATION = Step(
     acceleration_in_root, ("S", "A", "V", "v", "a"), ("alpha",), "alpha(k) = alpha(parent) + s a + crm(V) s v"
 )
 COMPOSITE = Step(outward_sum, ("R", "I"), ("R", "R@parent"), "R = sum of I outward")
+
+EXTERNAL = Step(less_external_in_root, ("f", "O", "E"), ("f",), "f -= O external")
 
 AT_REST = (RELATIVE, PLACE, COLUMNS, INERTIA)
 MOVING = (*AT_REST, VELOCITY)
@@ -96,6 +103,7 @@ BUFFERS = (
     Buffer("V", Motion.zero()),
     Buffer("A", Motion.zero()),
     Buffer("alpha", Motion.zero(), base_going_up),
+    Buffer("E", Force.zero()),
 )
 
 # ---- entries ---------------------------------------------------------------------------------------------------------
