@@ -8,23 +8,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import ColumnRates, Reach, inertia_rate, rates_of, reach_of
-from recursa.dynamics.gathering import joint_matrix
+from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
 from recursa.dynamics.inverse import moving_force, pushed
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
-from recursa.walks.root_axes import (
-    ACCELERATING,
-    BUFFERS,
-    COMPOSITE,
-    EXTERNAL,
-    Block,
-    Motions,
-    inward_entries,
-    own_entries,
-)
+from recursa.walks.root_axes import ACCELERATING, BUFFERS, COMPOSITE, EXTERNAL, Motions
 
 
 @one_operand

@@ -6,12 +6,12 @@ robot flies. Everything here is what it is in link axes, seen from the root: a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from recursa.dynamics.gathering import Entries
+from recursa.dynamics.gathering import Block
 from recursa.dynamics.inverse import base_going_up
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.model.model import WORLD, Joint, Model
+from recursa.model.model import WORLD, Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -108,22 +108,7 @@ BUFFERS = (
 
 # ---- entries ---------------------------------------------------------------------------------------------------------
 
-Block = tuple[tuple[Scalar, ...], ...]
-
 
 def dots(motions: Iterable[Motion], forces: Sequence[Force]) -> Block:
     """Every motion along every force."""
     return tuple(tuple(motion.dot(force) for force in forces) for motion in motions)
-
-
-def own_entries(blocks: Sequence[Block]) -> Iterator[Entries]:
-    """Entries of blocks that pair joints with themselves; a block may stop at the diagonal."""
-    for k, block in enumerate(blocks):
-        yield tuple((((k, i), (k, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
-
-
-def inward_entries(model: Model, blocks: Sequence[Block], *, transposed: bool = False) -> Iterator[Entries]:
-    """Entries of blocks of pairs: rows of the inner joint and columns of the outer one, or the other way round."""
-    for (outer, inner), block in zip(model.pairs, blocks, strict=True):
-        rows, columns = (outer, inner) if transposed else (inner, outer)
-        yield tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
