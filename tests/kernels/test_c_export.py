@@ -28,7 +28,9 @@ CC = shutil.which("cc")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")
 
-LINK_QUANTITIES = ("pose", "jacobian", "jacobian_derivative")
+LINK_QUANTITIES = (
+    "pose", "jacobian", "jacobian_derivative", "velocity_derivatives", "acceleration_derivatives", "link_regressor",
+)  # fmt: skip
 INPUTS = {
     "q": lambda robot, rng: robot.random_state(rng)[0],
     **{name: lambda robot, rng: rng.normal(size=robot.nv) for name in ("v", "a", "tau", "dv", "nu", "eps", "contract")},

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import gathering
 from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
-from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, unknown_name
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
@@ -89,7 +88,7 @@ class DerivativeMethods(Facade):
         if out is None and threads is None and wrenches is None:
             return _three(self._inverse_derivatives(q, v, a))  # spelled so that single states go straight in
         wrenches = _listed(wrenches)
-        options = _given(wrenches=wrenches, out=out, threads=threads)
+        options = given(wrenches=wrenches, out=out, threads=threads)
         by_q, by_v, by_a = _three(self._inverse_derivatives(q, v, a, **options))
         for forces in self._turned_back(q, wrenches):
             by_q -= forces.astype(by_q.dtype)
@@ -126,7 +125,7 @@ class DerivativeMethods(Facade):
         if out is None and threads is None and wrenches is None:
             return _three(self._forward_derivatives(q, v, tau))
         wrenches = _listed(wrenches)
-        options = _given(wrenches=wrenches, out=out, threads=threads)
+        options = given(wrenches=wrenches, out=out, threads=threads)
         by_q, by_v, by_tau = _three(self._forward_derivatives(q, v, tau, **options))
         for forces in self._turned_back(q, wrenches):
             by_q += by_tau @ forces.astype(by_q.dtype)
@@ -206,7 +205,7 @@ class DerivativeMethods(Facade):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        change = self._tangent(q, v, a, dq, dv, da, **_given(out=out, threads=threads))
+        change = self._tangent(q, v, a, dq, dv, da, **given(out=out, threads=threads))
         if losses:
             change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
         return change
@@ -314,22 +313,11 @@ class DerivativeMethods(Facade):
         """A and B, one after the other, (..., 6 nv^2)."""
         return self._answer(first_order.STATE_SPACE, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads)
 
-    def _link_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, threads: int | None = None
-    ) -> tuple[Array, Array, Array]:
-        """dV/dq, dalpha/dq and dalpha/dv of a link, each (..., 6, nv): mixed frame, classical acceleration."""
-        return _three(self._answer(LINK_DERIVATIVES, {"q": q, "v": v, "a": a}, {"link": link}, None, threads))
-
 
 def _listed(wrenches: Any) -> Any:
     """The same, to be read more than once."""
     listed = listed_wrenches(wrenches)
     return wrenches if listed is None else listed
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    """Those that are: single states then go straight in."""
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

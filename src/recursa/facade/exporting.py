@@ -43,7 +43,7 @@ _FRAMES = {
 }
 
 _NOT_EXPORTED = (
-    *("difference", "rebase_forces"),  # arguments that C does not have yet
+    *("difference", "d_difference", "interpolate", "rebase_forces"),  # arguments that C does not have yet
     *("equations_of_motion", "forward_dynamics_with_links"),  # no methods
     *("forward_dynamics_derivatives", "state_space"),  # several matrices
     *("diagonal.sensitivity", "diagonal.articulated_rates", "operational_compliance_between", "delassus"),
