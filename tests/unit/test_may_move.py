@@ -54,7 +54,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
     found: list[Wanted] = []
     plain: dict[int, Plan] = {}
 
-    def note(self: KernelStore, plan: Plan, sizes: dict[str, int], gather: Gather, single: bool) -> None:
+    def note(self: KernelStore, plan: Plan, sizes: dict[str, int], gather: Gather, looped: Any, single: bool) -> None:
         found.append(Wanted(plan, plain.get(id(plan), plan), self, dict(sizes), gather))
 
     def evaluated(store: KernelStore, plan: Plan, *args: Any, compiled_plan: Plan | None = None, **more: Any) -> Any:

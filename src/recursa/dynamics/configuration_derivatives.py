@@ -27,7 +27,7 @@ import numpy as np
 from recursa.dynamics.configuration import DIFFERENCE, INTEGRATE
 from recursa.dynamics.gathering import Block, joint_matrix, own_entries
 from recursa.errors import StateError
-from recursa.model.joints import JointKind
+from recursa.model.joint_kind import JointKind
 from recursa.model.model import Joint, Model
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import (
