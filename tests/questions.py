@@ -160,6 +160,7 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         **{"contract": contract, "left": contract, "right": eps, "along": nu, "direction": (eps, nu, contract)},
         **{"rates": nu[:, 6:], "joint_accelerations": a[:, 6:]},
         **{name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration")},
+        "s": rng.uniform(-0.2, 1.2, size=count),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
     }
@@ -272,9 +273,15 @@ def _robot() -> Iterator[Question]:
         "momentum_matrix", "center_of_mass_jacobian", "regressor", "factorization", "inverse_dynamics_derivatives",
         "forward_dynamics_derivatives", "state_space", "inverse_dynamics_second_derivatives", "base_parameters",
         "inverse_dynamics", "forward_dynamics", "mass_matrix", "velocities", "accelerations", "momentum", "linearize",
+        "interpolate", "d_integrate", "d_difference", "center_of_mass_velocity", "center_of_mass_acceleration",
+        "center_of_mass_jacobian_derivative", "momentum_matrix_derivative", "subtree_centers_of_mass",
+        "subtree_center_of_mass_velocities", "subtree_center_of_mass_jacobians", "static_regressor",
+        "kinetic_energy_regressor", "potential_energy_regressor",
     ):  # fmt: skip
         yield ask(name)
-    yield from (ask("momentum", about=about) for about in ("com", "world"))
+    for about in ("com", "world"):
+        yield from (ask(name, about=about) for name in ("momentum", "momentum_rate", "momentum_derivatives"))
+    yield from (ask("jacobians", frame=frame) for frame in FRAMES)
     yield from (ask("velocities", frame=frame) for frame in FRAMES)
     yield from (ask("accelerations", frame=frame, kind="spatial") for frame in FRAMES)
     yield from (ask("accelerations", frame=frame, kind="classical") for frame in FRAMES)
@@ -282,6 +289,10 @@ def _robot() -> Iterator[Question]:
         yield ask("pose", link=link)
         yield from (ask("jacobian", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("jacobian_derivative", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("velocity_derivatives", link=link, frame=frame) for frame in FRAMES)
+        for kind in ("spatial", "classical"):
+            yield from (ask("acceleration_derivatives", link=link, frame=frame, kind=kind) for frame in FRAMES)
+        yield ask("link_regressor", link=link)
         yield from (ask("operational_compliance", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("operational_inertia", link=link, frame=frame) for frame in FRAMES)
         yield from (ask(name, link=link) for name in ("rebase_state", "rebase_acceleration", "rebase_forces"))
@@ -310,6 +321,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
+    yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")
     yield from (ask(name, losses=True) for name in ("linearize", "state_space"))
     yield ask("inverse_dynamics_second_derivatives", "contract")

@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step, skew, states
-from zoo import known_answer_arm, mixed_tree
+from zoo import known_answer_arm
 
 ARMS = {
     "puma560": (rc.robots.puma560, "twist"),
@@ -31,22 +31,6 @@ def link_motion(robot, link, q, v, a):
     at = robot.link_names.index(link)
     speed = robot.velocities(q, v, "mixed")[..., at, :]
     return speed, robot.accelerations(q, v, a, "mixed", "classical")[..., at, :]
-
-
-@pytest.mark.parametrize("name", ["mixed_tree", *ARMS])
-def test_link_derivatives_match_complex_steps(name):
-    robot = mixed_tree() if name == "mixed_tree" else ARMS[name][0]()
-    link = robot.link_names[-1]
-    q, v, a = states(robot, 2, seed=1)
-    velocity_by_q, by_q, by_v = robot._link_derivatives(q, v, a, link)
-    for j, e in enumerate(np.eye(robot.nv)):
-        for k, matrix in enumerate((velocity_by_q, by_q)):
-            close(
-                matrix[..., j],
-                complex_step(lambda t, e=e, k=k: link_motion(robot, link, robot.integrate(q, t * e), v, a)[k]),
-                1e-12,
-            )
-        close(by_v[..., j], complex_step(lambda t, e=e: link_motion(robot, link, q, v + t * e, a)[1]), 1e-12)
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -13,18 +13,21 @@ alpha, gravity included), s a column of ``H*``, R, h and f inertia, momentum and
     d tau/d v       : the same with s + s', s' + crm(V) s in place of s', s'', and without f
     d tau/d a       : the mass matrix
 
-dR/dt is an inertia too, without mass: its first moment is the linear momentum. The derivative with respect to q is
-with respect to dq of ``integrate(q, dq)``, for every kind of joint, because ``H*`` is constant in link axes.
+f is what everything outward needs of the joint: a wrench that acts on a link is taken off it, as one that turns with
+the link, its components in link axes constant. dR/dt is an inertia too, without mass: its first moment is the linear
+momentum. The derivative with respect to q is with respect to dq of ``integrate(q, dq)``, for every kind of joint,
+because ``H*`` is constant in link axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry, joint_matrix
-from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, pushed
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
@@ -203,14 +206,16 @@ MATRICES = (
     Buffer("by_a", ()),
 )
 
-INVERSE_DERIVATIVES = Plan(
-    "inverse_dynamics_derivatives",
-    (*FORCE_BUFFERS, *MATRICES),
-    (
+
+@cache
+def inverse_derivatives_plan(*, wrenches: bool = False) -> Plan:
+    """The three matrices; wrenches keep their components in the axes of their links, and so turn with these."""
+    sweeps = (
         base_to_tip(RELATIVE, VELOCITY, ACCELERATION, COLUMN_RATES, MOVING_FORCE),
         tip_to_base(COMPOSITE, COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
-    ),
-)
+    )
+    buffers = (*FORCE_BUFFERS, *MATRICES)
+    return Plan("inverse_dynamics_derivatives", buffers, pushed(sweeps, "f") if wrenches else sweeps)
 
 
 def derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:

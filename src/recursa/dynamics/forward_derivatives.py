@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from recursa.dynamics.articulated import (
     ACCELERATIONS,
@@ -38,7 +39,7 @@ from recursa.dynamics.derivatives import (
     named_matrix,
 )
 from recursa.dynamics.gathering import Entries
-from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up
+from recursa.dynamics.inverse import DRIFT, FORCE_BUFFERS, MOVING_FORCE, TORQUE, base_going_up, pushed
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.model.model import Joint, Model
@@ -49,7 +50,7 @@ from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, renamed, tip
 _UNIT = renamed(MASS_MATRIX_INVERSE_PLAN, {"nu": "unit_nu"})
 _UNIT_INNOVATIONS, _UNIT_RESPONSES = _UNIT.sweeps[1].steps[1], _UNIT.sweeps[2].steps[0]
 
-FORWARD_DERIVATIVES = Plan(
+_FORWARD = Plan(
     "forward_dynamics_derivatives",
     (
         *ARTICULATED_BUFFERS,
@@ -71,7 +72,7 @@ FORWARD_DERIVATIVES = Plan(
     ),
 )
 
-FORWARD_DERIVATIVES_BY_FACTORS = Plan(
+_BY_FACTORS = Plan(
     "forward_dynamics_derivatives by factors",
     (
         *FORCE_BUFFERS,
@@ -108,6 +109,18 @@ FORWARD_DERIVATIVES_BY_FACTORS = Plan(
         tip_to_base(COMPOSITE_RATE, COMPOSITE_MOMENTUM, CARRIED_FORCE, DERIVATIVE_ROWS),
     ),
 )
+
+
+@cache
+def forward_derivatives_plan(*, wrenches: bool = False) -> Plan:
+    """Derivatives of inverse dynamics and the inverse of the mass matrix by the articulated recursion."""
+    return replace(_FORWARD, sweeps=pushed(_FORWARD.sweeps, "f", "force")) if wrenches else _FORWARD
+
+
+@cache
+def forward_derivatives_by_factors_plan(*, wrenches: bool = False) -> Plan:
+    """The same with the factors of the mass matrix, for kernels where there are few bodies."""
+    return replace(_BY_FACTORS, sweeps=pushed(_BY_FACTORS.sweeps, "bias", "f")) if wrenches else _BY_FACTORS
 
 
 def forward_derivative_entries(model: Model, values: Values) -> Iterator[Scalar]:
@@ -157,8 +170,8 @@ def _with_moving(plan: Plan, name: str) -> Plan:
     return replace(plan, name=name, buffers=(*plan.buffers, Buffer("ad", ())), sweeps=sweeps)
 
 
-STATE_SPACE = _with_moving(FORWARD_DERIVATIVES, "state_space")
-STATE_SPACE_BY_FACTORS = _with_moving(FORWARD_DERIVATIVES_BY_FACTORS, "state_space by factors")
+STATE_SPACE = _with_moving(_FORWARD, "state_space")
+STATE_SPACE_BY_FACTORS = _with_moving(_BY_FACTORS, "state_space by factors")
 
 
 def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:

@@ -9,6 +9,7 @@ from recursa.spatial.scalars import Scalar
 
 Entry = tuple[int, int]  # (joint number, freedom)
 Entries = tuple[tuple[tuple[Entry, Entry], Scalar], ...]  # of a matrix: ((row, column), value)
+Block = tuple[tuple[Scalar, ...], ...]  # rows of one joint, columns of another
 
 
 def joint_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
@@ -33,6 +34,19 @@ def joint_matrix(model: Model, per_joint: Sequence[Entries], *, symmetric: bool)
                 share = share if factor is None else share * factor
             rows[row][column] = rows[row][column] + share
     return flat(rows)
+
+
+def own_entries(blocks: Sequence[Block]) -> Iterator[Entries]:
+    """Entries of blocks that pair joints with themselves; a block may stop at the diagonal."""
+    for k, block in enumerate(blocks):
+        yield tuple((((k, i), (k, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
+
+
+def inward_entries(model: Model, blocks: Sequence[Block], *, transposed: bool = False) -> Iterator[Entries]:
+    """Entries of blocks of pairs: rows of the inner joint and columns of the outer one, or the other way round."""
+    for (outer, inner), block in zip(model.pairs, blocks, strict=True):
+        rows, columns = (outer, inner) if transposed else (inner, outer)
+        yield tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
 
 
 def loss_coefficients(model: Model) -> tuple[list[float], list[float]]:

@@ -7,7 +7,9 @@ an upward acceleration of the base.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
@@ -20,7 +22,7 @@ from recursa.spatial.scalars import Scalar, where
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Given, Plan, Step, Values, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Given, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
 # ---- steps ---------------------------------------------------------------------------------------------------------
 
@@ -139,6 +141,17 @@ def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...]
     bring = (each_link(WRENCH),) if wrenches else ()
     outward = (*outward, EXTERNAL) if wrenches else outward
     return Plan(name, FORCE_BUFFERS, (*bring, base_to_tip(*outward), tip_to_base(*inward)))
+
+
+def pushed(sweeps: Sequence[Sweep], *forces: str, external: Step = EXTERNAL) -> tuple[Sweep, ...]:
+    """The same sweeps with wrenches on links, taken off these forces where a body's own are made."""
+
+    def less(step: Step) -> tuple[Step, ...]:
+        off = (replace(external, reads=(f, *external.reads[1:]), writes=(f,)) for f in forces if step.writes == (f,))
+        return (step, *off)
+
+    steps = (chain.from_iterable(map(less, sweep.steps)) for sweep in sweeps)
+    return (each_link(WRENCH), *(replace(one, steps=tuple(own)) for one, own in zip(sweeps, steps, strict=True)))
 
 
 LOSSES_PLAN = Plan("joint_losses", FORCE_BUFFERS, (base_to_tip(LOSSES),))

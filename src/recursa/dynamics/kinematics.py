@@ -123,6 +123,12 @@ def frame_function(frame: str) -> Callable[[Transform, Motion], Motion]:
         raise unknown_name("frame", frame, IN_FRAME) from None
 
 
+def require_kind(kind: str) -> None:
+    """The kinds of acceleration that there are."""
+    if kind not in ("spatial", "classical"):
+        raise unknown_name("kind of acceleration", kind, ("spatial", "classical"))
+
+
 def poses_plan(link: int | None = None, model: Model | None = None) -> Plan:
     """Poses of all links, or of one link along its path only."""
     if link is None or model is None:
@@ -141,8 +147,7 @@ def velocities_plan(frame: str) -> Plan:
 
 def accelerations_plan(frame: str, kind: str) -> Plan:
     """Accelerations of all links in a frame, spatial or classical."""
-    if kind not in ("spatial", "classical"):
-        raise unknown_name("kind of acceleration", kind, ("spatial", "classical"))
+    require_kind(kind)
     change = frame_function(frame)
     to_frame = Step(change, ("L", "AL"), ("AF",), f"to frame '{frame}'")
     steps: tuple[Step, ...] = (LINK_POSE, LINK_ACCELERATION, to_frame)

@@ -1,15 +1,16 @@
-"""How velocity and acceleration of one link change with q and v: the kinematic half of linearised Cartesian models.
+"""How velocity and acceleration of one link change with q, v and a.
 
 In link axes, with c, s', s'' and ``twice = s' + crm(V) s`` of a joint inward (``derivatives.py``) carried to the link:
 
-    dV/dq = s',    dalpha/dq = s'' + crm(s') V(link),    dalpha/dv = twice + crm(c) V(link)
+    dV/dq = s',    dalpha/dq = s'' + crm(s') V(link),    dalpha/dv = twice + crm(c) V(link),    dalpha/da = c
 
-In the mixed frame the axes turn along with the link no more: vectors change by ``(c angular) x`` themselves besides.
+In other frames the axes do not turn along with the link: vectors change by ``(c angular) x`` themselves besides, in the
+mixed frame, or by ``crm(c)`` themselves, at the origin of the world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -25,49 +26,106 @@ from recursa.dynamics.kinematics import (
     POSE,
     RELATIVE,
     VELOCITY,
-    in_mixed,
+    classical,
+    frame_function,
     jacobian_entries,
+    require_kind,
 )
-from recursa.model.model import Model
+from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 
-class LinkRates(NamedTuple):
-    """Changes of the link's motion per unit of every freedom of a joint, in the mixed frame."""
+class VelocityRates(NamedTuple):
+    """Changes of the link's velocity per unit of every freedom of a joint."""
 
-    velocity_by_q: tuple[Motion, ...]
-    acceleration_by_q: tuple[Motion, ...]
-    acceleration_by_v: tuple[Motion, ...]
-
-
-def link_rates(
-    link_here: Transform, rates: tuple[ColumnRates, ...], pose: Transform, velocity: Motion, acceleration: Motion
-) -> LinkRates:
-    """The columns of a joint; the acceleration is the classical one."""
-    w, v = velocity
-    classical = Motion(acceleration.angular, acceleration.linear + w.cross(v))
-    found = []
-    for rate in rates:
-        column, first, second, twice = (link_here.inverse_motion(motion) for motion in rate)
-        by_q = second + first.cross_motion(velocity)
-        by_v = twice + column.cross_motion(velocity)
-        found.append(
-            (
-                in_mixed(pose, first + _turned(column.angular, velocity)),
-                in_mixed(pose, by_q + _swinging(velocity, first) + _turned(column.angular, classical)),
-                in_mixed(pose, by_v + _swinging(velocity, column)),
-            )
-        )
-    return LinkRates(*zip(*found, strict=True))
+    by_q: tuple[Motion, ...]
+    by_v: tuple[Motion, ...]
 
 
-def _turned(rotation: Vec3, motion: Motion) -> Motion:
-    return Motion(rotation.cross(motion.angular), rotation.cross(motion.linear))
+class AccelerationRates(NamedTuple):
+    """Changes of the link's acceleration per unit of every freedom of a joint."""
+
+    by_q: tuple[Motion, ...]
+    by_v: tuple[Motion, ...]
+    by_a: tuple[Motion, ...]
+
+
+# ---- axes that do not turn along: what a motion of the link, c, does to the components of a vector x -----------------
+
+
+def _with_link(column: Motion, x: Motion) -> Motion:
+    return Motion.zero()
+
+
+def _turned(column: Motion, x: Motion) -> Motion:
+    return Motion(column.angular.cross(x.angular), column.angular.cross(x.linear))
+
+
+def _carried(column: Motion, x: Motion) -> Motion:
+    return column.cross_motion(x)
+
+
+_TURNING: dict[str, Callable[[Motion, Motion], Motion]] = {"body": _with_link, "mixed": _turned, "world": _carried}
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+
+
+def first_rates(joint: Joint, step: Transform, parent: Motion) -> tuple[tuple[Motion, Motion], ...]:
+    """s and s' of every freedom of a joint."""
+    up = step.inverse_motion(parent)
+    return tuple((column, up.cross_motion(column)) for column in joint.columns())
+
+
+def velocity_rates_in(frame: str) -> Callable[..., VelocityRates]:
+    """The step for results in a frame."""
+    change, turning = frame_function(frame), _TURNING[frame]
+
+    def velocity_rates(
+        link_here: Transform, rates: tuple[tuple[Motion, Motion], ...], pose: Transform, velocity: Motion
+    ) -> VelocityRates:
+        """The columns of a joint."""
+        by_q, by_v = [], []
+        for rate in rates:
+            column, first = (link_here.inverse_motion(motion) for motion in rate)
+            by_q.append(change(pose, first + turning(column, velocity)))
+            by_v.append(change(pose, column))
+        return VelocityRates(tuple(by_q), tuple(by_v))
+
+    return velocity_rates
+
+
+def acceleration_rates_in(frame: str, kind: str) -> Callable[..., AccelerationRates]:
+    """The step for results in a frame, of one kind of acceleration."""
+    change, turning = frame_function(frame), _TURNING[frame]
+    swings_here = kind == "classical" and frame != "world"  # w x v of the link's own origin
+    swings_there = kind == "classical" and frame == "world"  # of the point that passes the world's
+
+    def acceleration_rates(
+        link_here: Transform, rates: tuple[ColumnRates, ...], pose: Transform, velocity: Motion, acceleration: Motion
+    ) -> AccelerationRates:
+        """The columns of a joint."""
+        turned = classical(acceleration, velocity) if swings_here else acceleration
+        found = []
+        for rate in rates:
+            column, first, second, twice = (link_here.inverse_motion(motion) for motion in rate)
+            by_q = second + first.cross_motion(velocity)
+            by_v = twice + column.cross_motion(velocity)
+            if swings_here:
+                by_q, by_v = by_q + _swinging(velocity, first), by_v + _swinging(velocity, column)
+            by_q, by_v, by_a = (change(pose, x) for x in (by_q + turning(column, turned), by_v, column))
+            if swings_there:
+                there, first = change(pose, velocity), change(pose, first + turning(column, velocity))
+                by_q, by_v = by_q + _swinging(there, first), by_v + _swinging(there, by_a)
+            found.append((by_q, by_v, by_a))
+        return AccelerationRates(*zip(*found, strict=True))
+
+    return acceleration_rates
 
 
 def _swinging(velocity: Motion, change: Motion) -> Motion:
@@ -75,35 +133,75 @@ def _swinging(velocity: Motion, change: Motion) -> Motion:
     return Motion(ZERO, change.angular.cross(velocity.linear) + velocity.angular.cross(change.linear))
 
 
-def link_derivatives_plan(model: Model, link: int) -> Plan:
-    """Derivatives of a link's velocity and acceleration along the path to it."""
-    rates = Step(link_rates, ("XL", "S", "L@target", "VL@target", "AL@target"), ("JF",), "dV/dq, dalpha/dq, dalpha/dv")
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+
+def velocity_derivatives_plan(model: Model, link: int, frame: str) -> Plan:
+    """Derivatives of a link's velocity along the path to it."""
+    first = Step(first_rates, ("joint", "X", "V@parent"), ("S",), "s' = crm(U) s,  U = phi* V(parent)")
+    reads = ("XL", "S", "L@target", "VL@target")
+    rates = Step(velocity_rates_in(frame), reads, ("JF",), f"dV/dq, dV/dv in frame '{frame}'")
+    outward, at_link = (RELATIVE, POSE, VELOCITY, first), (LINK_POSE, LINK_VELOCITY)
+    return _path_plan("velocity_derivatives", model, link, outward, at_link, rates)
+
+
+def acceleration_derivatives_plan(model: Model, link: int, frame: str, kind: str) -> Plan:
+    """Derivatives of a link's acceleration along the path to it."""
+    require_kind(kind)
+    reads = ("XL", "S", "L@target", "VL@target", "AL@target")
+    equation = f"dalpha/dq, dalpha/dv, dalpha/da in frame '{frame}'"
+    rates = Step(acceleration_rates_in(frame, kind), reads, ("JF",), equation)
+    outward = (RELATIVE, POSE, VELOCITY, ACCELERATION, COLUMN_RATES)
+    at_link = (LINK_POSE, LINK_VELOCITY, LINK_ACCELERATION)
+    return _path_plan("acceleration_derivatives", model, link, outward, at_link, rates)
+
+
+def _path_plan(
+    name: str, model: Model, link: int, outward: tuple[Step, ...], at_link: tuple[Step, ...], rates: Step
+) -> Plan:
     path = model.support(model.links[link].body)
     buffers = (*BUFFERS, *LINK_BUFFERS, Buffer("XL", model.links[link].offset), Buffer("S", ()), Buffer("JF", ()))
     sweeps = (
-        base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION, COLUMN_RATES, only=path),
-        each_link(LINK_POSE, LINK_VELOCITY, LINK_ACCELERATION, only=(link,)),
+        base_to_tip(*outward, only=path),
+        each_link(*at_link, only=(link,)),
         tip_to_base(LINK_IN_BODY, rates, only=path),
     )
-    return Plan("link_derivatives", buffers, sweeps, target=link)
+    return Plan(name, buffers, sweeps, target=link)
 
 
-def link_derivative_entries(model: Model, link: int, values: Values) -> Iterator[Scalar]:
-    """dV/dq, dalpha/dq and dalpha/dv, (3, 6, nv) row by row."""
+def link_derivative_entries(model: Model, link: int, count: int, values: Values) -> Iterator[Scalar]:
+    """So many matrices, (count, 6, nv) row by row."""
     found = values.lists.get("JF", [])
-    for number in range(3):
+    for number in range(count):
         yield from jacobian_entries(model, link, [rates[number] if rates else () for rates in found])
 
 
-def _link_derivatives(of: Subject, given: Names, *, link: str) -> Recipe:
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _velocity_derivatives(of: Subject, given: Names, *, link: str, frame: str = "body") -> Recipe:
     model, number = of.model, of.model.link_index(link)
-    gather = partial(link_derivative_entries, model, number)
-    return Recipe(link_derivatives_plan(model, number), gather, (3, 6, model.nv))
+    gather = partial(link_derivative_entries, model, number, 2)
+    return Recipe(velocity_derivatives_plan(model, number, frame), gather, (2, 6, model.nv))
 
 
-LINK_DERIVATIVES = Quantity(
-    "kinematics.link_derivatives",
+def _acceleration_derivatives(
+    of: Subject, given: Names, *, link: str, frame: str = "body", kind: str = "spatial"
+) -> Recipe:
+    model, number = of.model, of.model.link_index(link)
+    gather = partial(link_derivative_entries, model, number, 3)
+    return Recipe(acceleration_derivatives_plan(model, number, frame, kind), gather, (3, 6, model.nv))
+
+
+VELOCITY_DERIVATIVES = Quantity(
+    "velocity_derivatives",
+    ("q", "v"),
+    _velocity_derivatives,
+    "by q, by v; (angular, linear) in rad/s and m/s per unit; columns as in v, {frame}",
+)
+ACCELERATION_DERIVATIVES = Quantity(
+    "acceleration_derivatives",
     ("q", "v", "a"),
-    _link_derivatives,
-    "velocity by q, acceleration by q and by v: (angular, linear), world axes at the link origin; columns as in v",
+    _acceleration_derivatives,
+    "by q, by v, by a; (angular, linear) in rad/s^2 and m/s^2 per unit; columns as in v, {frame}",
 )

@@ -21,7 +21,7 @@ from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import ZERO
+from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
@@ -117,12 +117,22 @@ def locked_entries(model: Model, values: Values, at: str) -> Iterator[Scalar]:
 def momentum_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """The 6 x nv matrix about the centre of mass, row by row: moments moved there from the world origin."""
     center = center_of_mass_of(model, values)
+    columns = values.lists.get("columns", [])
+    return force_columns(model, [[moved_to(center, force) for force in forces] for forces in columns])
+
+
+def moved_to(point: Vec3, momentum: Force) -> Force:
+    """A momentum about the world origin about another point: ``L - c x p``."""
+    return Force(momentum.moment - point.cross(momentum.force), momentum.force)
+
+
+def force_columns(model: Model, per_joint: Sequence[Sequence[Force]]) -> Iterator[Scalar]:
+    """The 6 x nv matrix from one column per freedom, row by row; a tied joint's are added to its source's."""
     columns: list[Force] = [Force.zero()] * model.nv
-    for joint, forces in zip(model.joints, values.lists.get("columns", []), strict=True):
+    for joint, forces in zip(model.joints, per_joint, strict=True):
         for freedom, force in enumerate(forces):
             at, factor = speed_index(joint, freedom)
-            central = Force(force.moment - center.cross(force.force), force.force)
-            columns[at] = columns[at] + (central if factor is None else central * factor)
+            columns[at] = columns[at] + (force if factor is None else force * factor)
     return flat(zip(*(column.components() for column in columns), strict=True))
 
 

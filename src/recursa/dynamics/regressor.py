@@ -7,25 +7,46 @@ Ten parameters per body, in the order of :meth:`RigidInertia.components`. Each i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from recursa.dynamics.gathering import flat, speed_index
-from recursa.dynamics.inverse import FORCE_BUFFERS, moving_force
-from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
+from recursa.dynamics.kinematics import (
+    ACCELERATION,
+    BUFFERS,
+    LINK_ACCELERATION,
+    LINK_BUFFERS,
+    LINK_VELOCITY,
+    POSE,
+    RELATIVE,
+    VELOCITY,
+)
+from recursa.dynamics.mass_properties import first_moment, potential_energy
 from recursa.model.model import Joint, Model
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 
 UNIT_BODIES = tuple(RigidInertia.from_components([1.0 if i == k else 0.0 for i in range(10)]) for k in range(10))
 Columns = tuple[tuple[int, Force], ...]  # (parameter number, force)
 Rows = tuple[tuple[int, int, Scalar], ...]  # (freedom, parameter number, torque)
 
 
+WEIGHTS = UNIT_BODIES[:4]  # mass and first moments: what counts at rest
+
+
 def parameter_forces(number: int, acceleration: Motion, velocity: Motion) -> Columns:
     """Force per unit of each of the body's ten parameters."""
     return tuple((10 * number + k, moving_force(unit, acceleration, velocity)) for k, unit in enumerate(UNIT_BODIES))
+
+
+def resting_forces(number: int, acceleration: Motion) -> Columns:
+    """Force per unit of each parameter that counts at rest."""
+    return tuple((10 * number + k, resting_force(unit, acceleration)) for k, unit in enumerate(WEIGHTS))
 
 
 def regressor_rows(joint: Joint, own: Columns, below: Columns, step: Transform) -> tuple[Rows, Columns]:
@@ -37,18 +58,24 @@ def regressor_rows(joint: Joint, own: Columns, below: Columns, step: Transform) 
     return rows, tuple((parameter, step.force(force)) for parameter, force in (*own, *below))
 
 
-REGRESSOR_PLAN = Plan(
+def _regressor(name: str, *outward: Step) -> Plan:
+    rows = Step(regressor_rows, ("joint", "own", "below", "X"), ("rows", "below@parent"), "Y = H phi f")
+    buffers = (*FORCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ()))
+    return Plan(name, buffers, (base_to_tip(*outward), tip_to_base(rows)))
+
+
+REGRESSOR_PLAN = _regressor(
     "regressor",
-    (*FORCE_BUFFERS, Buffer("own", ()), Buffer("below", ()), Buffer("rows", ())),
-    (
-        base_to_tip(
-            RELATIVE,
-            VELOCITY,
-            ACCELERATION,
-            Step(parameter_forces, ("number", "alpha", "V"), ("own",), "f = M alpha + crf(V) M V per parameter"),
-        ),
-        tip_to_base(Step(regressor_rows, ("joint", "own", "below", "X"), ("rows", "below@parent"), "Y = H phi f")),
-    ),
+    RELATIVE,
+    VELOCITY,
+    ACCELERATION,
+    Step(parameter_forces, ("number", "alpha", "V"), ("own",), "f = M alpha + crf(V) M V per parameter"),
+)
+STATIC_REGRESSOR_PLAN = _regressor(
+    "static_regressor",
+    RELATIVE,
+    STATIC,
+    Step(resting_forces, ("number", "alpha"), ("own",), "f = M alpha per parameter"),
 )
 
 
@@ -61,3 +88,82 @@ def regressor_entries(model: Model, per_joint: Sequence[Rows]) -> Iterator[Scala
             share = value if factor is None else value * factor
             rows[at][parameter] = rows[at][parameter] + share
     return flat(rows)
+
+
+# ---- one link, and energies ------------------------------------------------------------------------------------------
+
+
+def link_forces(acceleration: Motion, velocity: Motion) -> tuple[Force, ...]:
+    """Force per unit of each of ten parameters, those of a body at the link."""
+    return tuple(moving_force(unit, acceleration, velocity) for unit in UNIT_BODIES)
+
+
+def kinetic_energies(velocity: Motion) -> tuple[Scalar, ...]:
+    """``V* M V / 2`` per unit of each of the body's ten parameters."""
+    return tuple(0.5 * velocity.dot(unit @ velocity) for unit in UNIT_BODIES)
+
+
+def potential_energies(pose: Transform, gravity: Vec3) -> tuple[Scalar, ...]:
+    """``-m g . c`` per unit of each of the body's ten parameters."""
+    weights = (potential_energy(first_moment(pose, unit), gravity) for unit in WEIGHTS)
+    return (*weights, *(0.0 for _ in UNIT_BODIES[len(WEIGHTS) :]))
+
+
+_LINK_FORCES = Step(link_forces, ("AL", "VL"), ("Y",), "f = M alpha + crf(V) M V per parameter, at the link")
+_ENERGY_BUFFERS = (*BUFFERS, Buffer("Y", ()))
+KINETIC_ENERGY_REGRESSOR_PLAN = Plan(
+    "kinetic_energy_regressor",
+    _ENERGY_BUFFERS,
+    (base_to_tip(RELATIVE, VELOCITY, Step(kinetic_energies, ("V",), ("Y",), "V* M V / 2 per parameter")),),
+)
+POTENTIAL_ENERGY_REGRESSOR_PLAN = Plan(
+    "potential_energy_regressor",
+    _ENERGY_BUFFERS,
+    (base_to_tip(RELATIVE, POSE, Step(potential_energies, ("W", "gravity"), ("Y",), "-m g.c per parameter")),),
+)
+
+
+def link_regressor_plan(model: Model, link: int) -> Plan:
+    """The force that a body at a link needs, along the path to it."""
+    path = model.support(model.links[link].body)
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY, ACCELERATION, only=path),
+        each_link(LINK_VELOCITY, LINK_ACCELERATION, _LINK_FORCES, only=(link,)),
+    )
+    return Plan("link_regressor", (*FORCE_BUFFERS, *LINK_BUFFERS, Buffer("Y", ())), sweeps)
+
+
+# ---- quantities ------------------------------------------------------------------------------------------------------
+
+
+def _link_regressor(of: Subject, given: Names, *, link: str) -> Recipe:
+    number = of.model.link_index(link)
+
+    def gather(values: Values) -> Iterator[Scalar]:
+        return flat(zip(*(force.components() for force in values["Y"][number]), strict=True))
+
+    return Recipe(link_regressor_plan(of.model, number), gather, (6, 10))
+
+
+def _energy_regressor(plan: Plan, of: Subject, given: Names) -> Recipe:
+    return Recipe(plan, lambda values: flat(values.lists.get("Y", [])), (10 * of.model.nbodies,))
+
+
+LINK_REGRESSOR = Quantity(
+    "link_regressor",
+    ("q", "v", "a"),
+    _link_regressor,
+    "times ten parameters: (moment, force) in N m and N, link axes at the link origin",
+)
+KINETIC_ENERGY_REGRESSOR = Quantity(
+    "kinetic_energy_regressor",
+    ("q", "v"),
+    partial(_energy_regressor, KINETIC_ENERGY_REGRESSOR_PLAN),
+    "times the ten parameters per body: J",
+)
+POTENTIAL_ENERGY_REGRESSOR = Quantity(
+    "potential_energy_regressor",
+    ("q",),
+    partial(_energy_regressor, POTENTIAL_ENERGY_REGRESSOR_PLAN),
+    "times the ten parameters per body: J",
+)

@@ -84,7 +84,8 @@ def wrench_array(model: Model, wrenches: Any, poses: Any) -> Array:
     for wrench in listed:
         number = model.link_index(wrench.at)
         moment, force = _at_origin(wrench, number, poses)
-        own = np.zeros((*np.broadcast_shapes(moment.shape[:-1], force.shape[:-1]), len(model.links), 6))
+        shape = (*np.broadcast_shapes(moment.shape[:-1], force.shape[:-1]), len(model.links), 6)
+        own = np.zeros(shape, np.result_type(moment, force))  # complex where poses are
         own[..., number, :3] = moment
         own[..., number, 3:] = force
         total = total + own
@@ -104,6 +105,26 @@ def _at_origin(wrench: Wrench, number: int, poses: Any) -> tuple[Array, Array]:
         rotation = poses()[..., number, :3, :3]
         force, moment = _in_axes(rotation, force), _in_axes(rotation, moment)
     return moment + np.cross(vectors["point"], force), force
+
+
+def standing(wrenches: Any) -> list[Wrench]:
+    """Those in world axes: their components do not change as their links turn."""
+    return [wrench for wrench in listed_wrenches(wrenches) or () if wrench.frame == "world"]
+
+
+def turned_back(wrench: Wrench, pose: Array) -> Array:
+    """How a wrench in world axes changes, in link axes at the link origin, per small turn of the link: (..., 6, 3).
+
+    A turn w takes ``-w x f`` and ``-w x n`` of force and moment there, and ``p x`` the former at its point p.
+    """
+    force, moment = (_in_axes(pose[..., :3, :3], np.asarray(x, float)) for x in (wrench.force, wrench.moment))
+    by_force = _skew(force)
+    return np.concatenate([_skew(moment) + _skew(np.asarray(wrench.point, float)) @ by_force, by_force], axis=-2)
+
+
+def _skew(vector: Array) -> Array:
+    """``u x`` as matrices (..., 3, 3)."""
+    return np.cross(vector[..., None, :], np.eye(3), axisb=0, axisc=-2)
 
 
 def _in_axes(rotation: Array, vector: Array) -> Array:

@@ -342,6 +342,11 @@ def _names(question: Question) -> tuple[str, ...]:
     return tuple(quantity.reads.get(name, name) for name in (*quantity.inputs, *question.given))
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """Those options that are: calls spelled without others go straight into native code."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def into(out: Array | None, result: Array) -> Array:
     """The result in the caller's array, if there is one."""
     if out is None:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from recursa.diagonal.robot_methods import DiagonalMethods
+from recursa.facade.configurations import ConfigurationMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.mass_properties import MassPropertyMethods
 from recursa.facade.matrices import MatrixMethods
 from recursa.facade.parameters import ParameterMethods
+from recursa.facade.regressors import RegressorMethods
 from recursa.facade.second_derivatives import SecondDerivativeMethods
 from recursa.free.robot_methods import ChangeOfBaseMethods
 from recursa.operational.robot_methods import OperationalMethods
 
 
 class Answers(
+    ConfigurationMethods,
     KinematicsMethods,
+    MassPropertyMethods,
     DynamicsMethods,
     MatrixMethods,
+    RegressorMethods,
     FactorizationMethods,
     DerivativeMethods,
     SecondDerivativeMethods,

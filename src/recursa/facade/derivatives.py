@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import gathering
 from recursa.dynamics.inverse import JOINT_LOSSES
-from recursa.dynamics.link_derivatives import LINK_DERIVATIVES
+from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
+from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
@@ -49,7 +50,14 @@ class DerivativeMethods(Facade):
     __slots__ = ()
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> tuple[Array, Array, Array]:
         """(d tau/d q, d tau/d v, d tau/d a), each (..., nv, nv): of :meth:`inverse_dynamics`, armature included.
 
@@ -64,18 +72,37 @@ class DerivativeMethods(Facade):
         ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; beyond 12 bodies walks inward from every body, with the
         same cost. ``out`` takes all three, (..., 3, nv, nv).
 
+        - ``wrenches``: what acts on links, in the forms that :meth:`inverse_dynamics` takes. Those given in link axes,
+          all arrays among them, turn with their links as q changes; a :class:`recursa.Wrench` in world axes keeps its
+          direction in the world. Points stay fixed on links.
+
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, hanging down
         >>> by_q, by_v, by_a = arm.inverse_dynamics_derivatives([-np.pi / 2], [0.0], [0.0])
         >>> by_q.round(6), by_a.round(6)                    # m g l/2 and m l^2/3
         (array([[0.73575]]), array([[0.015]]))
+        >>> lifted = rc.Wrench(at="link1", force=(0, 0.5 * 9.81, 0), point=(0.15, 0, 0))  # what holds it is its weight
+        >>> arm.inverse_dynamics_derivatives([0.4], [0.0], [0.0], wrenches=[lifted])[0].round(12) + 0.0
+        array([[0.]])
         """
-        if out is None and threads is None:
+        if out is None and threads is None and wrenches is None:
             return _three(self._inverse_derivatives(q, v, a))  # spelled so that single states go straight in
-        return _three(self._inverse_derivatives(q, v, a, out=out, threads=threads))
+        wrenches = _listed(wrenches)
+        options = given(wrenches=wrenches, out=out, threads=threads)
+        by_q, by_v, by_a = _three(self._inverse_derivatives(q, v, a, **options))
+        for forces in self._turned_back(q, wrenches):
+            by_q -= forces.astype(by_q.dtype)
+        return by_q, by_v, by_a
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> tuple[Array, Array, Array]:
         """(d a/d q, d a/d v, d a/d tau), each (..., nv, nv): of :meth:`forward_dynamics`.
 
@@ -83,6 +110,9 @@ class DerivativeMethods(Facade):
         Kreutz-Delgado, and ``d a/d x = -inv(mass) d tau/d x`` with the derivatives of inverse dynamics at the
         accelerations that tau causes. ``out`` takes all three, (..., 3, nv, nv). Robots with tied joints invert their
         mass matrix instead.
+
+        - ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`: in link axes it turns with the
+          link, in world axes it does not.
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()
@@ -92,9 +122,14 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(by_q, -by_tau @ by_id[0]))
         True
         """
-        if out is None and threads is None:
+        if out is None and threads is None and wrenches is None:
             return _three(self._forward_derivatives(q, v, tau))
-        return _three(self._forward_derivatives(q, v, tau, out=out, threads=threads))
+        wrenches = _listed(wrenches)
+        options = given(wrenches=wrenches, out=out, threads=threads)
+        by_q, by_v, by_tau = _three(self._forward_derivatives(q, v, tau, **options))
+        for forces in self._turned_back(q, wrenches):
+            by_q += by_tau @ forces.astype(by_q.dtype)
+        return by_q, by_v, by_tau
 
     @overload
     def linearize(
@@ -169,8 +204,7 @@ class DerivativeMethods(Facade):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        options: dict[str, Any] = {} if out is None and threads is None else {"out": out, "threads": threads}
-        change = self._tangent(q, v, a, dq, dv, da, **options)
+        change = self._tangent(q, v, a, dq, dv, da, **given(out=out, threads=threads))
         if losses:
             change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
         return change
@@ -236,21 +270,40 @@ class DerivativeMethods(Facade):
 
     @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
     def _inverse_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """d tau by q, v and a, (..., 3, nv, nv)."""
-        return self._answer(
-            first_order.INVERSE_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads
-        )
+        """d tau by q, v and a, (..., 3, nv, nv); wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+        return self._answer(first_order.INVERSE_DYNAMICS_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
 
     @answers(first_order.FORWARD_DYNAMICS_DERIVATIVES)
     def _forward_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """d a by q, v and tau, (..., 3, nv, nv)."""
-        return self._answer(
-            first_order.FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads
-        )
+        """d a by q, v and tau, (..., 3, nv, nv); wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
+        return self._answer(first_order.FORWARD_DYNAMICS_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
+
+    def _turned_back(self, q: ArrayLike, wrenches: Any) -> Iterator[Array]:
+        """Joint forces (..., nv, nv) per dq of each wrench in world axes, beyond those of one that turns along."""
+        for wrench in standing(wrenches):
+            jacobian = self._answer(JACOBIAN, {"q": q}, {"link": wrench.at, "frame": "body"})
+            pose = self._answer(POSE_OF_LINK, {"q": q}, {"link": wrench.at})
+            yield np.swapaxes(jacobian, -1, -2) @ turned_back(wrench, pose) @ jacobian[..., :3, :]
 
     @answers(first_order.STATE_SPACE)
     def _state_space(
@@ -259,11 +312,11 @@ class DerivativeMethods(Facade):
         """A and B, one after the other, (..., 6 nv^2)."""
         return self._answer(first_order.STATE_SPACE, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads)
 
-    def _link_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, threads: int | None = None
-    ) -> tuple[Array, Array, Array]:
-        """dV/dq, dalpha/dq and dalpha/dv of a link, each (..., 6, nv): mixed frame, classical acceleration."""
-        return _three(self._answer(LINK_DERIVATIVES, {"q": q, "v": v, "a": a}, {"link": link}, None, threads))
+
+def _listed(wrenches: Any) -> Any:
+    """The same, to be read more than once."""
+    listed = listed_wrenches(wrenches)
+    return wrenches if listed is None else listed
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:

@@ -1,74 +1,24 @@
-"""Configurations, poses, velocities, Jacobians, mass properties and energies."""
+"""Poses, velocities, accelerations, Jacobians, and how the motion of a link changes."""
 
 from __future__ import annotations
 
-import numpy as np
+import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
-from recursa.dynamics import configuration, kinematics, mass_properties
+from recursa.dynamics import kinematics
 from recursa.dynamics.kinematics import Frame, Kind
+from recursa.dynamics.link_derivatives import ACCELERATION_DERIVATIVES, VELOCITY_DERIVATIVES
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
+from recursa.walks.jacobians import JACOBIANS
 
 
 class KinematicsMethods(Facade):
-    """Where things are, how they move, and what they weigh."""
+    """Where links are, and how they move."""
 
     __slots__ = ()
-
-    # ---- configurations --------------------------------------------------------------------------------------------
-
-    def neutral(self) -> Array:
-        """The configuration with every joint at zero (quaternions at identity), shape (nq,).
-
-        >>> import recursa as rc
-        >>> rc.robots.free_flyer(1).neutral()
-        array([0., 0., 0., 0., 0., 0., 1., 0.])
-        """
-        return configuration.neutral(self.model)
-
-    def random_state(self, seed: int | np.random.Generator | None = None) -> tuple[Array, Array]:
-        """A random state (q, v): q within the limits, v standard normal. The same seed gives the same state.
-
-        Where a limit is missing, angles are drawn from a range of 2 pi and displacements from one of 2 m.
-
-        >>> import recursa as rc
-        >>> q, v = rc.robots.stanford().random_state(1)
-        >>> q.shape, v.shape
-        ((6,), (6,))
-        """
-        return configuration.random_state(self.model, seed)
-
-    @answers(configuration.INTEGRATE)
-    def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """``q`` composed with ``exp(dv)``, joint by joint: where one gets by moving with speed dv for unit time.
-
-        q (..., nq), dv (..., nv) -> (..., nq). Sums for revolute and prismatic joints; SE(3) for a free joint.
-        Cost: O(n).
-
-        >>> import recursa as rc
-        >>> rc.robots.planar(2).integrate([0.1, 0.2], [1.0, -1.0])
-        array([ 1.1, -0.8])
-        """
-        return self._answer(configuration.INTEGRATE, {"q": q, "dv": dv}, NO_OPTIONS, out, threads)
-
-    @answers(configuration.DIFFERENCE)
-    def difference(
-        self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None
-    ) -> Array:
-        """The dv (..., nv) with ``integrate(q0, dv) = q1``: ``log(q0^-1 q1)``, joint by joint.
-
-        Quaternions and planar angles go the short way round; angles of revolute joints are subtracted. Cost: O(n).
-
-        >>> import recursa as rc
-        >>> rc.robots.planar(2).difference([0.1, 0.2], [1.1, -0.8])
-        array([ 1., -1.])
-        """
-        return self._answer(configuration.DIFFERENCE, {"q0": q0, "q1": q1}, NO_OPTIONS, out, threads)
-
-    # ---- kinematics ------------------------------------------------------------------------------------------------
 
     @answers(kinematics.POSES)
     def poses(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -158,6 +108,24 @@ class KinematicsMethods(Facade):
         """
         return self._answer(kinematics.JACOBIAN, {"q": q}, {"link": link, "frame": frame}, out, threads)
 
+    @answers(JACOBIANS)
+    def jacobians(
+        self, q: ArrayLike, *, frame: Frame = "body", out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Jacobians of all links at once, (..., nlinks, 6, nv): each as :meth:`jacobian` gives it, in the same frame.
+
+        ``velocities(q, v, frame) = J v``, rows (angular, linear); columns of joints that do not move a link are zero.
+        Every joint's column is carried outward once. Cost: O(n d) for depth d beside the zeros.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.stanford()
+        >>> q, v = robot.random_state(0)
+        >>> J = robot.jacobians(q, frame="world")
+        >>> J.shape, bool(np.allclose(J @ v, robot.velocities(q, v, "world")))
+        ((7, 6, 6), True)
+        """
+        return self._answer(JACOBIANS, {"q": q}, {"frame": frame}, out, threads)
+
     @answers(kinematics.JACOBIAN_DERIVATIVE)
     def jacobian_derivative(
         self,
@@ -182,66 +150,100 @@ class KinematicsMethods(Facade):
             kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads
         )
 
-    # ---- mass properties -------------------------------------------------------------------------------------------
+    # ---- derivatives of one link's motion ----------------------------------------------------------------------------
 
-    @property
-    def mass(self) -> float:
-        """Total mass of the moving bodies.
-
-        >>> import recursa as rc
-        >>> rc.robots.stanford().mass
-        21.1
-        """
-        return self.model.total_mass
-
-    @answers(mass_properties.CENTER_OF_MASS)
-    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Centre of mass of the moving bodies in the world, (..., 3): ``sum m c / sum m``. Cost: O(n).
-
-        >>> import recursa as rc
-        >>> rc.robots.planar(1).center_of_mass([0.0])
-        array([0.15, 0.  , 0.  ])
-        """
-        return self._answer(mass_properties.CENTER_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
-
-    @answers(mass_properties.MOMENTUM_OF_ROBOT)
-    def momentum(
+    def velocity_derivatives(
         self,
         q: ArrayLike,
         v: ArrayLike,
-        about: str = "com",
+        link: str,
         *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """(by q, by v), each (..., 6, nv): how the velocity of a link, as :meth:`velocities` gives it, changes.
+
+        By q is ``phi*(k, link) crm(U) H*`` with U the velocity of the parent of joint k, in the body frame; in others
+        the axes do not turn with the link, which adds ``(J angular) x V`` ("mixed") or ``crm(J) V`` ("world"). By v it
+        is the Jacobian. Derivatives by q are with respect to dq of ``integrate(q, dq)``. ``out`` takes both,
+        (..., 2, 6, nv). Cost: O(depth of the link).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> q, v = robot.random_state(0)
+        >>> by_q, by_v = robot.velocity_derivatives(q, v, "link6", frame="mixed")
+        >>> step = 1e-6 * np.eye(6)[1]
+        >>> change = [robot.velocities(q + s, v, "mixed")[-1] for s in (step, -step)]
+        >>> bool(np.allclose((change[0] - change[1]) / 2e-6, by_q[:, 1]))
+        True
+        """
+        both = self._velocity_derivatives(q, v, link, frame=frame, **given(out=out, threads=threads))
+        return both[..., 0, :, :], both[..., 1, :, :]
+
+    def acceleration_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        kind: Kind = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """(by q, by v, by a), each (..., 6, nv): how the acceleration of a link, as :meth:`accelerations` gives it,
+        changes.
+
+        With c, s', s'' of :meth:`inverse_dynamics_derivatives` (without gravity) carried to the link, whose velocity is
+        V, in the body frame::
+
+            by q = s'' + crm(s') V,    by v = s' + crm(V_k) c + crm(c) V,    by a = c
+
+        In other frames the axes do not turn with the link, as in :meth:`velocity_derivatives`; ``kind="classical"``
+        adds the changes of ``w x v``. ``out`` takes all three, (..., 3, 6, nv). Cost: O(depth of the link).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> (q, v), a = robot.random_state(0), np.ones(6)
+        >>> by_q, by_v, by_a = robot.acceleration_derivatives(q, v, a, "link6", frame="mixed", kind="classical")
+        >>> bool(np.allclose(by_v[3:], 2 * robot.jacobian_derivative(q, v, "link6", frame="mixed")[3:]))
+        True
+        >>> bool(np.allclose(by_a, robot.jacobian(q, "link6", frame="mixed")))
+        True
+        """
+        options = given(out=out, threads=threads)
+        found = self._acceleration_derivatives(q, v, a, link, frame=frame, kind=kind, **options)
+        return found[..., 0, :, :], found[..., 1, :, :], found[..., 2, :, :]
+
+    @answers(VELOCITY_DERIVATIVES)
+    def _velocity_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin.
+        """Both, (..., 2, 6, nv)."""
+        return self._answer(VELOCITY_DERIVATIVES, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads)
 
-        ``sum of phi(0, k) M(k) V(k)``, armature left out. Cost: O(n).
-
-        >>> import recursa as rc
-        >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
-        0.15
-        """
-        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, {"q": q, "v": v}, {"about": about}, out, threads)
-
-    @answers(mass_properties.KINETIC_ENERGY)
-    def kinetic_energy(
-        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    @answers(ACCELERATION_DERIVATIVES)
+    def _acceleration_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        kind: Kind = "spatial",
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A. Cost: O(n).
-
-        >>> import recursa as rc
-        >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
-        0.03
-        """
-        return self._answer(mass_properties.KINETIC_ENERGY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
-
-    @answers(mass_properties.POTENTIAL_ENERGY)
-    def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies. Cost: O(n).
-
-        >>> import recursa as rc
-        >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m
-        0.73575
-        """
-        return self._answer(mass_properties.POTENTIAL_ENERGY, {"q": q}, NO_OPTIONS, out, threads)
+        """All three, (..., 3, 6, nv)."""
+        options = {"link": link, "frame": frame, "kind": kind}
+        return self._answer(ACCELERATION_DERIVATIVES, {"q": q, "v": v, "a": a}, options, out, threads)

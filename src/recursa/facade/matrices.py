@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
-from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
 from recursa.dynamics.sparsity import PATTERNS, Sparsity
 from recursa.errors import unknown_name
 from recursa.evaluation.answering import answers
@@ -84,30 +83,3 @@ class MatrixMethods(Facade):
         if name not in PATTERNS:
             raise unknown_name("packed matrix", name, PATTERNS)
         return PATTERNS[name](self.model)
-
-    @answers(MOMENTUM_MATRIX)
-    def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        return self._answer(MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
-
-    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
-        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
-
-    @answers(matrices.REGRESSOR)
-    def regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        packed: bool = False,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
-
-        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes. ``packed``
-        as for :meth:`mass_matrix`; most of a humanoid's regressor is zero.
-        """
-        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, {"packed": packed}, out, threads)

@@ -17,7 +17,7 @@ from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
-from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
@@ -26,21 +26,21 @@ from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Plan, Values
 from recursa.sweeps.batching import Array
-from recursa.walks.derivatives import INVERSE_DERIVATIVES_PAIRS
 from recursa.walks.derivatives import derivative_entries as pair_entries
+from recursa.walks.derivatives import inverse_derivatives_pairs
 from recursa.walks.forward_derivatives import factor_entries, forward_derivatives_pairs
 
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
 def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
-    model = of.model
+    model, wrenches = of.model, "wrenches" in given
     return Recipe(
-        derivatives.INVERSE_DERIVATIVES,
+        derivatives.inverse_derivatives_plan(wrenches=wrenches),
         partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        looped=Looped(INVERSE_DERIVATIVES_PAIRS, partial(pair_entries, model)),
+        looped=Looped(inverse_derivatives_pairs(wrenches=wrenches), partial(pair_entries, model)),
     )
 
 
@@ -79,7 +79,7 @@ def _along(of: Subject, given: Names) -> Recipe:
 
 
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
-    model, apart = of.model, Composed(_forward_derivatives_apart)
+    model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
     if of.tied:
         return apart
 
@@ -87,23 +87,25 @@ def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
         return inverse_pivots(model, result[..., 2, :, :], by_factors)
 
     return Recipe(
-        forward_derivatives.FORWARD_DERIVATIVES,
+        forward_derivatives.forward_derivatives_plan(wrenches=wrenches),
         partial(forward_derivatives.forward_derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.FORWARD_DERIVATIVES_BY_FACTORS),
+        cheaper=_by_factors(of, forward_derivatives.forward_derivatives_by_factors_plan(wrenches=wrenches)),
         looped=Looped(
-            forward_derivatives_pairs(model), partial(factor_entries, model), product=Product(model.nv, factors=2)
+            forward_derivatives_pairs(model, wrenches=wrenches),
+            partial(factor_entries, model),
+            product=Product(model.nv, factors=2),
         ),
         apart=apart,
         pivots=pivots,
     )
 
 
-def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
+def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Array:
     """Accelerations, derivatives and inverse mass matrix one by one."""
-    a = others(FORWARD_DYNAMICS, q=q, v=v, tau=tau)
-    result = others(INVERSE_DYNAMICS_DERIVATIVES, q=q, v=v, a=a)
+    a = others(FORWARD_DYNAMICS, q=q, v=v, tau=tau, wrenches=wrenches)
+    result = others(INVERSE_DYNAMICS_DERIVATIVES, q=q, v=v, a=a, wrenches=wrenches)
     inverse = others(MASS_MATRIX_INVERSE, q=q)
     np.negative(inverse, out=inverse)
     result[..., :2, :, :] = inverse[..., None, :, :] @ result[..., :2, :, :]
@@ -164,6 +166,8 @@ INVERSE_DYNAMICS_DERIVATIVES = Quantity(
     ("q", "v", "a"),
     _inverse_derivatives,
     "by q, by v, by a; N m for rotations, N for translations, per unit; places as in v",
+    optional=("wrenches",),
+    reads=READS,
 )
 LINEARIZE = Quantity("linearize", ("q", "v", "a"), _linearize, INVERSE_DYNAMICS_DERIVATIVES.units, of_joints=True)
 LINEARIZE_ALONG = Quantity(
@@ -178,6 +182,8 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     ("q", "v", "tau"),
     _forward_derivatives,
     "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
+    optional=("wrenches",),
+    reads=READS,
 )
 STATE_SPACE = Quantity(
     "state_space", ("q", "v", "tau"), _state_space, "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau"

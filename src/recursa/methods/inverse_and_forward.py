@@ -199,10 +199,10 @@ def _equations_of_motion(of: Subject, given: Names) -> Recipe:
 
 
 OPTIONAL = ("wrenches", "base_acceleration", "parameters")
-_READS = {"wrenches": "wrench"}
+READS = {"wrenches": "wrench"}
 
 INVERSE_DYNAMICS = Quantity(
-    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=_READS, of_joints=True
+    "inverse_dynamics", ("q", "v", "a"), _inverse_dynamics, FORCES, optional=OPTIONAL, reads=READS, of_joints=True
 )
 BIAS_FORCES = Quantity("bias_forces", ("q", "v"), _bias_forces, FORCES, of_joints=True)
 FORWARD_DYNAMICS = Quantity(
@@ -211,7 +211,7 @@ FORWARD_DYNAMICS = Quantity(
     _forward_dynamics,
     ACCELERATIONS,
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
     fixed={"links": False},
     of_joints=True,
 )
@@ -221,7 +221,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     _forward_dynamics,
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
     fixed={"links": True},
 )
 EQUATIONS_OF_MOTION = Quantity(
@@ -230,5 +230,5 @@ EQUATIONS_OF_MOTION = Quantity(
     _equations_of_motion,
     "the mass matrix, row by row, then the bias forces",
     optional=("wrenches", "parameters"),
-    reads=_READS,
+    reads=READS,
 )

@@ -16,7 +16,7 @@ from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
-from recursa.dynamics.regressor import REGRESSOR_PLAN, regressor_entries
+from recursa.dynamics.regressor import REGRESSOR_PLAN, STATIC_REGRESSOR_PLAN, regressor_entries
 from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.sparsity import packed as packed_entries
 from recursa.errors import known_method
@@ -25,12 +25,12 @@ from recursa.kernels.loop import Looped
 from recursa.model.model import WORLD, Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Cheaper, Composed, Names, Quantity, Recipe, Subject
-from recursa.sweeps import Values
+from recursa.sweeps import Plan, Values
 from recursa.sweeps.batching import Array
 from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
 from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS, mass_entries
 from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
-from recursa.walks.regressor import REGRESSOR_PAIRS
+from recursa.walks.regressor import REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
 from recursa.walks.regressor import regressor_entries as pair_entries
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
@@ -112,15 +112,17 @@ def _coriolis_matrix(of: Subject, given: Names, *, packed: bool = False) -> Reci
 
 
 def _regressor(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
-    if packed:
-        return _packed(_regressor(of, given), "regressor", of.model)
+    recipe = _by_parameters(REGRESSOR_PLAN, REGRESSOR_PAIRS, of, given)
+    return _packed(recipe, "regressor", of.model) if packed else recipe
+
+
+def _by_parameters(plan: Plan, walks: Plan, of: Subject, given: Names) -> Recipe:
     model, parameters = of.model, 10 * of.model.nbodies
 
     def gather(values: Values) -> Any:
         return regressor_entries(model, values.lists.get("rows", []))
 
-    walks = Looped(REGRESSOR_PAIRS, partial(pair_entries, model))
-    return Recipe(REGRESSOR_PLAN, gather, (model.nv, parameters), looped=walks)
+    return Recipe(plan, gather, (model.nv, parameters), looped=Looped(walks, partial(pair_entries, model)))
 
 
 MASS_MATRIX = Quantity("mass_matrix", ("q",), _mass_matrix, MASSES, optional=("parameters",), of_joints=True)
@@ -143,4 +145,10 @@ REGRESSOR = Quantity(
     ("q", "v", "a"),
     _regressor,
     "rows as in v; times the ten parameters per body: N m for rotations, N for translations",
+)
+STATIC_REGRESSOR = Quantity(
+    "static_regressor",
+    ("q",),
+    partial(_by_parameters, STATIC_REGRESSOR_PLAN, STATIC_REGRESSOR_PAIRS),
+    REGRESSOR.units,
 )

@@ -121,7 +121,9 @@ def linearize(
     rows = _selected(robot, coordinates)
     jacobian = robot.jacobian(q, link, frame="mixed")[..., rows, :]
     inverse = _inverse(jacobian, link, max_condition)
-    velocity_by_q, by_q, by_v = (matrix[..., rows, :] for matrix in robot._link_derivatives(q, v, a, link))
+    velocity_by_q = robot.velocity_derivatives(q, v, link, frame="mixed")[0][..., rows, :]
+    changes = robot.acceleration_derivatives(q, v, a, link, frame="mixed", kind="classical")
+    by_q, by_v = (matrix[..., rows, :] for matrix in changes[:2])
     joint = robot.linearize(q, v, a, losses=losses)
     mass = joint.mass @ inverse
     damping = (joint.damping - mass @ by_v) @ inverse

@@ -191,3 +191,34 @@ def half_cotangent(x2: Scalar) -> Scalar:
         return (1.0 - 0.5 * sinc(y2) / cosc(y2)) / y2
 
     return _select_small(x2, 1.0, _HALF_COTANGENT, closed)
+
+
+# Their slopes, d/d(x^2): the series differentiated, and closed forms from the functions themselves.
+
+
+def _slope(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(k * c for k, c in enumerate(coefficients))[1:]
+
+
+_COSC_SLOPE = _slope(_alternating_factorials(2, 10))
+_SINC3_SLOPE = _slope(_alternating_factorials(3, 10))
+_HALF_COTANGENT_SLOPE = _slope(_HALF_COTANGENT)
+
+
+def cosc_slope(x2: Scalar) -> Scalar:
+    """d/d(x^2) of :func:`cosc`."""
+    return _select_small(x2, 1.0, _COSC_SLOPE, lambda y2: (0.5 * sinc(y2) - cosc(y2)) / y2)
+
+
+def sinc3_slope(x2: Scalar) -> Scalar:
+    """d/d(x^2) of :func:`sinc3`."""
+    return _select_small(x2, 1.0, _SINC3_SLOPE, lambda y2: (0.5 * cosc(y2) - 1.5 * sinc3(y2)) / y2)
+
+
+def half_cotangent_slope(x2: Scalar) -> Scalar:
+    """d/d(x^2) of :func:`half_cotangent`."""
+
+    def closed(y2: Scalar) -> Scalar:
+        return (0.25 * (sinc(y2) + 1.0) / cosc(y2) - 1.0) / (y2 * y2)
+
+    return _select_small(x2, 1.0, _HALF_COTANGENT_SLOPE, closed)

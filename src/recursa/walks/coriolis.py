@@ -6,22 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from recursa.dynamics.coriolis import CoriolisColumn, CoriolisInertia
-from recursa.dynamics.gathering import joint_matrix
+from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
 from recursa.model.model import Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
-from recursa.walks.root_axes import (
-    BUFFERS,
-    COMPOSITE,
-    MOVING,
-    Block,
-    Motions,
-    dots,
-    inward_entries,
-    own_entries,
-)
+from recursa.walks.root_axes import BUFFERS, COMPOSITE, MOVING, Motions, dots
 
 Columns = tuple[CoriolisColumn, ...]
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import ColumnRates, Reach, inertia_rate, rates_of, reach_of
-from recursa.dynamics.gathering import joint_matrix
-from recursa.dynamics.inverse import moving_force
+from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
+from recursa.dynamics.inverse import moving_force, pushed
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
-from recursa.walks.root_axes import (
-    ACCELERATING,
-    BUFFERS,
-    COMPOSITE,
-    Block,
-    Motions,
-    inward_entries,
-    own_entries,
-)
+from recursa.walks.root_axes import ACCELERATING, BUFFERS, COMPOSITE, EXTERNAL, Motions
 
 
 @one_operand
@@ -127,15 +120,17 @@ DERIVATIVE_BUFFERS = (
     Buffer("derivatives", ()),
 )
 
-INVERSE_DERIVATIVES_PAIRS = Plan(
-    "inverse_dynamics_derivatives by walks",
-    (*BUFFERS, *DERIVATIVE_BUFFERS),
-    (
+
+@cache
+def inverse_derivatives_pairs(*, wrenches: bool = False) -> Plan:
+    """The three matrices; root axes are those of one instant, wrenches turn with their links."""
+    sweeps = (
         base_to_tip(*ACCELERATING, *AT_BODIES),
         tip_to_base(*OUTWARD_SUMS),
         from_each_inward(PAIR_DERIVATIVES),
-    ),
-)
+    )
+    made = pushed(sweeps, "f", external=EXTERNAL) if wrenches else sweeps
+    return Plan("inverse_dynamics_derivatives by walks", (*BUFFERS, *DERIVATIVE_BUFFERS), made)
 
 
 def state_entries(model: Model, values: Values) -> Iterator[Scalar]:

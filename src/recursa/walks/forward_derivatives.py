@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from recursa.dynamics.articulated import Elimination, bias_force, filtered, smoothed
+from recursa.dynamics.inverse import pushed
 from recursa.model.model import Model
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
@@ -29,7 +30,7 @@ from recursa.walks.mass_matrix_inverse import (
     inverse_entries,
     inverse_walks,
 )
-from recursa.walks.root_axes import BUFFERS, MOVING, PARENT_ACCELERATION, Motions, along
+from recursa.walks.root_axes import BUFFERS, EXTERNAL, MOVING, PARENT_ACCELERATION, Motions, along
 
 
 def bias_in_root(columns: Motions, velocity: Motion, v: Sequence[Scalar]) -> Motion:
@@ -56,43 +57,42 @@ def accelerations_in_root(done: tuple[Elimination, ...], nu: Sequence[Scalar], b
 FORWARD_BUFFERS = (Buffer("bias", Motion.zero()), Buffer("b", Force.zero()), Buffer("nu", ()))
 
 
-def forward_derivatives_pairs(model: Model) -> Plan:
+def forward_derivatives_pairs(model: Model, *, wrenches: bool = False) -> Plan:
     """The plan for a robot: it depends on where the tree branches."""
-    return Plan(
-        "forward_dynamics_derivatives by walks",
-        (*BUFFERS, *FORWARD_BUFFERS, *INVERSE_BUFFERS, *DERIVATIVE_BUFFERS),
-        (
-            base_to_tip(
-                *MOVING,
-                Step(bias_in_root, ("S", "V", "v"), ("bias",), "a = crm(V) s v"),
-                Step(bias_force, ("I", "V"), ("b",), "b = crf(V) I V"),
-            ),
-            tip_to_base(
-                OUTWARD,
-                Step(
-                    innovations_in_root,
-                    ("elimination", "P", "bias", "b", "tau"),
-                    ("nu", "b@parent"),
-                    "z = b + P a, nu = inv(D) (T - s.z), b(parent) += z + G eps",
-                ),
-            ),
-            base_to_tip(
-                PARENT_ACCELERATION,
-                Step(
-                    accelerations_in_root,
-                    ("elimination", "nu", "bias", "A"),
-                    ("alpha",),
-                    "alpha = alpha(parent) + s qdd + a, qdd = nu - G* alpha(parent)",
-                ),
-                COMPLIANCE,
-                HINGE,
-                *AT_BODIES,
-            ),
-            tip_to_base(*OUTWARD_SUMS),
-            from_each_inward(PAIR_DERIVATIVES),
-            *inverse_walks(model),
+    sweeps = (
+        base_to_tip(
+            *MOVING,
+            Step(bias_in_root, ("S", "V", "v"), ("bias",), "a = crm(V) s v"),
+            Step(bias_force, ("I", "V"), ("b",), "b = crf(V) I V"),
         ),
+        tip_to_base(
+            OUTWARD,
+            Step(
+                innovations_in_root,
+                ("elimination", "P", "bias", "b", "tau"),
+                ("nu", "b@parent"),
+                "z = b + P a, nu = inv(D) (T - s.z), b(parent) += z + G eps",
+            ),
+        ),
+        base_to_tip(
+            PARENT_ACCELERATION,
+            Step(
+                accelerations_in_root,
+                ("elimination", "nu", "bias", "A"),
+                ("alpha",),
+                "alpha = alpha(parent) + s qdd + a, qdd = nu - G* alpha(parent)",
+            ),
+            COMPLIANCE,
+            HINGE,
+            *AT_BODIES,
+        ),
+        tip_to_base(*OUTWARD_SUMS),
+        from_each_inward(PAIR_DERIVATIVES),
+        *inverse_walks(model),
     )
+    buffers = (*BUFFERS, *FORWARD_BUFFERS, *INVERSE_BUFFERS, *DERIVATIVE_BUFFERS)
+    made = pushed(sweeps, "b", "f", external=EXTERNAL) if wrenches else sweeps
+    return Plan("forward_dynamics_derivatives by walks", buffers, made)
 
 
 def factor_entries(model: Model, values: Values) -> Iterator[Scalar]:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recursa.dynamics.gathering import joint_matrix
+from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
-from recursa.walks.root_axes import (
-    AT_REST,
-    BUFFERS,
-    COMPOSITE,
-    Block,
-    Forces,
-    Motions,
-    dots,
-    inward_entries,
-    own_entries,
-)
+from recursa.walks.root_axes import AT_REST, BUFFERS, COMPOSITE, Forces, Motions, dots
 
 
 def accelerating_forces(total: RigidInertia, columns: Motions) -> Forces:

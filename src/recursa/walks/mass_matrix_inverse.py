@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from recursa.dynamics.articulated import Elimination, eliminated, filtered, smoothed
 from recursa.dynamics.compliance import yielded, yielding
-from recursa.dynamics.gathering import Entries, joint_matrix
+from recursa.dynamics.gathering import Block, Entries, inward_entries, joint_matrix, own_entries
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_two_apart, from_each_inward, tip_to_base
-from recursa.walks.root_axes import AT_REST, BUFFERS, Block, Forces, Motions, inward_entries, own_entries
+from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions
 
 
 class FreeHinge(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.dynamics.gathering import flat, speed_index
-from recursa.dynamics.inverse import FORCE_BUFFERS, moving_force
+from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
-from recursa.dynamics.regressor import UNIT_BODIES
+from recursa.dynamics.regressor import UNIT_BODIES, WEIGHTS
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -21,29 +21,41 @@ def parameter_forces(place: Transform, acceleration: Motion, velocity: Motion) -
     return tuple(place.force(moving_force(unit, acceleration, velocity)) for unit in UNIT_BODIES)
 
 
+def resting_forces(place: Transform, acceleration: Motion) -> tuple[Force, ...]:
+    """Force per unit of each parameter that counts at rest."""
+    return tuple(place.force(resting_force(unit, acceleration)) for unit in WEIGHTS)
+
+
 _NAMES = {buffer.name for buffer in FORCE_BUFFERS}
 
-REGRESSOR_PAIRS = Plan(
-    "regressor by walks",
-    (
+
+def _regressor_pairs(name: str, *outward: Step) -> Plan:
+    own = Step(dots, ("S", "F"), ("own",), "Y(i,i) = s(i).f(i)")
+    inward = Step(dots, ("S@here", "F@start"), ("entries",), "Y(j,i) = s(j).f(i)")
+    buffers = (
         *FORCE_BUFFERS,
         *(buffer for buffer in BUFFERS if buffer.name not in _NAMES),
-        Buffer("F", ()),
-        Buffer("own", ()),
-        Buffer("entries", ()),
-    ),
-    (
-        base_to_tip(
-            RELATIVE,
-            VELOCITY,
-            ACCELERATION,
-            PLACE,
-            COLUMNS,
-            Step(parameter_forces, ("O", "alpha", "V"), ("F",), "f = O (M alpha + crf(V) M V) per parameter"),
-            Step(dots, ("S", "F"), ("own",), "Y(i,i) = s(i).f(i)"),
-        ),
-        from_each_inward(Step(dots, ("S@here", "F@start"), ("entries",), "Y(j,i) = s(j).f(i)")),
-    ),
+        *(Buffer(name, ()) for name in ("F", "own", "entries")),
+    )
+    return Plan(name, buffers, (base_to_tip(*outward, own), from_each_inward(inward)))
+
+
+REGRESSOR_PAIRS = _regressor_pairs(
+    "regressor by walks",
+    RELATIVE,
+    VELOCITY,
+    ACCELERATION,
+    PLACE,
+    COLUMNS,
+    Step(parameter_forces, ("O", "alpha", "V"), ("F",), "f = O (M alpha + crf(V) M V) per parameter"),
+)
+STATIC_REGRESSOR_PAIRS = _regressor_pairs(
+    "static_regressor by walks",
+    RELATIVE,
+    STATIC,
+    PLACE,
+    COLUMNS,
+    Step(resting_forces, ("O", "alpha"), ("F",), "f = O M alpha per parameter"),
 )
 
 

@@ -6,12 +6,12 @@ robot flies. Everything here is what it is in link axes, seen from the root: a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from recursa.dynamics.gathering import Entries
+from recursa.dynamics.gathering import Block
 from recursa.dynamics.inverse import base_going_up
 from recursa.dynamics.kinematics import RELATIVE
-from recursa.model.model import WORLD, Joint, Model
+from recursa.model.model import WORLD, Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -73,6 +73,11 @@ def outward_sum(children: RigidInertia, own: RigidInertia) -> tuple[RigidInertia
     return total, total
 
 
+def less_external_in_root(force: Force, place: Transform, external: Force) -> Force:
+    """The part of a force in root axes that the joint has to supply; what acts on the body is in its own axes."""
+    return force - place.force(external)
+
+
 PLACE = Step(placed, ("joint", "O@parent", "X"), ("O",), "O(k) = O(parent) X: from link to root axes")
 COLUMNS = Step(columns_in_root, ("joint", "O"), ("S",), "s = O H*")
 INERTIA = Step(inertia_in_root, ("O", "inertia"), ("I",), "I = O M O*")
@@ -82,6 +87,8 @@ ACCELERATION = Step(
     acceleration_in_root, ("S", "A", "V", "v", "a"), ("alpha",), "alpha(k) = alpha(parent) + s a + crm(V) s v"
 )
 COMPOSITE = Step(outward_sum, ("R", "I"), ("R", "R@parent"), "R = sum of I outward")
+
+EXTERNAL = Step(less_external_in_root, ("f", "O", "E"), ("f",), "f -= O external")
 
 AT_REST = (RELATIVE, PLACE, COLUMNS, INERTIA)
 MOVING = (*AT_REST, VELOCITY)
@@ -96,26 +103,12 @@ BUFFERS = (
     Buffer("V", Motion.zero()),
     Buffer("A", Motion.zero()),
     Buffer("alpha", Motion.zero(), base_going_up),
+    Buffer("E", Force.zero()),
 )
 
 # ---- entries ---------------------------------------------------------------------------------------------------------
-
-Block = tuple[tuple[Scalar, ...], ...]
 
 
 def dots(motions: Iterable[Motion], forces: Sequence[Force]) -> Block:
     """Every motion along every force."""
     return tuple(tuple(motion.dot(force) for force in forces) for motion in motions)
-
-
-def own_entries(blocks: Sequence[Block]) -> Iterator[Entries]:
-    """Entries of blocks that pair joints with themselves; a block may stop at the diagonal."""
-    for k, block in enumerate(blocks):
-        yield tuple((((k, i), (k, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
-
-
-def inward_entries(model: Model, blocks: Sequence[Block], *, transposed: bool = False) -> Iterator[Entries]:
-    """Entries of blocks of pairs: rows of the inner joint and columns of the outer one, or the other way round."""
-    for (outer, inner), block in zip(model.pairs, blocks, strict=True):
-        rows, columns = (outer, inner) if transposed else (inner, outer)
-        yield tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))

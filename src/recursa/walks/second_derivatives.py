@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from recursa.dynamics.derivatives import ColumnRates, inertia_rate
-from recursa.dynamics.gathering import joint_matrix
+from recursa.dynamics.gathering import Block, inward_entries, joint_matrix, own_entries
 from recursa.dynamics.second_derivatives import BLOCKS, COVECTOR, SYMMETRIC, SecondReach, bias_moment, reach
 from recursa.model.model import Model
 from recursa.spatial.inertia import RigidInertia
@@ -16,16 +16,7 @@ from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, from_each_inward, tip_to_base
 from recursa.walks.derivatives import AT_BODIES, DERIVATIVE_BUFFERS, MOVING_OUTWARD, Moving
-from recursa.walks.root_axes import (
-    ACCELERATING,
-    BUFFERS,
-    COMPOSITE,
-    Block,
-    Motions,
-    along,
-    inward_entries,
-    own_entries,
-)
+from recursa.walks.root_axes import ACCELERATING, BUFFERS, COMPOSITE, Motions, along
 
 
 @one_operand

@@ -1,0 +1,287 @@
+"""Mass, centre of mass, momentum and energies, of the robot and of its subtrees, and how they change."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.dynamics import mass_properties, momentum_rates, subtrees
+from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS, given
+from recursa.evaluation.facade import Facade
+from recursa.sweeps.batching import Array
+
+About = Literal["com", "world"]
+
+
+class MassPropertyMethods(Facade):
+    """What moves as a whole."""
+
+    __slots__ = ()
+
+    # ---- centre of mass ----------------------------------------------------------------------------------------------
+
+    @property
+    def mass(self) -> float:
+        """Total mass of the moving bodies.
+
+        >>> import recursa as rc
+        >>> rc.robots.stanford().mass
+        21.1
+        """
+        return self.model.total_mass
+
+    @answers(mass_properties.CENTER_OF_MASS)
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Centre of mass of the moving bodies in the world, (..., 3): ``sum m c / sum m``. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).center_of_mass([0.0])
+        array([0.15, 0.  , 0.  ])
+        """
+        return self._answer(mass_properties.CENTER_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(momentum_rates.CENTER_OF_MASS_VELOCITY)
+    def center_of_mass_velocity(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Velocity of the centre of mass in world axes, (..., 3): linear momentum over mass. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).center_of_mass_velocity([0.0], [2.0]).round(12) + 0.0      # 0.15 m from the axis
+        array([0. , 0.3, 0. ])
+        """
+        return self._answer(momentum_rates.CENTER_OF_MASS_VELOCITY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+
+    @answers(momentum_rates.CENTER_OF_MASS_ACCELERATION)
+    def center_of_mass_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Acceleration of the centre of mass in world axes, without gravity, (..., 3): ``J a + dJ/dt v``.
+
+        With a = 0 it is the bias acceleration ``dJ/dt v``. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).center_of_mass_acceleration([0.0], [2.0], [0.0]).round(12) + 0.0    # w^2 r, inward
+        array([-0.6,  0. ,  0. ])
+        """
+        arrays = {"q": q, "v": v, "a": a}
+        return self._answer(momentum_rates.CENTER_OF_MASS_ACCELERATION, arrays, NO_OPTIONS, out, threads)
+
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
+        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(momentum_rates.CENTER_OF_MASS_JACOBIAN_DERIVATIVE)
+    def center_of_mass_jacobian_derivative(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Time derivative of the matrix ``center_of_mass_jacobian(q)`` along v, (..., 3, nv), world axes.
+
+        Its second derivative by q, times v: ``dJ/dt v`` is the centre's acceleration at a = 0. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> arm, v = rc.robots.planar(1), np.array([2.0])
+        >>> (arm.center_of_mass_jacobian_derivative([0.0], v) @ v).round(12) + 0.0
+        array([-0.6,  0. ,  0. ])
+        """
+        arrays = {"q": q, "v": v}
+        return self._answer(momentum_rates.CENTER_OF_MASS_JACOBIAN_DERIVATIVE, arrays, NO_OPTIONS, out, threads)
+
+    # ---- subtrees ----------------------------------------------------------------------------------------------------
+
+    @property
+    def subtree_masses(self) -> Array:
+        """Mass of every body together with all bodies outward of it, (nbodies,); body k is that of joint k.
+
+        >>> import recursa as rc
+        >>> rc.robots.stanford().subtree_masses.round(2)
+        array([21.1, 12.1,  6.1,  2.1,  1.1,  0.5])
+        """
+        return np.array(subtrees.subtree_masses(self.model))
+
+    @answers(subtrees.SUBTREE_CENTERS_OF_MASS)
+    def subtree_centers_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Centre of mass of every body with all bodies outward of it, in the world, (..., nbodies, 3).
+
+        ``sum m c / sum m`` over body k and those outward. Where these have no mass it is the origin of body k's link.
+        Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).subtree_centers_of_mass([0.0, 0.0]).round(3)         # 0.5 kg at 0.15, 0.4 kg at 0.425 m
+        array([[0.272, 0.   , 0.   ],
+               [0.425, 0.   , 0.   ]])
+        """
+        return self._answer(subtrees.SUBTREE_CENTERS_OF_MASS, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(subtrees.SUBTREE_CENTER_OF_MASS_VELOCITIES)
+    def subtree_center_of_mass_velocities(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Velocities of :meth:`subtree_centers_of_mass` in world axes, (..., nbodies, 3): momentum over mass.
+
+        Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).subtree_center_of_mass_velocities([0.0, 0.0], [1.0, 0.0]).round(3) + 0.0
+        array([[0.   , 0.272, 0.   ],
+               [0.   , 0.425, 0.   ]])
+        """
+        arrays = {"q": q, "v": v}
+        return self._answer(subtrees.SUBTREE_CENTER_OF_MASS_VELOCITIES, arrays, NO_OPTIONS, out, threads)
+
+    @answers(subtrees.SUBTREE_CENTER_OF_MASS_JACOBIANS)
+    def subtree_center_of_mass_jacobians(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Jacobians of :meth:`subtree_centers_of_mass`, (..., nbodies, 3, nv): times v their velocities, world axes.
+
+        A joint outward moves what is outward of it, ``(R s) linear / m``; a joint inward moves the centre as a point of
+        a rigid body. Cost: O(n d) for depth d beside the zeros.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> q, v = robot.random_state(0)
+        >>> moved = robot.subtree_center_of_mass_jacobians(q) @ v
+        >>> bool(np.allclose(moved, robot.subtree_center_of_mass_velocities(q, v)))
+        True
+        """
+        return self._answer(subtrees.SUBTREE_CENTER_OF_MASS_JACOBIANS, {"q": q}, NO_OPTIONS, out, threads)
+
+    # ---- momentum ----------------------------------------------------------------------------------------------------
+
+    @answers(mass_properties.MOMENTUM_OF_ROBOT)
+    def momentum(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        about: About = "com",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin.
+
+        ``sum of phi(0, k) M(k) V(k)``, armature left out. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
+        0.15
+        """
+        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, {"q": q, "v": v}, {"about": about}, out, threads)
+
+    @answers(momentum_rates.MOMENTUM_RATE_OF_ROBOT)
+    def momentum_rate(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        about: About = "com",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """How fast the :meth:`momentum` changes, (angular, linear) in world axes, (..., 6): ``A a + dA/dt v``.
+
+        ``sum of phi(0, k) (M alpha + crf(V) M V)``, without gravity; with a = 0 it is ``dA/dt v``. About the centre of
+        mass, which moves, or about the world origin. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> (q, v), a = robot.random_state(0), np.ones(6)
+        >>> rate = robot.momentum_matrix(q) @ a + robot.momentum_matrix_derivative(q, v) @ v
+        >>> bool(np.allclose(robot.momentum_rate(q, v, a), rate))
+        True
+        """
+        arrays = {"q": q, "v": v, "a": a}
+        return self._answer(momentum_rates.MOMENTUM_RATE_OF_ROBOT, arrays, {"about": about}, out, threads)
+
+    def momentum_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        about: About = "com",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """(by q, by v), each (..., 6, nv): how the :meth:`momentum` changes with the state, world axes.
+
+        With R, h inertia and momentum of everything outward of a joint and U the velocity of its parent, about the
+        world origin: ``phi (crf(s) h + R crm(U) s)`` by q and ``phi R s`` by v; the latter is :meth:`momentum_matrix`
+        about the centre of mass. Derivatives by q are with respect to dq of ``integrate(q, dq)``. ``out`` takes both,
+        (..., 2, 6, nv). Cost: O(n).
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.puma560()
+        >>> q, v = robot.random_state(0)
+        >>> by_q, by_v = robot.momentum_derivatives(q, v)
+        >>> step = 1e-6 * np.eye(6)[2]
+        >>> change = robot.momentum(q + step, v) - robot.momentum(q - step, v)
+        >>> bool(np.allclose(change / 2e-6, by_q[:, 2])), bool(np.allclose(by_v, robot.momentum_matrix(q)))
+        (True, True)
+        """
+        both = self._momentum_derivatives(q, v, about, **given(out=out, threads=threads))
+        return both[..., 0, :, :], both[..., 1, :, :]
+
+    @answers(momentum_rates.MOMENTUM_DERIVATIVES)
+    def _momentum_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        about: About = "com",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Both, (..., 2, 6, nv)."""
+        return self._answer(momentum_rates.MOMENTUM_DERIVATIVES, {"q": q, "v": v}, {"about": about}, out, threads)
+
+    @answers(MOMENTUM_MATRIX)
+    def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
+        return self._answer(MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(momentum_rates.MOMENTUM_MATRIX_DERIVATIVE)
+    def momentum_matrix_derivative(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Time derivative of the matrix ``momentum_matrix(q)`` along v, (..., 6, nv): ``phi (dR/dt s + R crm(V) s)``.
+
+        About the centre of mass in world axes. ``momentum_rate(q, v, a) = A a + dA/dt v``. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> robot, step = rc.robots.puma560(), 1e-6
+        >>> q, v = robot.random_state(0)
+        >>> change = robot.momentum_matrix(q + step * v) - robot.momentum_matrix(q - step * v)
+        >>> bool(np.allclose(change / (2 * step), robot.momentum_matrix_derivative(q, v)))
+        True
+        """
+        return self._answer(momentum_rates.MOMENTUM_MATRIX_DERIVATIVE, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+
+    # ---- energies ----------------------------------------------------------------------------------------------------
+
+    @answers(mass_properties.KINETIC_ENERGY)
+    def kinetic_energy(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
+        0.03
+        """
+        return self._answer(mass_properties.KINETIC_ENERGY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+
+    @answers(mass_properties.POTENTIAL_ENERGY)
+    def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m
+        0.73575
+        """
+        return self._answer(mass_properties.POTENTIAL_ENERGY, {"q": q}, NO_OPTIONS, out, threads)

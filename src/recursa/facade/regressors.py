@@ -1,0 +1,104 @@
+"""Torques, forces and energies as linear functions of the inertial parameters."""
+
+from __future__ import annotations
+
+import numpy as np  # noqa: F401  (in examples)
+from numpy.typing import ArrayLike
+
+from recursa.dynamics.regressor import KINETIC_ENERGY_REGRESSOR, LINK_REGRESSOR, POTENTIAL_ENERGY_REGRESSOR
+from recursa.evaluation.answering import answers
+from recursa.evaluation.evaluator import NO_OPTIONS
+from recursa.evaluation.facade import Facade
+from recursa.methods import matrices
+from recursa.sweeps.batching import Array
+
+
+class RegressorMethods(Facade):
+    """What the inertial parameters are multiplied with."""
+
+    __slots__ = ()
+
+    @answers(matrices.REGRESSOR)
+    def regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        packed: bool = False,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
+
+        pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes. ``packed``
+        as for :meth:`mass_matrix`; most of a humanoid's regressor is zero.
+        """
+        return self._answer(matrices.REGRESSOR, {"q": q, "v": v, "a": a}, {"packed": packed}, out, threads)
+
+    @answers(matrices.STATIC_REGRESSOR)
+    def static_regressor(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix Y (..., nv, 10 nbodies) of a robot at rest: ``gravity_forces(q) = Y pi``.
+
+        :meth:`regressor` at v = a = 0, with the same columns; those of the moments of inertia are zero. Cost: O(n d)
+        for depth d beside the zeros.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).static_regressor([0.0])[0, :3].round(6) + 0.0      # level: g times m cx
+        array([0.  , 9.81, 0.  ])
+        """
+        return self._answer(matrices.STATIC_REGRESSOR, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(LINK_REGRESSOR)
+    def link_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix (..., 6, 10) with ``(moment, force) = Y pi``: what moves a body that is fixed to a link.
+
+        pi are ten parameters in the order of :meth:`regressor`, about the link's origin in its axes, and so are moment
+        and force; gravity is included, as an upward acceleration. ``f = M alpha + crf(V) M V``. The child link of a
+        joint gives the regressor of its body alone; a flange that of a load. Cost: O(depth of the link).
+
+        >>> import recursa as rc
+        >>> robot, still = rc.robots.planar(1), [0.0]
+        >>> load = np.array([2.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])                       # 2 kg at the tip
+        >>> (robot.link_regressor([np.pi / 2], still, still, "tip") @ load).round(6) + 0.0
+        array([ 0.  ,  0.  ,  0.  , 19.62,  0.  ,  0.  ])
+        """
+        arrays = {"q": q, "v": v, "a": a}
+        return self._answer(LINK_REGRESSOR, arrays, {"link": link}, out, threads)
+
+    @answers(KINETIC_ENERGY_REGRESSOR)
+    def kinetic_energy_regressor(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """The vector (..., 10 nbodies) with kinetic energy ``Y pi``, without armature: ``V* M V/2`` per parameter.
+
+        Columns as in :meth:`regressor`. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).kinetic_energy_regressor([0.0], [2.0])[-1]          # w^2/2 times Izz
+        np.float64(2.0)
+        """
+        return self._answer(KINETIC_ENERGY_REGRESSOR, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+
+    @answers(POTENTIAL_ENERGY_REGRESSOR)
+    def potential_energy_regressor(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """The vector (..., 10 nbodies) with potential energy ``Y pi``: ``-m g.c`` per parameter.
+
+        Columns as in :meth:`regressor`; those of the moments of inertia are zero. Cost: O(n).
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).potential_energy_regressor([np.pi / 2])[:4].round(6) + 0.0     # upright: g times m cx
+        array([0.  , 9.81, 0.  , 0.  ])
+        """
+        return self._answer(POTENTIAL_ENERGY_REGRESSOR, {"q": q}, NO_OPTIONS, out, threads)
