@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import recursa as rc
 from looped_results import looped_result
 from numeric import close, same_bits, states, tied_gripper
-from random_plans import REAL, assert_same, plans
+from random_plans import REAL, assert_same, plans, real_mixing
 from recursa.denoc.matrices import CONVECTIVE_TIMES, INERTIA_TIMES
 from recursa.dynamics.factorization import SOLVE
 from recursa.dynamics.joint_space import columns_of, vector_of
@@ -24,7 +24,8 @@ from recursa.kernels.staging import Unit, staged
 from recursa.loading import trusted
 from recursa.model.model import Model
 from recursa.robots import random_description
-from recursa.sweeps import Plan, run
+from recursa.spatial.vec3 import Vec3
+from recursa.sweeps import Buffer, Plan, Step, base_to_tip, run
 from zoo import ALL_KINDS, floating_tree_with_rotors
 
 pytestmark = pytest.mark.compiled
@@ -83,6 +84,21 @@ def test_what_comes_first_does_not_depend_on_the_vector(data, number):
     kept = [name for name in written(early) if name not in late]
     for other in (inputs, inputs | {UNIT: inputs_of(model, 2)[UNIT]}):
         assert numbers(run(plan, model, other), kept) == numbers(before, kept)
+
+
+def test_what_a_waiting_step_reads_is_not_changed_before_it():
+    """The last sweep does not wait for the vector itself; but what it changes has been read by a step that does.
+
+    So it comes after that one, for every column, and the first sweep again before it.
+    """
+
+    def step(reads: str, writes: str) -> Step:
+        return Step(real_mixing(1, len(reads.split()), 1), tuple(reads.split()), (writes,))
+
+    sweeps = (base_to_tip(step("q", "A")), base_to_tip(step(f"{UNIT} A", "B")), base_to_tip(step("v", "A")))
+    plan = Plan("changing", (Buffer("A", Vec3.zero()), Buffer("B", Vec3.zero())), sweeps)
+    later, first = staged(plan, UNIT)
+    assert (later, first) == (plan, 0)
 
 
 def test_a_vector_that_nobody_reads_waits_for_nothing():
