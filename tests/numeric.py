@@ -233,6 +233,18 @@ def complex_step(fn: Callable[[Any], np.ndarray]) -> np.ndarray:
     return fn(np.complex128(1j * h)).imag / h
 
 
+def stepped(f: Callable[..., np.ndarray], robot: rc.Robot, *state: np.ndarray) -> Iterator[np.ndarray]:
+    """d f by every part of the state, column by column: by q along ``integrate``, by speeds and others as they are."""
+    for number in range(len(state)):
+
+        def moved(t: Any, e: np.ndarray, number: int = number) -> np.ndarray:
+            parts = [*state]
+            parts[number] = robot.integrate(parts[0], t * e) if number == 0 else parts[number] + t * e
+            return f(*parts)
+
+        yield np.stack([complex_step(lambda t, e=e: moved(t, e)) for e in np.eye(robot.nv)], axis=-1)
+
+
 def central(fn: Callable[[float], np.ndarray], h: float = 2e-3) -> np.ndarray:
     """d fn(t)/dt at t = 0 by a central difference of sixth order: about 1e-12 for motions of size and speed one."""
     near, middle, far = (fn(k * h) - fn(-k * h) for k in (1, 2, 3))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from numeric import FRAMES, close, complex_step, motion_matrix, states, tied_gripper
+from numeric import FRAMES, close, motion_matrix, states, stepped, tied_gripper
 from recursa.interop import pinocchio as interop
 from zoo import ZOO, large_interpreted
 
@@ -40,21 +40,6 @@ def robot_named(name: str) -> rc.Robot:
 def links_of(robot):
     """The last one, one half-way, and the root."""
     return robot.link_names[-1], robot.model.joints[robot.nbodies // 2].child, robot.link_names[0]
-
-
-def stepped(f, robot, *state):
-    """d f by every part of the state: q along integrate, others as they are."""
-    for number in range(len(state)):
-        columns = []
-        for e in np.eye(robot.nv):
-
-            def moved(t, e=e, number=number):
-                parts = [*state]
-                parts[number] = robot.integrate(parts[0], t * e) if number == 0 else parts[number] + t * e
-                return f(*parts)
-
-            columns.append(complex_step(moved))
-        yield np.stack(columns, axis=-1)
 
 
 @every_robot
