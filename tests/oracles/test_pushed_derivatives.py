@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
-from test_derivatives import NAMES, robot_named, stepped
 
 import recursa as rc
-from numeric import close, states
-from zoo import large_interpreted
+from numeric import close, states, stepped, tied_gripper
+from zoo import ZOO, floating_tree_with_rotors, large_interpreted
+
+ROBOTS = {
+    **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},  # whose base has no mass
+    "floating_tree_with_rotors": floating_tree_with_rotors,
+    "tied_gripper": tied_gripper,
+}
+NAMES = ("by q", "by v", "by a or tau")
+
+
+@cache
+def robot_named(name: str) -> rc.Robot:
+    return ROBOTS[name]()
 
 
 def pushed(robot, given):
