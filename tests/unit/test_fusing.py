@@ -32,7 +32,7 @@ from recursa.sweeps import (
 )
 from recursa.sweeps.plan import PAIRS
 from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS
-from recursa.walks.derivatives import INVERSE_DERIVATIVES_PAIRS
+from recursa.walks.derivatives import inverse_derivatives_pairs
 from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS
 from recursa.walks.mass_matrix_inverse import mass_matrix_inverse_pairs
 from recursa.walks.root_axes import COMPOSITE, PLACE
@@ -331,7 +331,7 @@ def of_walks(model: Model) -> tuple[Plan, ...]:
     return (
         renamed(MASS_MATRIX_PAIRS, {"F": "forces"}),
         renamed(CORIOLIS_MATRIX_PAIRS, {"own": "own_coriolis"}),
-        INVERSE_DERIVATIVES_PAIRS,
+        inverse_derivatives_pairs(),
         mass_matrix_inverse_pairs(model),
     )
 
