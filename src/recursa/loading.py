@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
-from recursa.bundled import BUNDLED, FILES
 from recursa.doctor import Finding, Report, examine
-from recursa.errors import ModelError, shortened
+from recursa.errors import ModelError
+from recursa.formats.source import Assets, source_of
+from recursa.formats.table import FormatName, Options, read
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode, Model
-from recursa.model.urdf import read_urdf
-from recursa.model.xml import MAX_SIZE
 from recursa.robot import Robot
 
 
 def load(
     source: str | bytes | os.PathLike[str],
     *,
+    format: FormatName | None = None,
     floating: bool = False,
-    gravity: Sequence[float] = STANDARD_GRAVITY,
+    gravity: Sequence[float] | None = None,
     strict: bool = True,
     mimic: MimicMode = "free",
+    assets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> Robot:
-    """Load a robot from a URDF file, or from the XML text itself.
+    """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
+    - ``format``: None to find out, or one to insist on: "urdf".
     - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world.
-    - ``gravity``: m/s^2 in world axes.
+    - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
     - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move in a robot that
-      has masses, elements that xacro left behind). Doubtful data are a :class:`~recursa.ModelWarning` and findings of
-      ``robot.doctor()`` in any case; so is a robot without any masses: what needs inertia then raises.
+      has masses). Doubtful data are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case; so
+      is a robot without any masses: what needs inertia then raises.
     - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv.
+    - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
+      file is opened.
+    - ``arguments``: values for the arguments of a file that has some.
 
-    Meshes are never opened. A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
+    A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
 
     >>> import recursa as rc
     >>> rc.load('<robot name="box"><link name="base"/></robot>')
     <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
     """
-    text, origin = _read(source)
-    description = read_urdf(text, origin, strict=strict)
+    description = read(source_of(source, Assets(assets)), format, Options(strict, dict(arguments or {})))
+    if gravity is None:
+        gravity = description.gravity or STANDARD_GRAVITY
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 
@@ -126,46 +131,3 @@ def _related(model: Model, report: Report) -> list[Finding]:
     bodies = {number for number, joint in enumerate(model.joints) if ("joint", joint.name) in said}
     said |= {("link", link.name) for link in model.links if link.body in bodies}
     return [finding for finding in report if finding.severity == "warning" and (finding.kind, finding.name) in said]
-
-
-def _read(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str | None]:
-    """The XML text and the name of the file it came from."""
-    if isinstance(source, bytes | bytearray):
-        return bytes(source), None
-    if isinstance(source, str) and (source.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in source):
-        return source, None
-    if not isinstance(source, str | os.PathLike):
-        raise ModelError(f"expected a path or XML text, not {type(source).__name__}")
-    if isinstance(source, str) and not source.strip():
-        raise ModelError("the path is empty; give the path of a URDF file or its XML text")
-    path = Path(source)
-    try:
-        path = path.expanduser()
-        with path.open("rb") as file:
-            content = file.read(MAX_SIZE + 1)  # bounded, whatever the file says of its size
-    except FileNotFoundError:
-        raise ModelError(f"there is no file '{path}'. {_near(path)}") from None
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: ~ of a user who has no home
-        raise ModelError(f"cannot read '{path}': {error}") from None
-    if len(content) > MAX_SIZE:
-        raise ModelError(f"it has more than the {MAX_SIZE} bytes that are read", source=str(path))
-    return content, str(path)
-
-
-def _near(path: Path) -> str:
-    """What the user may have meant: a neighbouring file, or a bundled robot."""
-    if str(path) in BUNDLED:
-        return f"The bundled robot of that name is rc.robots.{path}()."
-    if path.stem in FILES:
-        return f"The bundled file of that name is rc.robots.urdf({path.stem!r})."
-    try:
-        files = sorted(item.name for item in path.parent.iterdir() if item.suffix in (".urdf", ".xml"))
-    except OSError:
-        return f"Nor is there a folder '{path.parent}'."
-    near = difflib.get_close_matches(path.name, files)
-    bundled = [f"rc.robots.{name}()" for name in difflib.get_close_matches(path.stem, BUNDLED, n=1)]
-    if near or bundled:
-        proposals = [f"'{name}'" for name in near] + [f"the bundled robot {call}" for call in bundled]
-        return f"Did you mean {' or '.join(proposals)}?"
-    beside = f"Robot files in that folder: {shortened(files)}." if files else "That folder holds no robot files."
-    return f"{beside} Bundled robots: {shortened([f'rc.robots.{name}()' for name in BUNDLED])}."

@@ -15,10 +15,10 @@ from recursa.doctor import Report, examine
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
+from recursa.formats.urdf_write import write_urdf
 from recursa.model.assemble import assemble
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.rebase import with_base
-from recursa.model.urdf_write import write_urdf
 from recursa.model.variations import with_frame, with_free_base, with_payload
 from recursa.sweeps.batching import Array
 

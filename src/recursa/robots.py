@@ -16,13 +16,13 @@ import numpy as np
 
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, unknown_name
+from recursa.formats.urdf import read_urdf
 from recursa.loading import trusted
 from recursa.model.assemble import unit_axis
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
-from recursa.model.urdf import read_urdf
 from recursa.model.variations import with_frame
 from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation

@@ -141,7 +141,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ModelError,
         ("there is no file 'stanfrod.urdf'. Did you mean the bundled robot rc.robots.stanford()?",),
     ),
-    "empty path": (lambda: rc.load(" "), rc.ModelError, ("the path is empty", "URDF file or its XML text")),
+    "empty path": (lambda: rc.load(" "), rc.ModelError, ("the path is empty", "path of a robot file, or its text")),
     "home of nobody": (
         lambda: rc.load("~no_such_user_/a.urdf"),
         rc.ModelError,
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ModelError,
         ("there is no file 'puma560'", "rc.robots.puma560()"),
     ),
-    "neither path nor text": (lambda: rc.load(5), rc.ModelError, ("expected a path or XML text, not int",)),
+    "neither path nor text": (lambda: rc.load(5), rc.ModelError, ("expected a path or the text of a robot file, not int",)),
     "malformed text": (
         lambda: rc.load('<robot name="r">\n<link name="a">\n</robot>'),
         rc.ModelError,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import recursa
 from recursa.errors import ModelError
+from recursa.formats.urdf import read_urdf
+from recursa.formats.urdf_write import write_urdf
 from recursa.model.description import Description
-from recursa.model.urdf import read_urdf
-from recursa.model.urdf_write import write_urdf
 from robot_data import ALL_KINDS, small_urdf_files
 
 TWO_LINKS = """<robot name="pendulum">

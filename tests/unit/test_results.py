@@ -14,7 +14,7 @@ import pytest
 
 import recursa as rc
 from comparing import ARRAYS, equal_runs
-from recursa.model.model_text import model_from_text, model_text
+from recursa.formats.robot_text import model_from_text, model_text
 from recursa.runs import hdf5
 from recursa.runs.packing import pack, unpack
 from zoo import ZOO, floating_tree_with_rotors, one_of_each, small_mixed_tree

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from recursa.errors import ModelError
+from recursa.formats.urdf import URDF_TYPES, read_urdf
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
-from recursa.model.urdf import URDF_TYPES, read_urdf
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3

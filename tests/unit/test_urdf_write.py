@@ -10,10 +10,10 @@ import pytest
 
 import recursa as rc
 from recursa.errors import ModelError
+from recursa.formats.urdf import read_urdf
+from recursa.formats.urdf_write import write_urdf
 from recursa.interop import pinocchio as interop
 from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.urdf import read_urdf
-from recursa.model.urdf_write import write_urdf
 from recursa.spatial.rotation import Quaternion, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO, Vec3

@@ -9,8 +9,8 @@ import weakref
 import pytest
 
 from recursa.errors import ModelError
-from recursa.model import xml
-from recursa.model.xml import Element, clipped, parse
+from recursa.formats import xml
+from recursa.formats.xml import Element, clipped, parse
 
 
 def refusal(text: str | bytes, source: str | None = "arm.urdf") -> ModelError:

@@ -91,6 +91,58 @@ class JointRecord:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """What closes a loop: a joint between a frame on one link and a frame on another, beside those of the tree.
+
+    ``kind`` is a joint kind, "weld", or "point" (two points held together). ``axis`` and ``pitch`` are those of a
+    joint, in the first frame.
+    """
+
+    name: str
+    kind: str
+    first: str
+    second: str
+    placement: Transform = IDENTITY_TRANSFORM
+    placement_on_second: Transform = IDENTITY_TRANSFORM
+    axis: Vec3 = X_AXIS
+    pitch: float = 0.0
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation between joints of one freedom: ``q[joint] = polynomial(q[other])``, lowest power first.
+
+    Without another joint it is a constant. Unlike a :class:`Mimic` it takes no coordinate away.
+    """
+
+    name: str
+    joint: str
+    other: str | None
+    polynomial: tuple[float, ...]
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A motor: per joint the generalised forces, one per freedom, that one unit of its force causes."""
+
+    name: str
+    gears: tuple[tuple[str, tuple[float, ...]], ...]
+    force: tuple[float, float] | None = None
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class NamedState:
+    """A state that the source names: coordinates and speeds by joint, in the layout of ``docs/conventions.md``."""
+
+    name: str
+    q: tuple[tuple[str, tuple[float, ...]], ...]
+    v: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Note:
     """Something in the source that breaks the rules of its format and was read all the same: what, and what to do."""
 
@@ -102,11 +154,20 @@ class Note:
 
 @dataclass(frozen=True)
 class Description:
-    """A robot as its source tells it: links and joints in the order of declaration."""
+    """A robot as its source tells it: links and joints in the order of declaration.
+
+    ``gravity`` is None where the format says nothing of it. Closures and relations are kept as data: the dynamics of
+    the tree do not know them.
+    """
 
     name: str
     links: tuple[LinkRecord, ...]
     joints: tuple[JointRecord, ...]
+    closures: tuple[Closure, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    states: tuple[NamedState, ...] = ()
+    gravity: tuple[float, float, float] | None = field(default=None, compare=False)
     source: str | None = field(default=None, compare=False)
     provenance: str = field(default="", compare=False)
     notes: tuple[Note, ...] = field(default=(), compare=False)

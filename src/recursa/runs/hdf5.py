@@ -30,8 +30,8 @@ import numpy as np
 
 from recursa.errors import ResultFileError
 from recursa.files import replacing
+from recursa.formats.robot_text import model_from_text, model_text
 from recursa.model.model import Model
-from recursa.model.model_text import model_from_text, model_text
 from recursa.runs import interpolants
 from recursa.runs.options import Options
 from recursa.runs.run import Happened, Run

@@ -12,7 +12,7 @@ import numpy as np
 
 from recursa.errors import ResultFileError
 from recursa.files import known_suffix, named_file, write_together
-from recursa.model.model_text import model_text
+from recursa.formats.robot_text import model_text
 from recursa.runs import hdf5
 from recursa.runs.journal import SUFFIX
 from recursa.runs.run import Run

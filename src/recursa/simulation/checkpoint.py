@@ -18,7 +18,7 @@ import numpy as np
 
 from recursa.errors import RecursaError, ResultFileError, StateError
 from recursa.files import named_file
-from recursa.model.model_text import model_from_text, model_text
+from recursa.formats.robot_text import model_from_text, model_text
 from recursa.runs import interpolants
 from recursa.runs.hdf5 import OURS
 from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks

@@ -6,11 +6,23 @@ URDF is not enough for that: its angles round, and gravity, a free base or ties 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from recursa.model.assemble import assemble
-from recursa.model.description import Description, Geometry, JointRecord, LinkRecord, Mimic, Note
+from recursa.model.description import (
+    Actuator,
+    Closure,
+    Description,
+    Geometry,
+    JointRecord,
+    LinkRecord,
+    Mimic,
+    NamedState,
+    Note,
+    Relation,
+)
 from recursa.model.model import Model
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import Transform
@@ -39,8 +51,12 @@ def model_from_text(text: str) -> Model:
 
 def _description(data: dict[str, Any]) -> Description:
     links, joints = tuple(map(_link, data["links"])), tuple(map(_joint, data["joints"]))
-    notes = tuple(Note(**note) for note in data.get("notes", ()))  # files of earlier versions have none
-    return Description(**{**data, "links": links, "joints": joints, "notes": notes})
+    # files of earlier versions have none of the following
+    others = {name: tuple(map(read, data.get(name, ()))) for name, read in _OTHERS.items()}
+    gravity = data.get("gravity")
+    return Description(
+        **{**data, "links": links, "joints": joints, **others, "gravity": None if gravity is None else tuple(gravity)}
+    )
 
 
 def _link(data: dict[str, Any]) -> LinkRecord:
@@ -57,6 +73,41 @@ def _joint(data: dict[str, Any]) -> JointRecord:
     return JointRecord(
         **{**data, **parts, **placed, "axis": Vec3(*data["axis"]), "limits": limits, "mimic": mimic}  # type: ignore[arg-type]
     )
+
+
+def _closure(data: dict[str, Any]) -> Closure:
+    placed = {name: _transform(data[name]) for name in ("placement", "placement_on_second")}
+    return Closure(**{**data, **placed, "axis": Vec3(*data["axis"])})
+
+
+def _relation(data: dict[str, Any]) -> Relation:
+    return Relation(**{**data, "polynomial": tuple(data["polynomial"])})
+
+
+def _actuator(data: dict[str, Any]) -> Actuator:
+    force = None if data["force"] is None else tuple(data["force"])
+    return Actuator(**{**data, "gears": _by_joint(data["gears"]), "force": force})
+
+
+def _state(data: dict[str, Any]) -> NamedState:
+    return NamedState(data["name"], _by_joint(data["q"]), _by_joint(data["v"]))
+
+
+def _by_joint(data: Any) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    return tuple((name, tuple(values)) for name, values in data)
+
+
+def _note(data: dict[str, Any]) -> Note:
+    return Note(**data)
+
+
+_OTHERS: dict[str, Callable[[Any], Any]] = {
+    "closures": _closure,
+    "relations": _relation,
+    "actuators": _actuator,
+    "states": _state,
+    "notes": _note,
+}
 
 
 def _transform(data: Any) -> Transform:

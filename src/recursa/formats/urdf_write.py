@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 
 from recursa.errors import ModelError
+from recursa.formats.urdf import LARGEST, URDF_TYPES
 from recursa.model.description import LIMITED, Description, JointRecord, JointType, LinkRecord
 from recursa.model.inputs import unused
 from recursa.model.joints import has_axis
-from recursa.model.urdf import LARGEST, URDF_TYPES
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO
@@ -21,7 +21,7 @@ _ESCAPES = str.maketrans(
 
 
 def write_urdf(description: Description) -> str:
-    """The description as URDF text, which :func:`~recursa.model.urdf.read_urdf` reads back to the same numbers.
+    """The description as URDF text, which :func:`~recursa.formats.urdf.read_urdf` reads back to the same numbers.
 
     Rotations come back to 1e-15, all else exactly. Joint types, attributes and multiple values that are Recursa's
     additions to the format are written as ``read_urdf`` understands them. Geometry is not kept. Named frames become
@@ -30,7 +30,7 @@ def write_urdf(description: Description) -> str:
     frame at the far end of its joint (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a
     fixed joint from there.
 
-    >>> from recursa.model.urdf import read_urdf
+    >>> from recursa.formats.urdf import read_urdf
     >>> print(write_urdf(read_urdf('<robot name="one"><link name="base"/></robot>')), end="")
     <?xml version="1.0" encoding="utf-8"?>
     <robot name="one">

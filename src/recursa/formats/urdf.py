@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from recursa.errors import ModelError, did_you_mean
+from recursa.formats.xml import Element, clipped, parse
 from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.model.xml import Element, clipped, parse
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3

@@ -1,9 +1,10 @@
 """A small, safe XML reader: elements with attributes and line numbers, built on the standard library's expat.
 
-Only what robot descriptions need: text between tags, comments and processing instructions are dropped, namespaces are
-not resolved. A document type (and with it every entity but the five built-in ones) is refused, sizes are bounded, and
-whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with the line. Blanks and text before
-the XML declaration, which other readers pass over, are passed over here as well, with a note.
+Only what robot descriptions need: comments and processing instructions are dropped, and so is text between tags unless
+asked for; namespaces are not resolved. A document type (and with it every entity but the five built-in ones) is
+refused, sizes are bounded, and whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with
+the line. Blanks and text before the XML declaration, which other readers pass over, are passed over here as well, with
+a note.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import re
 from xml.parsers import expat
 
 from recursa.errors import ModelError
+from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
 
-MAX_SIZE = 32 * 1024 * 1024
 MAX_DEPTH = 100
 MAX_TAGS = 1_000_000  # start and end tags together
 MAX_ATTRIBUTES = 100
@@ -37,6 +38,7 @@ _READABLE_ENCODING = re.compile(r"utf-?8|(us-)?ascii|iso[-_]8859-\d{1,2}|latin-?
 _NEWLINE = re.compile(r"\r\n?|\n")
 _DECLARATION = re.compile(r"<\?xml\s[^<>]{0,200}\?>")
 _BEGINNING = re.compile(r"<(\?xml|robot)\b")  # of what can follow on text that does not belong there
+_ROOT = re.compile(r"<([^\s<>/!?]{1,100})")
 _PROLOG_PIECE = re.compile(r"[ \t\r\n]+|<\?.*?\?>|<!--.*?-->", re.S)
 
 _codes, _errors = expat.errors.codes, expat.errors
@@ -59,10 +61,11 @@ _HINTS = {
 class Element:
     """An XML element: tag, attributes, child elements, and where it was opened.
 
-    ``notes`` are those of the whole document: what breaks the rules and was read all the same.
+    ``text`` is what stands between its tags, outside other elements, if it was asked for. ``notes`` are those of the
+    whole document: what breaks the rules and was read all the same.
     """
 
-    __slots__ = ("attributes", "children", "line", "notes", "source", "tag")
+    __slots__ = ("attributes", "children", "line", "notes", "source", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: list[Note]) -> None:
         self.tag = tag
@@ -71,6 +74,7 @@ class Element:
         self.line = line
         self.source = source
         self.notes = notes
+        self.text = ""
 
     def child(self, tag: str) -> Element | None:
         """The first child with this tag, or None."""
@@ -91,8 +95,30 @@ class Element:
         return f"<{self.tag}> with {len(self.attributes)} attributes, {len(self.children)} children, line {self.line}"
 
 
-def parse(text: str | bytes, source: str | None = None) -> Element:
+def beginning(content: str | bytes) -> tuple[str, str]:
+    """The name of the root element, "" if this does not look like XML, and the text; nothing is checked.
+
+    >>> beginning(b"<?xml version='1.0'?><!-- an arm --><robot name='arm'/>")[0]
+    'robot'
+    >>> beginning("joint, a, alpha, d")[0]
+    ''
+    """
+    if isinstance(content, bytes):
+        marked = next((name for mark, name in _BOMS if content.startswith(mark)), "utf-8")
+        content = content.decode(marked, "replace")
+    begins = _PROLOG_PIECE.match(content.removeprefix("\ufeff")) or content.removeprefix("\ufeff").startswith("<")
+    start = _BEGINNING.search(content) if not begins else None
+    at = start.start() if start else content.startswith("\ufeff")
+    while piece := _PROLOG_PIECE.match(content, at):
+        at = piece.end()
+    root = _ROOT.match(content, at)
+    return (root[1] if root else ""), content
+
+
+def parse(text: str | bytes, source: str | None = None, *, with_text: bool = False) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
+
+    ``with_text`` keeps what stands between tags, for formats that write numbers there.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -105,13 +131,13 @@ def parse(text: str | bytes, source: str | None = None) -> Element:
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
     notes: list[Note] = []
-    return _Reading(source, notes).run(_checked_utf8(text, source, notes))
+    return _Reading(source, notes, with_text).run(_checked_utf8(text, source, notes))
 
 
 class _Reading:
     """One run of expat over one document, gathering elements on an explicit stack."""
 
-    def __init__(self, source: str | None, notes: list[Note]) -> None:
+    def __init__(self, source: str | None, notes: list[Note], with_text: bool) -> None:
         self.source = source
         self.notes = notes
         self.root: Element | None = None
@@ -119,6 +145,9 @@ class _Reading:
         self.parser = parser = expat.ParserCreate("utf-8")
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
+        if with_text:
+            parser.CharacterDataHandler = self.characters
+            parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
 
     def run(self, document: bytes) -> Element:
@@ -130,7 +159,7 @@ class _Reading:
             raise self.explained(error) from None
         finally:  # no reference cycle through the handlers is left behind
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
-            self.parser.StartDoctypeDeclHandler = None
+            self.parser.StartDoctypeDeclHandler = self.parser.CharacterDataHandler = None
         assert self.root is not None  # expat refuses a document without an element
         return self.root
 
@@ -153,6 +182,9 @@ class _Reading:
 
     def end(self, tag: str) -> None:
         self.open.pop()
+
+    def characters(self, text: str) -> None:
+        self.open[-1].text += text
 
     def doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
         raise _doctype_refused(self.parser.CurrentLineNumber, self.source)
