@@ -24,7 +24,7 @@ from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.constant_trig import cos_sin
 from recursa.sweeps.engine import Values, begins_walk, count
 from recursa.sweeps.inputs import Given, Over, input_behind, kind_of_input
-from recursa.sweeps.plan import APART, BODIES, DOMAINS, LINKS, PAIRS, Plan, Step, Sweep, domain_at, is_given, split
+from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Step, Sweep, domain_at, is_given, split
 
 Output = int | float  # a node, or a constant
 
@@ -135,7 +135,7 @@ def classes(history: History, sizes: Mapping[str, int], seen: Observation) -> li
     model = shared.model
     return [
         _Tracer(shared, domain, members).traced()
-        for domain in DOMAINS
+        for domain in shared.plan.domains
         for members in _alike(shared, domain, count(domain, model))
     ]
 

@@ -25,7 +25,7 @@ from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, count, neighbours, visiting_order
 from recursa.sweeps.inputs import kind_of_input
-from recursa.sweeps.plan import BODIES, DOMAINS, Plan
+from recursa.sweeps.plan import BODIES, Plan
 
 Array = NDArray[Any]
 
@@ -144,7 +144,7 @@ class _Tables:
         header = {name: self._header(name) for name in loops.writer.header}
         self.integers = np.concatenate([np.array(list(header.values()), np.int64), *self.parts]).astype(np.int32)
         kind = np.float32 if shape.single else np.float64
-        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in DOMAINS]).astype(kind)
+        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in program.plan.domains]).astype(kind)
 
     # ---- scratch -----------------------------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class _Tables:
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,
             "matrix": self._matrix(),
             "constants": len(self.constants),
-            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in DOMAINS},
+            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in program.plan.domains},
         }
         places, end = {}, 0
         for name, size in sizes.items():
@@ -215,7 +215,8 @@ class _Tables:
         if kind == "table":
             return self._part(self._table(rest).ravel())
         if kind == "numbers":
-            before = DOMAINS[: DOMAINS.index(rest)]
+            domains = self.program.plan.domains
+            before = domains[: domains.index(rest)]
             return sum(self._numbers(domain).size for domain in before)
         if name == "entries":
             return self._part(self._entries())

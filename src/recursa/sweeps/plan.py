@@ -167,6 +167,12 @@ class Plan:
         used = dict.fromkeys(name for name in read if is_given(name) and name not in CONSTANTS)
         return (*(name for name in INPUT_KINDS if name in used), *(name for name in used if has_own_name(name)))
 
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """What its sweeps go over. Others are not even to be counted: a chain has n^2/2 pairs."""
+        used = {sweep.domain for sweep in self.sweeps}
+        return tuple(domain for domain in DOMAINS if domain in used)
+
     def __str__(self) -> str:
         return f"plan {self.name}\n" + "\n".join(f"  {line}" for s in self.sweeps for line in str(s).splitlines())
 
