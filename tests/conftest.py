@@ -22,7 +22,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so are a shell's backgr
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-USUAL_EFFORT, LITTLE_EFFORT = 2, 0  # of LLVM: the bits are the same (kernels/), the tests take a third of the time
+USUAL_EFFORT, LITTLE_EFFORT = 2, 0  # of LLVM: the bits are the same, the tests take a third of the time
+ABOUT_CODE = (
+    "kernels",
+    "sincos",
+    "adjoint",
+    "every_machine",
+    "walk_bits",
+    "hammer",
+    "rollout_kernels",
+    "products",
+    "calls",
+)
+"""Tests in kernels/ that run what users run; the others compare forms of code with each other."""
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +47,7 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     before = Switch.on, Switch.form, Effort.level
     marks = {mark.name for mark in request.node.own_markers}
     Switch.on = "compiled" in marks or request.node.get_closest_marker("interpreted") is None
-    about_code = "kernels" in request.path.parts and request.path.name != "test_forms.py"
+    about_code = request.path.parent.name == "kernels" and request.path.stem.removeprefix("test_") in ABOUT_CODE
     Effort.level = USUAL_EFFORT if about_code else LITTLE_EFFORT
     yield
     Switch.on, Switch.form, Effort.level = before

@@ -101,7 +101,7 @@ def known_answer_arm() -> rc.Robot:
     return b.build()
 
 
-def with_soaks(names: Iterable[str], everyday: Iterable[str]) -> list[Any]:
+def with_soaks(names: Iterable[Any], everyday: Iterable[Any]) -> list[Any]:
     """Parameters for a test that compiles: only the everyday ones run in every suite, the others in the long one."""
     everyday = set(everyday)
     return [name if name in everyday else pytest.param(name, marks=pytest.mark.slow) for name in names]
@@ -114,6 +114,24 @@ long_to_compile = pytest.mark.interpreted(reason="code of large robots takes lon
 def large_interpreted(names: Iterable[str], large: Iterable[str] = LARGE) -> list[Any]:
     """Parameters for a test that walks over robots: the small ones run compiled, as users run them."""
     return [pytest.param(name, marks=long_to_compile) if name in large else name for name in names]
+
+
+def also_by(
+    others: Iterable[str], names: Iterable[str], some: Iterable[str], large: Iterable[str] = LARGE
+) -> list[Any]:
+    """Pairs (other, robot), large ones interpreted; all but the first of the others ask only some in every suite."""
+    first, *rest = others
+    small, some = [long_to_compile], set(some)
+    return [
+        pytest.param(
+            other,
+            name,
+            marks=(small if name in large else [])
+            + ([pytest.mark.slow] if other != first and name not in some else []),
+        )
+        for other in (first, *rest)
+        for name in names
+    ]
 
 
 ZOO: dict[str, Callable[[], rc.Robot]] = {

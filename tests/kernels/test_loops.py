@@ -9,7 +9,7 @@ import recursa as rc
 from numeric import states, tied_gripper
 from questions import QUESTIONS, arguments, interpreted
 from recursa.kernels.dispatch import Switch
-from zoo import ZOO, floating_tree_with_rotors
+from zoo import ZOO, floating_tree_with_rotors, with_soaks
 
 pytestmark = pytest.mark.compiled
 
@@ -26,7 +26,10 @@ def kernels(robot):
     return [kernel for store in robot.evaluator.stores for _, kernel in store._kernels.values()]
 
 
-@pytest.mark.parametrize("name", ["tree", "mixed_tree", "one_of_each", "free_flyer", "tied_gripper", "tree40"])
+EVERYDAY = ("tree", "free_flyer", "tied_gripper", "tree40")
+
+
+@pytest.mark.parametrize("name", with_soaks([*EVERYDAY, "mixed_tree", "one_of_each"], EVERYDAY))
 def test_matrices_column_by_column_match_the_interpreter(name):
     robot = ROBOTS[name]()
     values = arguments(robot, 5)

@@ -299,7 +299,9 @@ def test_matrices_match_the_elements_written_out(name):
 CHAINS = [(n, seed) for n in (1, 2, 3, 5, 8, 10) for seed in (0, 1)]
 
 
-@pytest.mark.parametrize(("n", "seed"), CHAINS)
+@pytest.mark.parametrize(
+    ("n", "seed"), [pytest.param(n, seed, marks=pytest.mark.slow if n >= 8 and seed else ()) for n, seed in CHAINS]
+)
 def test_denoc_matches_the_other_methods_on_mixed_chains(n, seed):
     """Joints that turn and slide, gravity in any direction."""
     rng = np.random.default_rng(n + 10 * seed)

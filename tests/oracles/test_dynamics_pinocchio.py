@@ -94,8 +94,14 @@ def compare_forward(robot, model, data, here, there, mass, back) -> None:
 
 
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
-@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("path", FILES, ids=relative_name)
+@pytest.mark.parametrize(
+    ("path", "floating"),
+    [
+        pytest.param(path, floating, marks=[pytest.mark.slow] * soak, id=f"{relative_name(path)}-{floating}")
+        for k, path in enumerate(FILES)
+        for floating, soak in ((False, k % 2 == 0), (True, k % 2 == 1))  # in every suite each file once
+    ],
+)
 def test_urdf_matches_pinocchio(path, floating):
     robot = rc.load(path, floating=floating, strict=False)
     if robot.nv == 0:

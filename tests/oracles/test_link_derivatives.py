@@ -10,7 +10,7 @@ import pytest
 import recursa as rc
 from numeric import FRAMES, close, motion_matrix, states, stepped, tied_gripper
 from recursa.interop import pinocchio as interop
-from zoo import ZOO, large_interpreted
+from zoo import ZOO, also_by, large_interpreted
 
 
 def many_frames() -> rc.Robot:
@@ -55,8 +55,7 @@ def test_velocities_change_as_complex_steps_say(name, frame):
         close(found[1], robot.jacobian(q, link, frame=frame), 1e-13)
 
 
-@every_robot
-@every_frame
+@pytest.mark.parametrize(("frame", "name"), also_by(FRAMES, ROBOTS, ("panda_like", "free_flyer", "one_of_each"), LARGE))
 @pytest.mark.parametrize("kind", ["spatial", "classical"])
 def test_accelerations_change_as_complex_steps_say(name, frame, kind):
     robot = robot_named(name)

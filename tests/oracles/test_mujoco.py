@@ -10,7 +10,7 @@ from numeric import close, states, with_rotors
 from recursa.loading import trusted
 from recursa.robots import random_description
 from robot_data import relative_name, urdf_files
-from zoo import ZOO, large_interpreted
+from zoo import ZOO, large_interpreted, with_soaks
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -71,7 +71,7 @@ def test_urdf_matches_mujoco(name: str, floating: bool) -> None:
     compare(with_rotors(robot))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", with_soaks(range(20), range(8)))
 def test_random_tree_matches_mujoco(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 15))

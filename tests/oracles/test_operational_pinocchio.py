@@ -14,7 +14,10 @@ pin = pytest.importorskip("pinocchio")
 FILES = [path for path in urdf_files() if path.name in ("simple_humanoid.urdf", "talos_reduced.urdf")]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if "talos" in path.name else (), id=path.name) for path in FILES],
+)
 def test_compliance_and_inertia_of_every_link_match_pinocchio(path):
     robot = rc.load(path, floating=True)
     model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
