@@ -27,6 +27,7 @@ from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
+from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoSweepError as NoSweepError

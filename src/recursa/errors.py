@@ -168,6 +168,10 @@ class ModelWarning(UserWarning):
     """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
 
 
+class LimitWarning(UserWarning):
+    """A simulated joint left its range by more than the range itself, because nothing holds it there."""
+
+
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     """A sentence that helps to correct ``name``: near matches if there are any, else the known names.
 

@@ -205,6 +205,7 @@ class Robot(Answers, ExportMethods):
         - ``events``: functions of (t, q, v), or :class:`recursa.Event`, also by name; recorded where they cross zero.
         - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
         - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
+          A joint that leaves its range by more than the range itself is then a :class:`recursa.LimitWarning`.
         - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
         - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
         - ``progress``: a bar, if standard error is a terminal and the run takes long.

@@ -197,7 +197,7 @@ def test_import_changes_no_global_setting() -> None:
     "name",
     [
         "load", "from_dh", "DHLink", "Builder", "robots", "Robot", "Report", "Finding", "RecursaError", "ModelError",
-        "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
+        "LimitWarning", "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
         "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError", "count", "tables", "Table",
         "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",

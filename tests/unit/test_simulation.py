@@ -8,6 +8,7 @@ import pickle
 import re
 import signal
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -536,3 +537,28 @@ def test_box_forces_solve_the_complementarity_problem() -> None:
             inside = np.abs(force) < bound
             close(a[inside], np.zeros(inside.sum()), 1e-12)
             assert (a[~inside] * force[~inside] <= 0.0).all()
+
+
+def gripper(**options) -> rc.Robot:
+    b = rc.Builder("gripper")
+    for side, mimic in (("left", None), ("right", ("left_finger", 1.0, 0.0))):
+        b.link(side, mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+        b.joint(
+            f"{side}_finger", "prismatic", parent="world", child=side, axis=(0, 0, 1), limits=(0.0, 0.04), mimic=mimic
+        )
+    return b.build(**options)
+
+
+def test_a_finger_that_falls_out_of_its_range_is_told():
+    with pytest.warns(rc.LimitWarning, match=r"finger.*stops=True") as caught:
+        run = gripper().simulate([0.02, 0.0], duration=1.0)
+    assert len(caught) == 1
+    assert run.q[-1, 1] < -4.0
+    assert "mimic='tie'" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("options", [{"stops": True}, {"duration": 0.05}])
+def test_joints_that_are_held_or_near_their_limits_are_no_news(options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rc.LimitWarning)
+        gripper(mimic="tie").simulate([0.02], **{"duration": 0.5, **options})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,9 @@ def run_simulate(
                 options |= {"checkpoint": part}
                 options |= {} if checkpoint_every is None else {"checkpoint_every": checkpoint_every}
             wanted = {name: value for name, value in options.items() if value is not None}
-            run = _caught(lambda: chosen.simulate(*start, **wanted))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", rc.LimitWarning)  # the hint below says as much
+                run = _caught(lambda: chosen.simulate(*start, **wanted))
     files = []
     if out is not None:
         files.append(run.save(out))

@@ -161,7 +161,10 @@ class _Tables:
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,
             "matrix": self._matrix(),
             "constants": len(self.constants),
-            **{f"records.{domain}": loops.records[domain] * count(domain, program.model) for domain in program.plan.domains},
+            **{
+                f"records.{domain}": loops.records[domain] * count(domain, program.model)
+                for domain in program.plan.domains
+            },
         }
         places, end = {}, 0
         for name, size in sizes.items():

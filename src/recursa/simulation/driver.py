@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from recursa.errors import SimulationError, StateError
+from recursa.errors import LimitWarning, SimulationError, StateError
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.asking import from_outside
 from recursa.runs.options import Options
@@ -21,6 +22,7 @@ from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.progress import ProgressBar
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
+from recursa.trajectories.limits import far_beyond
 
 _NO_PROGRESS = 1e-14
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
@@ -141,7 +143,11 @@ class Simulation:
         finally:
             bar.close()
             self.seconds, self._began = self._elapsed, None
-        return self.result(status, message)
+        run = self.result(status, message)
+        left = "" if self.equations.stops is not None else far_beyond(run.robot, run.t, run.q, run.v)
+        if left:
+            warnings.warn(left, LimitWarning, stacklevel=3)
+        return run
 
     @property
     def _elapsed(self) -> float:

@@ -48,6 +48,24 @@ class Violation:
         return LimitError(str(self), self.joint, self.quantity, self.time, self.value, self.limit)
 
 
+def far_beyond(robot: Robot, t: Array, q: Array, v: Array) -> str:
+    """In words, which joint went farther out of its range than the range is wide; "" if none did."""
+    far = [
+        (one, joint)
+        for one in violations(robot, t, q, v)
+        for joint in robot.model.joints
+        if one.quantity == "position" and joint.name == one.joint and joint.limits is not None
+        if abs(one.value - one.limit) > abs(joint.limits[1] - joint.limits[0])
+    ]
+    if not far:
+        return ""
+    worst, joint = max(far, key=lambda pair: abs(pair[0].value - pair[0].limit))
+    tie = ""
+    if joint.mimic is not None and joint.independent:
+        tie = f" It is meant to follow '{joint.mimic.joint}': rc.load(..., mimic='tie') ties it."
+    return f"{worst}. Nothing holds joints at their limits unless stops=True.{tie}"
+
+
 def violations(robot: Robot, t: Array, q: Array, v: Array, tau: Array | None = None) -> list[Violation]:
     """Every limit that sampled states (N, ...) leave, joint by joint."""
     found: list[Violation] = []
