@@ -73,3 +73,21 @@ def test_bad_angles_give_nan_in_their_lane_only():
     assert np.isnan(found[2::4]).all()
     assert np.allclose(found[0::4], [np.sin(0.5), np.cos(0.5)], rtol=1e-15)
     assert np.allclose(found[3::4], [np.sin(-0.25), np.cos(-0.25)], rtol=1e-15)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 19])
+def test_angles_that_share_a_vector_have_the_bits_of_lanes(count):
+    """One state at a time: every third angle is a sum with a constant; one is huge, one minus zero, one is no number."""
+    graph = Graph()
+    given = [x + 0.25 if k % 3 == 2 else x for k, x in enumerate(graph.inputs("x", count))]
+    outputs = [y.number for x in given for y in (x.sin(), x.cos())]
+    width = simd_width(False)
+    states = np.random.default_rng(count).uniform(-9.0, 9.0, (3 * width, count))
+    states[1, -1], states[2, count // 2], states[3, 0], states[4, 0] = 3e7, -0.0, np.nan, np.inf
+    found = []
+    for lanes in (1, width):
+        native = Native(emit(graph, outputs, {"x": count}, Shape(lanes), "trig"), "trig", 2)
+        found.append(np.empty((len(states), len(outputs))))
+        native.function(len(states) // lanes, states.ctypes.data, found[-1].ctypes.data)
+    assert found[0].tobytes() == found[1].tobytes()
+    assert found[0][1, -2] == pytest.approx(np.sin(3e7 + (0.25 if count % 3 == 0 else 0.0)), rel=1e-15)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from recursa.kernels.emit import Writer
 
 LARGEST = 1.0e5
+TOGETHER = 8  # angles of one state in a vector: a register of the widest processors, two or four of others
 _TWO_OVER_PI = 0.6366197723675814
 _MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, whose last bits then name the quadrant
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
@@ -32,21 +33,23 @@ _COS = (
 def sincos(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
     """Sines and cosines of several angles; lanes with huge ones are mended, so that no lane depends on another.
 
-    An angle is one number, or two to be added: what their sum loses by rounding is not lost.
+    An angle is one number, or two to be added: what their sum loses by rounding is not lost. In code for one state
+    several angles share a vector.
 
     Ends the basic block that the writer is in, and starts another.
     """
-    shape, before = writer.shape, writer.label
+    before = writer.label
     huge, done = f"{before}.huge", f"{before}.trig"
-    doubles = _Doubles(writer)
-    wide = [doubles.summed([doubles.widened(part) for part in angle]) for angle in angles]
-    masks = [doubles.huge(x) for x, _ in wide]
-    fast = [doubles.fast(x, lost) for x, lost in wide]
-    writer.line(f"  br i1 {doubles.any(masks)}, label %{huge}, label %{done}")
+    groups = _groups(writer, angles)
+    wide = [doubles.summed([doubles.taken(part) for part in parts]) for doubles, parts in groups]
+    vectors = [doubles for doubles, _ in groups]
+    masks = [doubles.huge(x) for doubles, (x, _) in zip(vectors, wide, strict=True)]
+    fast = [doubles.fast(*angle) for doubles, angle in zip(vectors, wide, strict=True)]
+    writer.line(f"  br i1 {_any(writer, vectors, masks)}, label %{huge}, label %{done}")
     writer.start(huge)
     mended = [
-        tuple(doubles.where(mask, right, quick) for right, quick in zip(doubles.slow(x, lost), pair, strict=True))
-        for (x, lost), mask, pair in zip(wide, masks, fast, strict=True)
+        tuple(doubles.where(mask, right, quick) for right, quick in zip(doubles.slow(*angle), pair, strict=True))
+        for doubles, angle, mask, pair in zip(vectors, wide, masks, fast, strict=True)
     ]
     writer.line(f"  br label %{done}")
     writer.start(done)
@@ -55,29 +58,83 @@ def sincos(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[str,
             writer.put(f"phi {doubles.vector} [ {quick}, %{before} ], [ {right}, %{huge} ]")
             for quick, right in zip(pair, other, strict=True)
         )
-        for pair, other in zip(fast, mended, strict=True)
+        for doubles, pair, other in zip(vectors, fast, mended, strict=True)
     ]
-    if not shape.single:
-        return [(sine, cosine) for sine, cosine in merged]
-    return [(doubles.narrowed(sine), doubles.narrowed(cosine)) for sine, cosine in merged]
+    found: dict[tuple[str, ...], tuple[str, str]] = {}
+    for (doubles, parts), (sines, cosines) in zip(groups, merged, strict=True):
+        pairs = zip(doubles.given(sines), doubles.given(cosines), strict=True)
+        found |= zip(zip(*parts, strict=True), pairs, strict=True)
+    return [found[angle] for angle in angles]
+
+
+def _groups(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[_Doubles, list[tuple[str, ...]]]]:
+    """Angles that share a vector, with its arithmetic: their first parts, and their second parts if they have them."""
+    if writer.shape.width > 1 or writer.shape.single:
+        return [(_Doubles(writer), [(part,) for part in angle]) for angle in angles]
+    groups = []
+    for parts in sorted({len(angle) for angle in angles}):
+        alike = [angle for angle in angles if len(angle) == parts]
+        for start in range(0, len(alike), TOGETHER):
+            chosen = alike[start : start + TOGETHER]
+            groups.append((_Doubles(writer, len(chosen)), list(zip(*chosen, strict=True))))
+    return groups
+
+
+def _any(writer: Writer, vectors: Sequence[_Doubles], masks: Sequence[str]) -> str:
+    """Whether any lane of any mask is set."""
+    united: dict[int, str] = {}
+    for doubles, mask in zip(vectors, masks, strict=True):
+        before = united.get(doubles.width)
+        united[doubles.width] = mask if before is None else writer.put(f"or {doubles.mask} {before}, {mask}")
+    bits = []
+    for width, mask in united.items():
+        if width == 1:
+            bits.append(mask)
+        else:
+            whole = writer.put(f"bitcast <{width} x i1> {mask} to i{width}")
+            bits.append(writer.put(f"icmp ne i{width} {whole}, 0"))
+    found = bits[0]
+    for other in bits[1:]:
+        found = writer.put(f"or i1 {found}, {other}")
+    return found
 
 
 class _Doubles:
-    """Float64 arithmetic in every lane, whatever the kernel's number type."""
+    """Float64 arithmetic in every lane, whatever the kernel's number type.
 
-    def __init__(self, writer: Writer) -> None:
+    Lanes are states or, where the kernel has one state at a time, as many ``angles``.
+    """
+
+    def __init__(self, writer: Writer, angles: int = 1) -> None:
         self.writer = writer
-        self.width = writer.shape.width
-        self.vector = writer.shape.lanes("double")
-        self.integer = writer.shape.lanes("i64")
+        self.angles = angles
+        self.width = angles * writer.shape.width
+        self.vector, self.integer, self.mask = (self._lanes(kind) for kind in ("double", "i64", "i1"))
         self.suffix = "f64" if self.width == 1 else f"v{self.width}f64"
 
-    def widened(self, x: str) -> str:
-        shape = self.writer.shape
-        return self.writer.put(f"fpext {shape.vector} {x} to {self.vector}") if shape.single else x
+    def _lanes(self, scalar: str) -> str:
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
-    def narrowed(self, x: str) -> str:
-        return self.writer.put(f"fptrunc {self.vector} {x} to {self.writer.shape.vector}")
+    def taken(self, numbers: Sequence[str]) -> str:
+        """A number of every angle, as the kernel has them, in one vector."""
+        kind, first = self.writer.shape, numbers[0]
+        if self.angles == 1:
+            return self.writer.put(f"fpext {kind.vector} {first} to {self.vector}") if kind.single else first
+        result = "poison"
+        for lane, number in enumerate(numbers):
+            result = self.writer.put(f"insertelement {self.vector} {result}, double {number}, i32 {lane}")
+        return result
+
+    def given(self, x: str) -> list[str]:
+        """The way back: a number for every angle."""
+        kind = self.writer.shape
+        if self.angles == 1:
+            return [self.writer.put(f"fptrunc {self.vector} {x} to {kind.vector}") if kind.single else x]
+        return [self.lane(x, lane) for lane in range(self.angles)]
+
+    def lane(self, x: str, lane: int) -> str:
+        """The number in one lane."""
+        return self.writer.put(f"extractelement {self.vector} {x}, i32 {lane}")
 
     def number(self, value: float) -> str:
         bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
@@ -115,19 +172,7 @@ class _Doubles:
         return self.writer.put(f"fcmp ogt {self.vector} {self.call('fabs', x)}, {self.number(LARGEST)}")
 
     def where(self, mask: str, if_true: str, if_false: str) -> str:
-        lanes = self.writer.shape.lanes("i1")
-        return self.writer.put(f"select {lanes} {mask}, {self.vector} {if_true}, {self.vector} {if_false}")
-
-    def any(self, masks: Sequence[str]) -> str:
-        """Whether any lane of any mask is set."""
-        mask = self.writer.shape.lanes("i1")
-        found = masks[0]
-        for other in masks[1:]:
-            found = self.writer.put(f"or {mask} {found}, {other}")
-        if self.width == 1:
-            return found
-        bits = self.cast(found, mask, f"i{self.width}")
-        return self.writer.put(f"icmp ne i{self.width} {bits}, 0")
+        return self.writer.put(f"select {self.mask} {mask}, {self.vector} {if_true}, {self.vector} {if_false}")
 
     def fast(self, x: str, lost: str | None) -> tuple[str, str]:
         """Polynomials after the reduction to [-pi/4, pi/4]."""
@@ -154,10 +199,9 @@ class _Doubles:
         return total
 
     def _quadrant(self, quadrant: str, sine: str, cosine: str) -> tuple[str, str]:
-        mask = self.writer.shape.lanes("i1")
         odd_bit = self.integers("and", quadrant, self.whole(1))
         odd = self.writer.put(f"icmp ne {self.integer} {odd_bit}, {self.whole(0)}")
-        vector = self.vector
+        mask, vector = self.mask, self.vector
         first = self.writer.put(f"select {mask} {odd}, {vector} {cosine}, {vector} {sine}")
         second = self.writer.put(f"select {mask} {odd}, {vector} {sine}, {vector} {cosine}")
         return self._signed(first, quadrant), self._signed(second, self.integers("add", quadrant, self.whole(1)))
@@ -186,7 +230,7 @@ class _Doubles:
             return self.writer.put(f"call double @llvm.{name}.f64(double {x})")
         result = "poison"
         for lane in range(self.width):
-            entry = self.writer.put(f"extractelement {self.vector} {x}, i32 {lane}")
+            entry = self.lane(x, lane)
             value = self.writer.put(f"call double @llvm.{name}.f64(double {entry})")
             result = self.writer.put(f"insertelement {self.vector} {result}, double {value}, i32 {lane}")
         return result
