@@ -9,10 +9,11 @@ setup(
     ext_modules=[
         Extension(
             "recursa._entry",
-            [f"src/recursa/{name}.c" for name in ("_entry", "_inputs", "_method", "_pseudo_inverse")],
+            [f"src/recursa/_{name}.c" for name in ("module", "method", "entry", "inputs", "making", "pseudo_inverse")],
             depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse")],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=["-O2", *([] if sys.platform == "win32" else ["-ffp-contract=off"])],  # the same bits
+            # the same bits, and nothing exported but the module
+            extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
             optional=True,  # without it single calls take the general way
         )
     ]

@@ -10,6 +10,8 @@
 
 #define MAX_QUATERNIONS 16
 #define MAX_INPUTS 8
+#define MAX_DIMS 3
+#define MAX_EXTRAS 3
 
 /* How one argument of a single state is read: numbers in a plain array, a list or a tuple, by name, or as wrenches. */
 typedef struct {
@@ -27,9 +29,37 @@ typedef struct {
     PyObject *poses;   /* under this key */
 } Input;
 
+/* A way into one kernel. */
+typedef struct Entry Entry;
+struct Entry {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *owner; /* keeps the machine code and the tables alive */
+    void *function;
+    int extras; /* 0, or MAX_EXTRAS: scratch, tables and numbers of code that loops over bodies */
+    void *extra[MAX_EXTRAS];
+    int inputs;
+    Input *input[MAX_INPUTS];
+    int from[MAX_INPUTS]; /* the argument that each of them reads */
+    double *room;         /* where inputs write what they read */
+    int busy;             /* whether they are at it */
+    int ndim;
+    npy_intp dims[MAX_DIMS];
+    npy_intp count;    /* entries of the result */
+    PyObject *kept[2]; /* the last results, to be handed out again once nobody else has them */
+    int flags;         /* theirs */
+    PyObject *ranked;  /* NULL, or the class of results that have a rank */
+    double *scale;     /* NULL, or these results are pseudo-inverses, scaled so to judge the rank */
+    double limit;      /* against this */
+    Entry *guard;      /* NULL, or an entry whose results have to be positive, or this one declines */
+    int guarded[MAX_INPUTS]; /* which inputs it has */
+    double *margins;   /* its results */
+};
+
 extern PyTypeObject InputType, EntryType, MethodType;
 
-int inputs_prepare(void); /* -1 with an exception */
+int entries_prepare(void); /* -1 with an exception */
+int inputs_prepare(void);
 int methods_prepare(void);
 
 /* The coordinates of a state, which wrenches in world axes depend on. */
@@ -38,15 +68,53 @@ typedef struct {
     npy_intp nq;
 } State;
 
-/* The numbers of an argument: where they are, or in ``room``. NULL, without an exception, for what is not plain. No
- * Python code runs meanwhile. */
-const double *input_numbers(const Input *self, PyObject *given, double *room, const State *state);
+/* The data of an array that needs no copy, or NULL. */
+static inline const double *plain_data(const Input *self, PyObject *given)
+{
+    PyArrayObject *array = (PyArrayObject *)given;
+    if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_NDIM(array) != self->ndim || !PyArray_ISCARRAY_RO(array))
+        return NULL;
+    for (int i = 0; i < self->ndim; i++)
+        if (PyArray_DIM(array, i) != self->dims[i])
+            return NULL;
+    return (const double *)PyArray_DATA(array);
+}
+
+/* The numbers of an argument that is no plain array, in ``room``. NULL for what cannot be read; with an exception only if
+ * it is none that the general way will raise again. */
+const double *input_read(const Input *self, PyObject *given, double *room, const State *state);
+
+/* Whether every quaternion has unit length to the tolerance; nan has not, and the general way lets it through. */
+int input_is_sound(const Input *self, const double *numbers);
+
+/* The numbers of an argument: where they are, or in ``room``. NULL as of ``input_read``. */
+static inline const double *input_numbers(const Input *self, PyObject *given, double *room, const State *state)
+{
+    const double *numbers = PyArray_CheckExact(given) ? plain_data(self, given) : NULL;
+    if (numbers == NULL)
+        numbers = input_read(self, given, room, state);
+    return self->quaternions == 0 || numbers == NULL || input_is_sound(self, numbers) ? numbers : NULL;
+}
+
+/* The product of sizes, which are not negative, as long as so many numbers fit into memory; -1 else. */
+static inline npy_intp product(const npy_intp *dims, int ndim)
+{
+    npy_intp count = 1;
+    for (int i = 0; i < ndim; i++) {
+        if (dims[i] != 0 && count > NPY_MAX_INTP / (npy_intp)sizeof(double) / dims[i])
+            return -1;
+        count *= dims[i];
+    }
+    return count;
+}
 
 /* The result of an entry of coordinates alone; 0 if this is none, or has other sizes. */
 int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp count);
 
 /* The result of an entry for one state, in ``given`` if that is not NULL; or NotImplemented. */
 PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+
+PyObject *entry_call(PyObject *entry, PyObject *const *args, size_t nargsf, PyObject *names);
 
 int is_out(PyObject *name);
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_ROWS (NPY_MAX_INTP / 1024) /* so that sums of sizes and the room for poses do not overflow */
+
 /* A number as NumPy reads it from a list. No bool, no other precision: these decide about the type of a result. */
 static int read_number(PyObject *object, double *number)
 {
@@ -19,7 +21,7 @@ static int read_number(PyObject *object, double *number)
     return !overflow;
 }
 
-/* A vector: a list, a tuple or an array with one axis. */
+/* A vector: a list, a tuple or an array with one axis, of doubles or of NumPy's usual whole numbers. */
 static int read_vector(PyObject *given, npy_intp size, double *numbers)
 {
     if (PyList_CheckExact(given) || PyTuple_CheckExact(given)) {
@@ -34,12 +36,18 @@ static int read_vector(PyObject *given, npy_intp size, double *numbers)
     if (!PyArray_CheckExact(given))
         return 0;
     PyArrayObject *array = (PyArrayObject *)given;
-    if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != size ||
-        !PyArray_ISBEHAVED_RO(array))
+    if (PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != size || !PyArray_ISBEHAVED_RO(array))
         return 0;
     const char *data = PyArray_BYTES(array);
-    for (npy_intp i = 0; i < size; i++)
-        numbers[i] = *(const double *)(data + i * PyArray_STRIDE(array, 0));
+    npy_intp step = PyArray_STRIDE(array, 0);
+    if (PyArray_TYPE(array) == NPY_DOUBLE)
+        for (npy_intp i = 0; i < size; i++)
+            numbers[i] = *(const double *)(data + i * step);
+    else if (PyArray_TYPE(array) == NPY_INT64)
+        for (npy_intp i = 0; i < size; i++)
+            numbers[i] = (double)*(const npy_int64 *)(data + i * step);
+    else
+        return 0;
     return 1;
 }
 
@@ -176,18 +184,6 @@ static int read_wrenches(const Input *self, PyObject *given, double *total, cons
 
 /* ---- any argument ---------------------------------------------------------------------------------------------- */
 
-/* The data of an array that needs no copy. */
-static const double *plain_data(const Input *self, PyObject *given)
-{
-    PyArrayObject *array = (PyArrayObject *)given;
-    if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_NDIM(array) != self->ndim || !PyArray_ISCARRAY_RO(array))
-        return NULL;
-    for (int i = 0; i < self->ndim; i++)
-        if (PyArray_DIM(array, i) != self->dims[i])
-            return NULL;
-    return (const double *)PyArray_DATA(array);
-}
-
 static int numbers_into(const Input *self, PyObject *given, double *room, const State *state)
 {
     if (self->wrench != NULL)
@@ -199,11 +195,10 @@ static int numbers_into(const Input *self, PyObject *given, double *room, const 
     return read_vector(given, self->size, room);
 }
 
-/* Whether every quaternion has unit length to the tolerance; nan has not, and the general way lets it through. */
-static int are_unit(const Input *self, const double *q)
+int input_is_sound(const Input *self, const double *numbers)
 {
     for (int i = 0; i < self->quaternions; i++) {
-        const double *p = q + self->starts[i];
+        const double *p = numbers + self->starts[i];
         double norm = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
         if (!(fabs(norm - 1.0) <= 1e-6))
             return 0;
@@ -211,42 +206,40 @@ static int are_unit(const Input *self, const double *q)
     return 1;
 }
 
-const double *input_numbers(const Input *self, PyObject *given, double *room, const State *state)
+const double *input_read(const Input *self, PyObject *given, double *room, const State *state)
 {
-    const double *numbers = PyArray_CheckExact(given) ? plain_data(self, given) : NULL;
-    if (numbers == NULL) {
-        int found = numbers_into(self, given, room, state);
+    if (numbers_into(self, given, room, state))
+        return room;
+    if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_LookupError)))
         PyErr_Clear(); /* a name that cannot be looked up: the general way says so */
-        numbers = found ? room : NULL;
-    }
-    return numbers != NULL && are_unit(self, numbers) ? numbers : NULL;
+    return NULL;
 }
 
 /* ---- the type -------------------------------------------------------------------------------------------------- */
 
 static int read_shape(Input *self, PyObject *shape)
 {
-    self->ndim = (int)PyTuple_GET_SIZE(shape);
-    self->size = 1;
-    if (self->ndim < 1 || self->ndim > 2)
+    Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    if (ndim < 1 || ndim > 2)
         return 0;
+    self->ndim = (int)ndim;
     for (int i = 0; i < self->ndim; i++) {
         self->dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
         if (self->dims[i] < 0)
             return 0;
-        self->size *= self->dims[i];
     }
-    return 1;
+    self->size = product(self->dims, self->ndim);
+    return self->size >= 0 && self->dims[0] <= MAX_ROWS;
 }
 
 static int read_starts(Input *self, PyObject *starts)
 {
-    self->quaternions = (int)PyTuple_GET_SIZE(starts);
-    if (self->quaternions > MAX_QUATERNIONS)
+    if (PyTuple_GET_SIZE(starts) > MAX_QUATERNIONS)
         return 0;
+    self->quaternions = (int)PyTuple_GET_SIZE(starts);
     for (int i = 0; i < self->quaternions; i++) {
         self->starts[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, i));
-        if (self->starts[i] < 0 || self->starts[i] + 4 > self->size)
+        if (self->starts[i] < 0 || self->starts[i] > self->size - 4)
             return 0;
     }
     return 1;
@@ -268,7 +261,7 @@ static int places_fit(const Input *self)
             return 0;
         npy_intp start = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0));
         npy_intp count = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 1));
-        if (start < 0 || count < 0 || start + count > self->size)
+        if (start < 0 || count < 0 || count > self->size || start > self->size - count)
             return 0;
     }
     return 1;

@@ -4,6 +4,7 @@
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include <stddef.h>
+#include <structmember.h>
 
 #define MAX_ARGUMENTS 16
 
@@ -16,6 +17,8 @@ typedef struct {
     PyObject *name;
     PyObject *learn;
     PyObject *dict;
+    unsigned int version; /* 0, or of a class whose objects have their calls at ``offset`` */
+    Py_ssize_t offset;
 } Method;
 
 /* A call taken apart. */
@@ -34,7 +37,7 @@ static int is_option(PyObject *object)
 /* Whether an object may hold the numbers of an input; a single number is no part of a state. */
 static int is_input(PyObject *object)
 {
-    return !is_option(object) && !PyFloat_Check(object) && !PyLong_Check(object);
+    return PyArray_CheckExact(object) || (!is_option(object) && !PyFloat_Check(object) && !PyLong_Check(object));
 }
 
 /* Whether a call consists of inputs and options only. ``args`` are those after self. */
@@ -89,22 +92,54 @@ static int is_single_state(const Parts *parts)
     if (parts->count == 0 || !PyArray_CheckExact(parts->inputs[0]))
         return parts->count > 0;
     PyArrayObject *array = (PyArrayObject *)parts->inputs[0];
-    return PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == NPY_DOUBLE;
+    return PyArray_NDIM(array) == 1 && (PyArray_TYPE(array) == NPY_DOUBLE || PyTypeNum_ISINTEGER(PyArray_TYPE(array)));
+}
+
+/* Remembers where objects of a class have their calls, if that is a slot; -1 with an exception. */
+static int find_slot(Method *self, PyTypeObject *type)
+{
+    PyObject *found = PyObject_GetAttr((PyObject *)type, name_calls);
+    if (found == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type && PyType_IsSubtype(type, PyDescr_TYPE(found))) {
+        const PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+        self->version = member->type == T_OBJECT_EX ? type->tp_version_tag : 0;
+        self->offset = member->offset;
+    }
+    Py_XDECREF(found);
+    return 0;
+}
+
+/* The calls that an object has learned, a new reference. NULL if it does not learn; with an exception if asking failed. */
+static PyObject *calls_of(Method *self, PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *calls;
+    if (self->version != 0 && self->version == type->tp_version_tag) /* no other class ever has this number */
+        calls = Py_XNewRef(*(PyObject **)((char *)object + self->offset));
+    else {
+        calls = PyObject_GetAttr(object, name_calls);
+        if (calls == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_Clear();
+        else if (calls != NULL && find_slot(self, type) < 0)
+            Py_CLEAR(calls);
+    }
+    if (calls != NULL && !PyDict_CheckExact(calls))
+        Py_CLEAR(calls);
+    return calls;
 }
 
 static PyObject *method_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    const Method *self = (Method *)callable;
+    Method *self = (Method *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Parts parts;
     if (count < 1 || !take_apart(args + 1, count - 1, names, &parts))
         return PyObject_Vectorcall(self->function, args, nargsf, names);
-    PyObject *calls = PyObject_GetAttr(args[0], name_calls);
-    if (calls == NULL || !PyDict_CheckExact(calls)) { /* not an object that learns */
-        PyErr_Clear();
-        Py_XDECREF(calls);
-        return PyObject_Vectorcall(self->function, args, nargsf, names);
-    }
+    PyObject *calls = calls_of(self, args[0]);
+    if (calls == NULL)
+        return PyErr_Occurred() ? NULL : PyObject_Vectorcall(self->function, args, nargsf, names);
     PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, parts.bare);
     PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(calls, key);
     int known = entry != NULL;

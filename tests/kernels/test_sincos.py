@@ -77,7 +77,7 @@ def test_bad_angles_give_nan_in_their_lane_only():
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 19])
 def test_angles_that_share_a_vector_have_the_bits_of_lanes(count):
-    """One state at a time: every third angle is a sum with a constant; one is huge, one minus zero, one is no number."""
+    """One state at a time: some angles are sums, one is huge, one minus zero, one no number."""
     graph = Graph()
     given = [x + 0.25 if k % 3 == 2 else x for k, x in enumerate(graph.inputs("x", count))]
     outputs = [y.number for x in given for y in (x.sin(), x.cos())]

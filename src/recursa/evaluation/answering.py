@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial, update_wrapper
 from inspect import getattr_static, signature
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from recursa.evaluation.evaluator import Question
 from recursa.kernels.kernel import Method
@@ -31,37 +31,49 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
         asked = lru_cache(1024)(partial(question_of, quantity, method))
 
         def learn(self: Any, call: Call) -> None:
-            question = asked(call)
-            native = None if question is None else self._native_entry(question)
-            if native is not None:
-                self._calls[call] = native
+            found = asked(call)
+            native = None if found is None else self._native_entry(found.question)
+            if found is not None and native is not None:
+                orderly = found.order == tuple(range(len(found.order)))
+                self._calls[call] = native if orderly else native.ordered(found.order)
 
         return update_wrapper(Method(method, method.__name__, learn), method)  # type: ignore[return-value]
 
     return decorate
 
 
-def question_of(quantity: Quantity, method: Callable[..., Any], call: Call) -> Question | None:
-    """What a valid call asks. None for arrays that are not in the order of the signature, which entries know.
+class Asked(NamedTuple):
+    """What a call asks: the question, and which of the arrays of the call is which input of its kernel."""
 
-    >>> from recursa.dynamics.kinematics import JACOBIAN
+    question: Question
+    order: tuple[int, ...]
+
+
+def question_of(quantity: Quantity, method: Callable[..., Any], call: Call) -> Asked | None:
+    """What a valid call asks. None for calls with arrays that no kernel reads.
+
+    >>> from recursa.dynamics.kinematics import JACOBIAN, VELOCITIES
     >>> def jacobian(self, q, link, *, frame="body", out=None): ...
-    >>> question_of(JACOBIAN, jacobian, ("jacobian", ..., ("frame", "link"), "world", "tip")).options
+    >>> question_of(JACOBIAN, jacobian, ("jacobian", ..., ("frame", "link"), "world", "tip")).question.options
     (('frame', 'world'), ('link', 'tip'))
+    >>> def velocities(self, q, v, frame="body"): ...
+    >>> question_of(VELOCITIES, velocities, ("velocities", ("v", "frame", "q"), ..., "world", ...)).order
+    (1, 0)
     """
     form = signature(method)
     if isinstance(call, str):  # the inputs, by position
         call = (call, *(... for _ in quantity.inputs))
     named = next((at for at, item in enumerate(call) if isinstance(item, tuple)), len(call))
     keywords = dict(zip(*call[named : named + 1], call[named + 1 :], strict=True)) if named < len(call) else {}
+    by_position = form.bind_partial(None, *call[1:named]).arguments
+    arrays = [name for name, value in {**by_position, **keywords}.items() if value is ... and name != "out"]
     bound = form.bind(None, *call[1:named], **keywords)
-    arrays = [name for name, value in bound.arguments.items() if value is ... and name != "out"]
-    if [name for name in keywords if name in arrays] != arrays[call[1:named].count(...) :]:
-        return None
     bound.apply_defaults()
     known = (*quantity.inputs, *quantity.optional, *_NO_OPTIONS)
     options = {name: value for name, value in bound.arguments.items() if name not in known}
-    return Question.of(quantity, arrays, options)
+    question = Question.of(quantity, arrays, options)
+    inputs = (*quantity.inputs, *question.given)
+    return Asked(question, tuple(map(arrays.index, inputs))) if set(arrays) == set(inputs) else None
 
 
 def methods_of(holder: Any) -> dict[Quantity, Callable[..., Any]]:

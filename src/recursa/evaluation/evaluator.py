@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.dynamics.hinges import all_turn_something, pivots_of, singular_at, singular_freedom
+from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedom
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
@@ -201,10 +201,14 @@ class Evaluator:
         way = self._ways.get(question)
         if way is None or isinstance(way, Composed) or way.recipe.check is not None:
             return None
-        if "parameters" in question.given and needs_hinges(way.recipe.plan):
-            return None  # they are judged at every state
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
-        return way.kernels.entry(question, _names(question), way.recipe.shape, own)
+        names = _names(question)
+        found = way.kernels.entry(question, names, way.recipe.shape, own)
+        if found is None or "parameters" not in names or not needs_hinges(way.recipe.plan):
+            return found
+        nv, judging = self.model.nv, ("q", "parameters")  # at every state
+        margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,))
+        return None if margins is None else found.guarded(margins, tuple(map(names.index, judging)))
 
     def trusting_entry(self, quantity: Quantity, given: Iterable[str] = ()) -> Any:
         """A native function of single-state arrays that leaves the length of quaternions to its caller.
@@ -292,7 +296,7 @@ class Evaluator:
         double = {name: x.astype(np.float64, copy=False) for name, x in given.items()}
 
         def ask(plan: Plan, gather: Callable[[Values], Any], numbers: int) -> Array:
-            key = "hinges", plan.name, numbers
+            key = _hinge_key(plan, numbers)
             return evaluate(self.store(), plan, double, gather, (numbers,), key=key).reshape(-1, numbers)
 
         if all_turn_something(self.model, ask):
@@ -334,6 +338,11 @@ class Evaluator:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
+
+
+def _hinge_key(plan: Plan, numbers: int) -> Hashable:
+    """What kernels that judge hinge inertias are kept by: so many numbers of a plan."""
+    return "hinges", plan.name, numbers
 
 
 def _names(question: Question) -> tuple[str, ...]:
