@@ -203,7 +203,7 @@ class Evaluator:
             return None
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         names = _names(question)
-        found = way.kernels.entry(question, names, way.recipe.shape, own)
+        found: Any = way.kernels.entry(question, names, way.recipe.shape, own)
         if found is None or "parameters" not in names or not needs_hinges(way.recipe.plan):
             return found
         nv, judging = self.model.nv, ("q", "parameters")  # at every state
