@@ -24,19 +24,21 @@ def load(
     floating: bool = False,
     gravity: Sequence[float] | None = None,
     strict: bool = True,
-    mimic: MimicMode = "free",
+    mimic: MimicMode | None = None,
     assets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     arguments: Mapping[str, str] | None = None,
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf".
-    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world.
+    - ``format``: None to find out, or one to insist on: "urdf", "recursa".
+    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world,
+      unless a file of ours says otherwise.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
     - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move in a robot that
       has masses). Doubtful data are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case; so
       is a robot without any masses: what needs inertia then raises.
-    - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv.
+    - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv. None: what
+      the file says, "free" where it says nothing.
     - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
       file is opened.
     - ``arguments``: values for the arguments of a file that has some.
@@ -50,6 +52,7 @@ def load(
     description = read(source_of(source, Assets(assets)), format, Options(strict, dict(arguments or {})))
     if gravity is None:
         gravity = description.gravity or STANDARD_GRAVITY
+    floating, mimic = floating or description.floating, mimic or description.mimic or "free"
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 

@@ -162,7 +162,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ModelError,
         ("there is no file 'puma560'", "rc.robots.puma560()"),
     ),
-    "neither path nor text": (lambda: rc.load(5), rc.ModelError, ("expected a path or the text of a robot file, not int",)),
+    "neither path nor text": (
+        lambda: rc.load(5),
+        rc.ModelError,
+        ("expected a path or the text of a robot file, not int",),
+    ),
     "malformed text": (
         lambda: rc.load('<robot name="r">\n<link name="a">\n</robot>'),
         rc.ModelError,
