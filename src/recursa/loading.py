@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from numpy.typing import ArrayLike
+
 from recursa.doctor import Finding, Report, examine
 from recursa.errors import ModelError
 from recursa.formats.source import Assets, source_of
@@ -13,8 +15,10 @@ from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
+from recursa.model.inputs import pose_of
 from recursa.model.model import MimicMode, Model
 from recursa.robot import Robot
+from recursa.spatial.transform import Transform
 
 
 def load(
@@ -30,7 +34,7 @@ def load(
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf", "recursa".
+    - ``format``: None to find out, or one to insist on: "urdf", "recursa", "dh".
     - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world,
       unless a file of ours says otherwise.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
@@ -64,18 +68,30 @@ def from_dh(
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = True,
     provenance: str = "",
+    base: ArrayLike | tuple[ArrayLike, ArrayLike] | Transform | None = None,
+    tool: ArrayLike | tuple[ArrayLike, ArrayLike] | Transform | None = None,
 ) -> Robot:
     """A serial arm from a Denavit-Hartenberg table; joints "joint1".., links "link1".., base "base".
 
     standard: ``A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``
     (Balafoutis & Patel 2.3.1), each row its own four parameters.
 
+    - ``base``: where the link "base", the table's first frame, stands in the world: a 4x4 matrix or ``(xyz, rpy)``.
+    - ``tool``: the pose of a frame named "tool" in the frame of the last link.
+
     >>> import recursa as rc
     >>> row = rc.DHLink(joint="revolute", a=0.5, mass=1.0, com=(-0.25, 0, 0), inertia=(0, 0.02, 0.02))
     >>> rc.from_dh([row, row], convention="standard").nv
     2
     """
-    description = describe_dh(table, convention=convention, name=name, provenance=provenance)
+    description = describe_dh(
+        table,
+        convention=convention,
+        name=name,
+        provenance=provenance,
+        base=None if base is None else pose_of(base, "base"),
+        tool=None if tool is None else pose_of(tool, "tool"),
+    )
     return _robot(assemble(description, gravity=gravity), strict)
 
 

@@ -17,9 +17,12 @@ from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.files import known_suffix, named_file, write_together
+from recursa.formats.dh_write import DHTable
 from recursa.formats.recursa_json import write_recursa
 from recursa.formats.urdf_write import write_urdf
 from recursa.lookups import Lookups
+from recursa.model.dh import Convention
+from recursa.model.dh_frames import dh_chain
 from recursa.model.variations import with_free_base
 from recursa.sweeps.batching import Array
 from recursa.variations import Variations
@@ -293,6 +296,34 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         True
         """
         return write_urdf(with_free_base(self.model))
+
+    def to_dh(
+        self, convention: Convention = "modified", *, tool: str | None = None, tolerance: float = 1e-8
+    ) -> DHTable:
+        """The robot, a serial chain, as a Denavit-Hartenberg table, for :func:`recursa.from_dh` or to be printed.
+
+        Every chain of revolute and prismatic joints has a table in either convention, with a base before it and a tool
+        behind it. Masses, centres and inertias are carried into the frames of the table, and joint variables keep their
+        zeros and signs, so that the dynamics are the same. The table's ``residual`` says how far poses are off.
+
+        - ``tool``: the link or frame that the tool is, fixed to the last body; by default the last there is.
+        - ``tolerance``: axes with less than this angle between them, in rad, count as parallel.
+
+        >>> import recursa as rc
+        >>> print(rc.robots.stanford().to_dh())
+        modified Denavit-Hartenberg table of 'stanford', poses to 0
+        joint   kind       a [m]  alpha [rad]  d [m]  theta [rad]
+        joint1  revolute       0            0    0.2            0
+        joint2  revolute       0      -1.5708    0.1            0
+        joint3  prismatic      0      -1.5708      0            0
+        joint4  revolute       0            0    0.6            0
+        joint5  revolute       0       1.5708      0            0
+        joint6  revolute       0      -1.5708      0            0
+        base: xyz 0 0 0 rpy 0 0 0
+        tool: xyz 0 0 0 rpy 0 0 0
+        """
+        rows, base, last, residual = dh_chain(self.model, convention, tool, tolerance)
+        return DHTable(rows, convention, base, last, residual, self.name, self.joint_names, self.gravity)
 
     def doctor(self) -> Report:
         """Every doubtful datum of the model: link or joint, the number, why, a suggested fix. Empty when healthy.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,40 +11,10 @@ import pytest
 
 import recursa as rc
 from recursa.formats.recursa_json import described, robot_schema, write_recursa
-from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
-from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.rotation import Rotation
-from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import SymMat3, Vec3
-from robot_data import ALL_KINDS
+from robot_files import with_everything
 from zoo import ZOO
 
 SHIPPED = files("recursa").joinpath("formats", "robot.schema.json")
-
-
-def with_everything() -> rc.Robot:
-    """A robot with all records that there are, and numbers that JSON has no word for."""
-    robot = rc.load(ALL_KINDS, strict=False, floating=True, gravity=(0.1, -0.0, 1e-320))
-    description = robot.model.description
-    tilted = Transform(Rotation.from_constant_rpy(0.1, 0.2, 0.3), Vec3(1.0, 2.0, -0.0))
-    moments = RigidInertia(0.0, Vec3(0.1, 0.2, 0.3), SymMat3(1.0, 2.0, 3.0, 0.1, 0.2, 0.3))
-    links = tuple(replace(link, about_origin=moments) if link.name == "b" else link for link in description.links)
-    joints = tuple(
-        replace(joint, limits=(-math.inf, 1.0), effort=math.inf) if joint.name == "turn" else joint
-        for joint in description.joints
-    )
-    everything = replace(
-        description,
-        links=links,
-        joints=joints,
-        closures=(Closure("loop", "point", "a", "d", tilted, axis=Vec3(0.0, 1.0, 0.0)),),
-        relations=(Relation("gear", "turn", "spin", (0.0, 2.0)), Relation("stop", "turn", None, (0.5,))),
-        actuators=(Actuator("motor", (("turn", (3.0,)), ("ball", (1.0, 0.0, -0.0))), (-1.0, math.inf)),),
-        states=(NamedState("home", (("turn", (0.1 + 0.2,)), ("root", (0.0,) * 6 + (1.0,))), (("turn", (1.0,)),)),),
-        notes=(Note("blank", "a blank", "remove it", 3),),
-        provenance='someone\'s "table" ✓',
-    )
-    return robot._changed(description=everything)
 
 
 ROBOTS = {

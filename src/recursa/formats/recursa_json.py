@@ -16,9 +16,9 @@ from recursa.formats.json_text import parse_json
 from recursa.formats.records import plain, record, schema
 from recursa.formats.source import Source
 from recursa.model.description import Description, JointRecord
+from recursa.model.inputs import require_rotation
 from recursa.model.joints import KINDS
 from recursa.model.model import Model
-from recursa.spatial.transform import Transform
 
 NAME = "recursa"
 VERSION = 1
@@ -140,10 +140,10 @@ def _check(description: Description) -> None:
         for part in ("armature", "damping", "friction"):
             _require_count(getattr(joint, part), nv, joint, f"joints[{k}].{part}")
         for part in ("placement", "after"):
-            _require_rotation(getattr(joint, part), f"joints[{k}].{part}")
+            require_rotation(getattr(joint, part), f"joints[{k}].{part}")
     for k, closure in enumerate(description.closures):
         for part in ("placement", "placement_on_second"):
-            _require_rotation(getattr(closure, part), f"closures[{k}].{part}")
+            require_rotation(getattr(closure, part), f"closures[{k}].{part}")
     _check_names(description)
 
 
@@ -184,11 +184,3 @@ def _require_name(what: str, name: str, known: Any, place: str) -> None:
 def _require_count(values: tuple[float, ...], nv: int, joint: JointRecord, place: str) -> None:
     if len(values) not in (0, nv):
         raise ModelError(f"{place}: joint '{joint.name}' ({joint.kind}) takes {nv} numbers or none, not {len(values)}")
-
-
-def _require_rotation(pose: Transform, place: str) -> None:
-    """The nine numbers of a rotation: columns of unit length, at right angles, right-handed; to 1e-9."""
-    x, y, z = pose.rotation.columns()
-    off = [x.dot(x) - 1.0, y.dot(y) - 1.0, x.dot(y), *(x.cross(y) - z)]
-    if not all(abs(number) <= 1e-9 for number in off):
-        raise ModelError(f"{place}: the first nine numbers are no rotation matrix")
