@@ -109,7 +109,8 @@ class Variations(Facade):
 
         Of every body the link that its joint carries gets all of it, and links on fixed joints, which are part of the
         same body, are left without mass: parameters are those of bodies, and do not say how links share them. Nothing
-        is refused: parameters that torques were fitted with need not be those of a real body; the doctor tells.
+        is refused: parameters that torques were fitted with need not be those of a real body; the doctor tells. Such
+        a robot is kept by :meth:`save`; a URDF has no words for first moments without a mass.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -197,7 +198,7 @@ class Variations(Facade):
         if not isinstance(other, Facade):
             raise ModelError(f"attach takes a robot, not {type(other).__name__}")
         self.model.link_index(at)
-        if prefix:
+        if prefix != "":
             name_of(prefix, "prefix")
         placed = placement(xyz, rpy, f"attach '{other.model.name}'")
         description = attached(self.model.description, other.model.description, at, placed, prefix)
@@ -260,7 +261,7 @@ class Variations(Facade):
         ('left_joint1', 'left_elbow')
         """
         description = renamed(self.model.description, links or {}, joints or {})
-        if prefix:
+        if prefix != "":
             description = prefixed(description, name_of(prefix, "prefix"))
         if name is not None:
             description = replace(description, name=name_of(name, "the name of a robot"))

@@ -131,6 +131,8 @@ def test_clashing_names_are_an_error_with_a_proposal() -> None:
         arm().attach(gripper(), at="flang")
     with pytest.raises(rc.ModelError, match="attach takes a robot, not str"):
         arm().attach("gripper.urdf", at="flange")  # type: ignore[arg-type]
+    with pytest.raises(rc.ModelError, match="prefix must be a name, not None"):
+        arm().attach(gripper(), at="flange", prefix=None)  # type: ignore[arg-type]
     tied, free = gripper(mimic="tie"), gripper(mimic="free")
     with pytest.raises(rc.ModelError, match="load both the same way"):
         arm().attach(tied, at="flange").attach(free, at="flange", prefix="second_")
@@ -210,6 +212,7 @@ def test_names_alone_lock_at_neutral() -> None:
         ({"elbow": (1.0, 2.0)}, "must be a number, not 2"),
         ({"elbow": math.nan}, "must be finite"),
         ({"elbow": "half"}, "must be a number"),
+        (7, "lock must be values by joint names"),
     ],
 )
 def test_wrong_locks_are_told(lock: Any, told: str) -> None:
@@ -333,6 +336,8 @@ def test_without_a_branch() -> None:
         whole.without("base")
     with pytest.raises(rc.UnknownNameError, match=r"no link or joint 'plam'.* Did you mean 'palm'"):
         whole.without("plam")
+    with pytest.raises(rc.UnknownNameError, match="no link or joint"):
+        whole.without(["palm"])  # type: ignore[arg-type]
     loose = whole.without("left")
     assert loose.model.joints[-1].mimic is None
     assert [finding.code for finding in loose.doctor() if finding.code == "left-out"] == ["left-out"]

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import recursa as rc
+from recursa.cli.commands import recursa
 from recursa.formats.recursa_json import described, robot_schema, write_recursa
 from robot_files import with_everything
 from zoo import ZOO
@@ -202,3 +204,10 @@ def test_description_says_what_makes_the_model_again() -> None:
     model = with_everything().model
     options = described(model)
     assert (options.gravity, options.floating, options.mimic) == (model.gravity, True, "free")
+
+
+def test_command_line_takes_saved_robots_as_they_were_saved(tmp_path: Path) -> None:
+    file = rc.load(rc.robots.urdf("desk_arm"), mimic="tie").save(tmp_path / "arm.robot.json")
+    for options, freedoms in (([], 7), (["--mimic", "free"], 8)):
+        told = CliRunner().invoke(recursa, ["info", str(file), "--json", *options], catch_exceptions=False)
+        assert json.loads(told.output)["nv"] == freedoms

@@ -162,3 +162,5 @@ def test_wrong_options_are_told() -> None:
         arm.to_dh("modifed")  # type: ignore[arg-type]
     with pytest.raises(rc.ModelError, match="'link3' is not fixed to the last body"):
         arm.to_dh(tool="link3")
+    with pytest.raises(rc.ModelError, match="tolerance must be a number"):
+        arm.to_dh(tolerance="little")  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def plain(value: Any, kind: Any) -> Any:
     if is_dataclass(kind):
         return {
             field.name: plain(getattr(value, field.name), hint)
-            for field, hint in _fields(kind)
+            for field, hint in _fields(type(value))
             if field.default is MISSING
             or repr(getattr(value, field.name)) != repr(field.default)  # tells -0.0 from 0.0
         }

@@ -27,7 +27,7 @@ def parse_yaml(text: str) -> Any:
         what = "a table in YAML needs the package 'PyYAML': pip install 'recursa[yaml]'; JSON and CSV need nothing"
         raise ModelError(what) from None
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
         """Composes nodes, and refuses aliases before they become any."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:

@@ -52,12 +52,12 @@ def _link_of(description: Description, name: str) -> str:
     """The link of that name, or the one that the joint of that name carries."""
     carried = {joint.name: joint.child for joint in description.joints}
     links = {link.name for link in description.links}
-    if name in links and carried.get(name, name) != name:
+    if isinstance(name, str) and name in links and carried.get(name, name) != name:
         raise ModelError(
             f"robot '{description.name}' has a link and a joint called '{name}', and the joint carries "
             f"'{carried[name]}': rename one of them first, with renamed(links={{...}}) or renamed(joints={{...}})"
         )
-    if name not in links and name not in carried:
+    if not isinstance(name, str) or (name not in links and name not in carried):
         raise unknown_name("link or joint", name, [*links, *carried], owner=f"robot '{description.name}'")
     return name if name in links else carried[name]
 

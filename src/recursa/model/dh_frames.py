@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from recursa.errors import ModelError
 from recursa.model.dh import Convention, DHLink, require_convention
+from recursa.model.inputs import finite
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
@@ -46,6 +47,7 @@ class DHChain(NamedTuple):
 def dh_chain(model: Model, convention: Convention, link: str | None, tolerance: float) -> DHChain:
     """The table of a serial chain; ``link``: whose frame the tool is; ``tolerance``: angles that count as none, rad."""
     require_convention(convention)
+    tolerance = finite(tolerance, "tolerance")
     joints = _serial(model)
     tool = _tool_link(model, link)
     poses, axes = _at_zero(joints)

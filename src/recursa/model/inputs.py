@@ -116,7 +116,7 @@ def pose_of(value: Any, what: str) -> Transform:
     except TypeError:
         rows = []
     if [len(row) for row in rows] == [3, 3]:
-        return placement(*rows, what)
+        return placement(rows[0], rows[1], what)
     if [len(row) for row in rows] != [4, 4, 4, 4]:
         raise ModelError(f"{what} must be a 4x4 matrix, or position and roll-pitch-yaw: (xyz, rpy)")
     numbers = [[finite(x, what) for x in row] for row in rows]

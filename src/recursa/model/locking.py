@@ -35,6 +35,8 @@ def _values(model: Model, lock: Mapping[str, Any] | Iterable[str]) -> dict[str, 
     """Coordinates of all joints that stand still, by name."""
     if isinstance(lock, str):
         lock = [lock]
+    if not isinstance(lock, Iterable):
+        raise ModelError(f"lock must be values by joint names, as in {{'finger': 0.02}}, or names, not {lock!r}")
     given = lock if isinstance(lock, Mapping) else dict.fromkeys(lock)
     found: dict[str, tuple[float, ...]] = {}
     for name, value in given.items():

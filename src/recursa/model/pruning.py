@@ -83,12 +83,12 @@ class _Rest:
         joint, other = relation.joint, relation.other
         if joint in self.moving and (other is None or other in self.moving):
             return (relation,)
-        if joint in self.moving and other in self.held:
+        if joint in self.moving and other is not None and other in self.held:
             return (replace(relation, other=None, polynomial=(_value(relation.polynomial, self.held[other]),)),)
         if joint in self.held and (other is None or other in self.held):
             return ()  # between constants
         linear = len(relation.polynomial) == 2 and relation.polynomial[1] != 0.0
-        if joint in self.held and other in self.moving and linear:
+        if joint in self.held and other is not None and other in self.moving and linear:
             constant, slope = relation.polynomial
             return (replace(relation, joint=other, other=None, polynomial=((self.held[joint] - constant) / slope,)),)
         self.left_out.append(f"relation '{relation.name}' of joint '{joint}'")
