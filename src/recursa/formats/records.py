@@ -32,10 +32,10 @@ def plain(value: Any, kind: Any) -> Any:
     if value is None:
         return None
     kind = _without_none(kind)
-    if is_dataclass(kind):
+    if _is_record(kind):
         return {
             field.name: plain(getattr(value, field.name), hint)
-            for field, hint in _fields(type(value))
+            for field, hint in _fields(kind)
             if field.default is MISSING
             or repr(getattr(value, field.name)) != repr(field.default)  # tells -0.0 from 0.0
         }
@@ -60,7 +60,7 @@ def record(data: Any, kind: Any, place: str) -> Any:
         if data is None:
             return None
         kind = _without_none(kind)
-    if is_dataclass(kind):
+    if _is_record(kind):
         return _dataclass(data, kind, place)
     if get_origin(kind) is Literal:
         return _one_of(data, get_args(kind), place)
@@ -184,6 +184,10 @@ def _items(kind: Any, count: int) -> tuple[Any, ...]:
     return arguments[:1] * count if arguments[-1] is ... else arguments
 
 
+def _is_record(kind: Any) -> bool:
+    return is_dataclass(kind)
+
+
 def _by_name(kind: Any) -> bool:
     """Whether a type is pairs of a name and something."""
     arguments = get_args(kind)
@@ -219,7 +223,7 @@ def _object_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if _optional(kind):
         return {"anyOf": [_schema(_without_none(kind), definitions), {"type": "null"}]}
-    if is_dataclass(kind):
+    if _is_record(kind):
         return _defined(str(getattr(kind, "__name__", "")), _object_schema, kind, definitions)
     if get_origin(kind) is Literal:
         return {"enum": list(get_args(kind))}
