@@ -32,7 +32,10 @@ def with_everything() -> rc.Robot:
         description,
         links=links,
         joints=joints,
-        closures=(Closure("loop", "point", "a", "d", tilted, axis=Vec3(0.0, 1.0, 0.0)),),
+        closures=(
+            Closure("loop", "point", "a", "d", tilted, axis=Vec3(0.0, 1.0, 0.0)),
+            Closure("", "weld", "b", "d"),
+        ),
         relations=(Relation("gear", "turn", "spin", (0.0, 2.0)), Relation("stop", "turn", None, (0.5,))),
         actuators=(Actuator("motor", (("turn", (3.0,)), ("ball", (1.0, 0.0, -0.0))), (-1.0, math.inf)),),
         states=(NamedState("home", (("turn", (0.1 + 0.2,)), ("root", (0.0,) * 6 + (1.0,))), (("turn", (1.0,)),)),),

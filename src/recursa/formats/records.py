@@ -127,8 +127,6 @@ def _text(data: Any, place: str) -> str:
     text = _of_type(data, str, place)
     if any(0xD800 <= ord(character) < 0xE000 for character in text):
         raise ModelError(f"{_at(place)} has half of a surrogate pair, which is no character")
-    if not text and place.endswith(("name", "parent", "child", "joint", "first", "second")):
-        raise ModelError(f"{_at(place)} must be a name; it is empty")
     return str(text)
 
 

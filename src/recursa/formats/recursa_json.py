@@ -135,6 +135,10 @@ def _body(data: Any) -> dict[str, Any]:
 
 def _check(description: Description) -> None:
     """What types do not tell: rotations are rotations, values fit their joints, names exist."""
+    for what in ("links", "joints"):
+        for k, item in enumerate(getattr(description, what)):
+            if not item.name:
+                raise ModelError(f"{what}[{k}].name must be a name; it is empty")
     for k, joint in enumerate(description.joints):
         nv = KINDS[joint.kind].nv if joint.kind in KINDS else 0
         for part in ("armature", "damping", "friction"):
