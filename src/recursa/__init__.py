@@ -46,6 +46,7 @@ from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
+from recursa.formats.dh_write import DHTable as DHTable
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from numpy.typing import ArrayLike
+
 from recursa.doctor import Finding, Report, examine
 from recursa.errors import ModelError
 from recursa.formats.source import Assets, source_of
@@ -13,8 +15,10 @@ from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
+from recursa.model.inputs import pose_of
 from recursa.model.model import MimicMode, Model
 from recursa.robot import Robot
+from recursa.spatial.transform import Transform
 
 
 def load(
@@ -24,19 +28,21 @@ def load(
     floating: bool = False,
     gravity: Sequence[float] | None = None,
     strict: bool = True,
-    mimic: MimicMode = "free",
+    mimic: MimicMode | None = None,
     assets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     arguments: Mapping[str, str] | None = None,
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf".
-    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world.
+    - ``format``: None to find out, or one to insist on: "urdf", "recursa", "dh".
+    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world,
+      unless a file of ours says otherwise.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
     - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move in a robot that
       has masses). Doubtful data are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case; so
       is a robot without any masses: what needs inertia then raises.
-    - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv.
+    - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv. None: what
+      the file says, "free" where it says nothing.
     - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
       file is opened.
     - ``arguments``: values for the arguments of a file that has some.
@@ -50,6 +56,7 @@ def load(
     description = read(source_of(source, Assets(assets)), format, Options(strict, dict(arguments or {})))
     if gravity is None:
         gravity = description.gravity or STANDARD_GRAVITY
+    floating, mimic = floating or description.floating, mimic or description.mimic or "free"
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 
@@ -61,18 +68,30 @@ def from_dh(
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = True,
     provenance: str = "",
+    base: ArrayLike | tuple[ArrayLike, ArrayLike] | Transform | None = None,
+    tool: ArrayLike | tuple[ArrayLike, ArrayLike] | Transform | None = None,
 ) -> Robot:
     """A serial arm from a Denavit-Hartenberg table; joints "joint1".., links "link1".., base "base".
 
     standard: ``A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``
     (Balafoutis & Patel 2.3.1), each row its own four parameters.
 
+    - ``base``: where the link "base", the table's first frame, stands in the world: a 4x4 matrix or ``(xyz, rpy)``.
+    - ``tool``: the pose of a frame named "tool" in the frame of the last link.
+
     >>> import recursa as rc
     >>> row = rc.DHLink(joint="revolute", a=0.5, mass=1.0, com=(-0.25, 0, 0), inertia=(0, 0.02, 0.02))
     >>> rc.from_dh([row, row], convention="standard").nv
     2
     """
-    description = describe_dh(table, convention=convention, name=name, provenance=provenance)
+    description = describe_dh(
+        table,
+        convention=convention,
+        name=name,
+        provenance=provenance,
+        base=None if base is None else pose_of(base, "base"),
+        tool=None if tool is None else pose_of(tool, "tool"),
+    )
     return _robot(assemble(description, gravity=gravity), strict)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -15,12 +16,16 @@ from recursa.doctor import Report, examine
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
+from recursa.files import known_suffix, named_file, write_together
+from recursa.formats.dh_write import DHTable
+from recursa.formats.recursa_json import write_recursa
 from recursa.formats.urdf_write import write_urdf
-from recursa.model.assemble import assemble
-from recursa.model.free_flyer import require_free_flyer
-from recursa.model.rebase import with_base
-from recursa.model.variations import with_frame, with_free_base, with_payload
+from recursa.lookups import Lookups
+from recursa.model.dh import Convention
+from recursa.model.dh_frames import dh_chain
+from recursa.model.variations import with_free_base
 from recursa.sweeps.batching import Array
+from recursa.variations import Variations
 
 if TYPE_CHECKING:
     from recursa.integrators.table import SimulationIntegrator
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, ExportMethods):
+class Robot(Answers, Lookups, Variations, ExportMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
@@ -260,65 +265,23 @@ class Robot(Answers, ExportMethods):
         given = acting.record(torque, wrenches, equations.stops, watched)
         return keeping.run_kept(driver.Simulation(equations, q, v, chosen, watched), path, every, (q, v), given)
 
-    # ---- variations ------------------------------------------------------------------------------------------------
+    # ---- files and the doctor ----------------------------------------------------------------------------------------
 
-    def _changed(self, **changes: Any) -> Robot:
-        model = self.model
-        options = {"gravity": model.gravity, "floating": model.floating, "mimic": model.mimic, **changes}
-        description = options.pop("description", model.description)
-        return Robot(assemble(description, **options))
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the robot to a file of our own, ``arm.robot.json``; all of it or nothing. Returns the path.
 
-    def with_gravity(self, gravity: ArrayLike) -> Robot:
-        """The same robot under another gravity, a vector in world axes.
+        :func:`recursa.load` makes the same robot again, to the bit, with gravity, free base, ties, named states, notes
+        and all else that a URDF has no words for. It is JSON, with a version and a schema; see :doc:`formats`.
 
-        >>> import recursa as rc
-        >>> rc.robots.planar(2).with_gravity((0, 0, -1.62)).gravity
-        (0.0, 0.0, -1.62)
+        >>> import pathlib, tempfile, recursa as rc
+        >>> arm = rc.robots.panda_like().with_gravity((0, 0, -1.62))
+        >>> file = arm.save(pathlib.Path(tempfile.mkdtemp(), "arm.robot.json"))
+        >>> rc.load(file) == arm
+        True
         """
-        return self._changed(gravity=gravity)
-
-    def with_payload(self, link: str, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike = (0, 0, 0)) -> Robot:
-        """The same robot with a body welded to a link; ``com`` and ``inertia`` as for :meth:`Builder.link`.
-
-        The payload appears as a link of its own, ``<link>_payload``: ``M + phi M_payload phi*``. A negative mass is
-        refused; what the doctor finds doubtful about it is a :class:`~recursa.ModelWarning`.
-
-        >>> import recursa as rc
-        >>> rc.robots.planar(2).with_payload("tip", 1.5, inertia=(0.01, 0.01, 0.01)).link_names[-1]
-        'tip_payload'
-        """
-        self.model.link_index(link)
-        description = with_payload(self.model.description, link, mass, com, inertia)
-        robot = self._changed(description=description)
-        robot.doctor().about("link", description.links[-1].name).warn(stacklevel=2)
-        return robot
-
-    def with_frame(self, name: str, parent: str, xyz: ArrayLike = (0, 0, 0), rpy: ArrayLike = (0, 0, 0)) -> Robot:
-        """The same robot with one more named frame, fixed in the link ``parent``.
-
-        >>> import recursa as rc
-        >>> rc.robots.planar(1).with_frame("camera", "link1", xyz=(0, 0, 0.1)).pose([0.0], "camera")[:3, 3]
-        array([0. , 0. , 0.1])
-        """
-        self.model.link_index(parent)
-        return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
-
-    def with_base(self, link: str) -> Robot:
-        """The same free flyer with another base: the tree re-rooted at a link, whose pose the free joint then is.
-
-        Links keep their frames, and joints of one freedom their names, values, signs and limits; ``rebase_state`` maps
-        states. Jain & Rodriguez, appendix A. What depends on no choice of base (energies, momenta, accelerations of
-        links) stays the same.
-
-        >>> import recursa as rc
-        >>> robot = rc.robots.free_flyer(2)
-        >>> robot.with_base("link2").link_names
-        ('world', 'link2', 'link1', 'bus', 'gripper')
-        >>> robot.with_base("link2").joint_names
-        ('root', 'joint2', 'joint1')
-        """
-        require_free_flyer(self.model, "another base")
-        return self._changed(description=with_base(self.model, link))
+        file = known_suffix(named_file(path), (".json",))
+        write_together({file: write_recursa(self.model)})
+        return file
 
     def to_urdf(self) -> str:
         """The robot as URDF text, which :func:`recursa.load` reads back to the same numbers.
@@ -334,6 +297,34 @@ class Robot(Answers, ExportMethods):
         True
         """
         return write_urdf(with_free_base(self.model))
+
+    def to_dh(
+        self, convention: Convention = "modified", *, tool: str | None = None, tolerance: float = 1e-8
+    ) -> DHTable:
+        """The robot, a serial chain, as a Denavit-Hartenberg table, for :func:`recursa.from_dh` or to be printed.
+
+        Every chain of revolute and prismatic joints has a table in either convention, with a base before it and a tool
+        behind it. Masses, centres and inertias are carried into the frames of the table, and joint variables keep their
+        zeros and signs, so that the dynamics are the same. The table's ``residual`` says how far poses are off.
+
+        - ``tool``: the link or frame that the tool is, fixed to the last body; by default the last there is.
+        - ``tolerance``: axes with less than this angle between them, in rad, count as parallel.
+
+        >>> import recursa as rc
+        >>> print(rc.robots.stanford().to_dh())
+        modified Denavit-Hartenberg table of 'stanford', poses to 0
+        joint   kind       a [m]  alpha [rad]  d [m]  theta [rad]
+        joint1  revolute       0            0    0.2            0
+        joint2  revolute       0      -1.5708    0.1            0
+        joint3  prismatic      0      -1.5708      0            0
+        joint4  revolute       0            0    0.6            0
+        joint5  revolute       0       1.5708      0            0
+        joint6  revolute       0      -1.5708      0            0
+        base: xyz 0 0 0 rpy 0 0 0
+        tool: xyz 0 0 0 rpy 0 0 0
+        """
+        rows, base, last, residual = dh_chain(self.model, convention, tool, tolerance)
+        return DHTable(rows, convention, base, last, residual, self.name, self.joint_names, self.gravity)
 
     def doctor(self) -> Report:
         """Every doubtful datum of the model: link or joint, the number, why, a suggested fix. Empty when healthy.

@@ -47,6 +47,7 @@ LAYERS = (
     ("plotting",),
     ("runs",),
     ("simulation",),
+    ("lookups", "variations"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control"),
     ("robots", "results"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,18 @@ def test_model_from_text_equals_the_model(name: str) -> None:
     assert again == model
     for part in ("joints", "inertias", "links", "nq", "nv"):  # what comparing models leaves out
         assert repr(getattr(again, part)) == repr(getattr(model, part))
+
+
+@pytest.mark.parametrize("name", ["pendulum", "free_flyer", "mixed_tree"])
+def test_texts_of_earlier_versions_are_read(name: str) -> None:
+    """They had the options beside the description, and no records but links and joints."""
+    model = ZOO[name]().model
+    later = ("closures", "relations", "actuators", "states", "gravity", "floating", "mimic")
+    description = {key: value for key, value in asdict(model.description).items() if key not in later}
+    for link in description["links"]:
+        del link["about_origin"]
+    options = {"gravity": model.gravity, "floating": model.floating, "mimic": model.mimic}
+    assert model_from_text(json.dumps({"description": description, **options})) == model
 
 
 def test_events_times_and_interpolants_are_kept(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def recursa() -> None:
       recursa doctor my_robot.urdf
       recursa inverse puma560 --to joint2=0.8 --plot torque.png
 
-    ROBOT is a URDF file or the name of a bundled robot (recursa info --list). Exit code 0: done, 1: the answer is no,
+    ROBOT is a robot file or the name of a bundled robot (recursa info --list). Exit code 0: done, 1: the answer is no,
     2: bad input, with one line that says what, 130: interrupted.
     """
 
@@ -47,19 +47,17 @@ def opening_options(command: _Function) -> _Function:
         click.option(
             "--mimic",
             type=click.Choice(["free", "tie"]),
-            default="free",
-            show_default=True,
-            help="Joints that mimic others: free ones, or tied to them.",
+            help="Joints that mimic others: free ones, or tied to them.  [default: as the file says, else free]",
         ),
     ):
         command = option(command)
     return command
 
 
-def open_robot(name: str, *, floating: bool = False, mimic: Any = "free", strict: bool = True) -> rc.Robot:
+def open_robot(name: str, *, floating: bool = False, mimic: Any = None, strict: bool = True) -> rc.Robot:
     """A robot by file or bundled name."""
     if name in BUNDLED + FILES and not Path(name).is_file():
-        return rc.robots.by_name(name, floating=floating, mimic=mimic)
+        return rc.robots.by_name(name, floating=floating, mimic=mimic or "free")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
         return rc.load(name, floating=floating, mimic=mimic, strict=strict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -24,14 +25,22 @@ def neutral(model: Model) -> Array:
     return np.array([x for joint in model.joints if joint.independent for x in joint.kind.neutral()], dtype=float)
 
 
-def random_state(model: Model, seed: int | np.random.Generator | None) -> tuple[Array, Array]:
-    """q within the limits, v standard normal."""
+def random_state(
+    model: Model, seed: int | np.random.Generator | None, within_limits: bool | None = None
+) -> tuple[Array, Array]:
+    """q within the limits (False: in the same ranges as without), v standard normal (True: within the limits)."""
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise StateError(f"a seed is a whole number of at least 0, a generator or None, not {seed!r}") from None
-    q = [x for joint in model.joints if joint.independent for x in joint.kind.random(rng, joint.limits)]
-    return np.array(q, dtype=float), rng.normal(size=model.nv)
+    joints = [joint for joint in model.joints if joint.independent]
+    q = [x for joint in joints for x in joint.kind.random(rng, None if within_limits is False else joint.limits)]
+    v = rng.normal(size=model.nv)
+    if within_limits:
+        for joint in joints:
+            if joint.velocity is not None and math.isfinite(joint.velocity):
+                v[joint.v_start] = rng.uniform(-joint.velocity, joint.velocity)
+    return np.array(q, dtype=float), v
 
 
 def random_input(model: Model, kind: InputKind, rng: np.random.Generator) -> list[float]:

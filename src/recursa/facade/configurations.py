@@ -27,17 +27,21 @@ class ConfigurationMethods(Facade):
         """
         return configuration.neutral(self.model)
 
-    def random_state(self, seed: int | np.random.Generator | None = None) -> tuple[Array, Array]:
+    def random_state(
+        self, seed: int | np.random.Generator | None = None, *, within_limits: bool | None = None
+    ) -> tuple[Array, Array]:
         """A random state (q, v): q within the limits, v standard normal. The same seed gives the same state.
 
         Where a limit is missing, angles are drawn from a range of 2 pi and displacements from one of 2 m.
+        ``within_limits=True``: speeds that have a limit are drawn from the range within it, too; False: limits do not
+        count, neither of coordinates nor of speeds.
 
         >>> import recursa as rc
         >>> q, v = rc.robots.stanford().random_state(1)
         >>> q.shape, v.shape
         ((6,), (6,))
         """
-        return configuration.random_state(self.model, seed)
+        return configuration.random_state(self.model, seed, within_limits)
 
     @answers(configuration.INTEGRATE)
     def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:

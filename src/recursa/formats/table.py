@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, get_args
 
 from recursa.errors import ModelError, unknown_name
+from recursa.formats import dh, recursa_json
 from recursa.formats.source import Source
 from recursa.formats.urdf import read_urdf
 from recursa.formats.xml import beginning
 from recursa.model.description import Description
 
-FormatName = Literal["urdf"]
+FormatName = Literal["urdf", "recursa", "dh"]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
 
 
@@ -43,6 +44,12 @@ def _urdf(source: Source, options: Options) -> Description:
 
 FORMATS: dict[str, Format] = {
     "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
+    "recursa": Format(
+        "Recursa's own JSON",
+        lambda root, text: recursa_json.begins(text),
+        lambda source, options: recursa_json.read_recursa(source),
+    ),
+    "dh": Format("Denavit-Hartenberg table", dh.begins, lambda source, options: dh.read_dh(source)),
 }
 
 

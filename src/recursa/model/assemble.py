@@ -207,7 +207,7 @@ class _Assembly:
         self.links.append(link)
         self.where[record.name] = link
         if body != WORLD and record.inertial:
-            own = RigidInertia.from_com(record.mass, record.com, record.inertia)
+            own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
             if offset != IDENTITY_TRANSFORM:
                 own = weighed_transform(offset).inertia(own)
             self.inertias[body] = settled_inertia(self.inertias[body] + own)

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 
 JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free", "fixed"]
 JOINT_TYPES: tuple[str, ...] = get_args(JointType)
+
+MimicMode = Literal["free", "tie"]
+"""Joints that mimic others are free ones, or tied to them."""
 
 LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
 """Kinds whose coordinate can have limits."""
@@ -50,7 +54,8 @@ class LinkRecord:
     """A link or a named frame.
 
     ``inertia`` is about the centre of mass, in link axes. ``inertial`` tells whether the source gave mass data at all;
-    ``frame`` marks a named frame, which has none by nature.
+    ``frame`` marks a named frame, which has none by nature. ``about_origin`` is there where mass, first and second
+    moments about the link's origin are what was given: they count, and the others follow from them.
     """
 
     name: str
@@ -60,6 +65,7 @@ class LinkRecord:
     inertial: bool = False
     frame: bool = False
     geometry: tuple[Geometry, ...] = ()
+    about_origin: RigidInertia | None = None
     line: int | None = field(default=None, compare=False)
 
 
@@ -156,8 +162,8 @@ class Note:
 class Description:
     """A robot as its source tells it: links and joints in the order of declaration.
 
-    ``gravity`` is None where the format says nothing of it. Closures and relations are kept as data: the dynamics of
-    the tree do not know them.
+    ``gravity`` and ``mimic`` are None where the source says nothing of them; ``floating`` puts a free joint under the
+    root. Closures and relations are kept as data: the dynamics of the tree do not know them.
     """
 
     name: str
@@ -168,6 +174,8 @@ class Description:
     actuators: tuple[Actuator, ...] = ()
     states: tuple[NamedState, ...] = ()
     gravity: tuple[float, float, float] | None = field(default=None, compare=False)
+    floating: bool = field(default=False, compare=False)
+    mimic: MimicMode | None = field(default=None, compare=False)
     source: str | None = field(default=None, compare=False)
     provenance: str = field(default="", compare=False)
     notes: tuple[Note, ...] = field(default=(), compare=False)

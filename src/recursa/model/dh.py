@@ -9,7 +9,8 @@ from typing import Literal
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, symmetric
-from recursa.spatial.transform import IDENTITY_TRANSFORM, dh_transform
+from recursa.model.model import WORLD_LINK
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
 
 Convention = Literal["standard", "modified"]
@@ -45,25 +46,45 @@ class DHLink:
 
 
 def describe_dh(
-    table: Iterable[DHLink], *, convention: Convention, name: str = "arm", provenance: str = ""
+    table: Iterable[DHLink],
+    *,
+    convention: Convention,
+    name: str = "arm",
+    provenance: str = "",
+    base: Transform | None = None,
+    tool: Transform | None = None,
 ) -> Description:
-    """The description of a serial arm from its table; joints "joint1".., links "link1".., base "base"."""
-    if convention not in CONVENTIONS:
-        raise ModelError(
-            f"convention must be 'standard' (Rz Tz Tx Rx, distal frames) or 'modified' (Rx Tx Rz Tz, proximal frames), "
-            f"not {convention!r}. {did_you_mean(str(convention), CONVENTIONS)}"
-        )
+    """The description of a serial arm from its table; joints "joint1".., links "link1".., base "base".
+
+    ``base`` puts that link elsewhere than where the world is; ``tool`` is a frame of that name on the last link.
+    """
+    require_convention(convention)
     if isinstance(table, DHLink) or not isinstance(table, Iterable):
         raise ModelError(f"the Denavit-Hartenberg table must be a list of DHLink rows, not {type(table).__name__}")
     rows = list(table)
     if not rows:
         raise ModelError("the Denavit-Hartenberg table has no rows")
-    links, joints = [LinkRecord("base")], []
+    links, joints = [LinkRecord("base")], list[JointRecord]()
+    if base is not None:
+        links.insert(0, LinkRecord(WORLD_LINK))
+        joints.append(JointRecord("base_mount", "fixed", WORLD_LINK, "base", placement=base))
     for number, row in enumerate(rows, start=1):
         link, joint = _row(number, row, convention)
         links.append(link)
         joints.append(joint)
+    if tool is not None:
+        links.append(LinkRecord("tool", frame=True))
+        joints.append(JointRecord("tool_frame", "fixed", f"link{len(rows)}", "tool", placement=tool))
     return Description(name_of(name, "the name of a robot"), tuple(links), tuple(joints), provenance=provenance)
+
+
+def require_convention(convention: str) -> None:
+    """There are two, and no default: tables do not say which of them they are in."""
+    if convention not in CONVENTIONS:
+        raise ModelError(
+            f"convention must be 'standard' (Rz Tz Tx Rx, distal frames) or 'modified' (Rx Tx Rz Tz, proximal frames), "
+            f"not {convention!r}. {did_you_mean(str(convention), CONVENTIONS)}"
+        )
 
 
 def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, JointRecord]:

@@ -107,6 +107,34 @@ def placement(xyz: Any, rpy: Any, where: str) -> Transform:
     return Transform.from_xyz_rpy(position, angles)
 
 
+def pose_of(value: Any, what: str) -> Transform:
+    """A pose from a 4x4 matrix, or from position and roll-pitch-yaw: ``(xyz, rpy)``."""
+    if isinstance(value, Transform):
+        return value
+    try:
+        rows = [list(row) for row in value]
+    except TypeError:
+        rows = []
+    if [len(row) for row in rows] == [3, 3]:
+        return placement(rows[0], rows[1], what)
+    if [len(row) for row in rows] != [4, 4, 4, 4]:
+        raise ModelError(f"{what} must be a 4x4 matrix, or position and roll-pitch-yaw: (xyz, rpy)")
+    numbers = [[finite(x, what) for x in row] for row in rows]
+    pose = Transform.from_matrix(numbers)
+    require_rotation(pose, what)
+    if numbers[3] != [0.0, 0.0, 0.0, 1.0]:
+        raise ModelError(f"{what}: the last row of a pose is 0 0 0 1, not {numbers[3]}")
+    return pose
+
+
+def require_rotation(pose: Transform, what: str) -> None:
+    """Columns of unit length, at right angles, right-handed; to 1e-9."""
+    x, y, z = pose.rotation.columns()
+    off = [x.dot(x) - 1.0, y.dot(y) - 1.0, x.dot(y), *(x.cross(y) - z)]
+    if not all(abs(number) <= 1e-9 for number in off):
+        raise ModelError(f"{what}: its nine numbers are no rotation matrix")
+
+
 def _too_large(what: str) -> ModelError:
     return ModelError(f"{what} contains a whole number too large for a float")
 

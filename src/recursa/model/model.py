@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from recursa.errors import unknown_name
 from recursa.model.description import Description, Mimic
+from recursa.model.description import MimicMode as MimicMode
 from recursa.model.joint_kind import Hinge, JointKind
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -20,8 +21,6 @@ WORLD = -1
 
 WORLD_LINK = "world"
 """A root link of this name without inertia is the world."""
-
-MimicMode = Literal["free", "tie"]
 
 
 @dataclass(frozen=True)

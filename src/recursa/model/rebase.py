@@ -36,8 +36,8 @@ def with_base(model: Model, link: str) -> Description:
     if link == base_link(model):
         return description
     way = _way(description, link, root)
-    turned = {record.name: _turned(record) for record in way}
-    joints = tuple(turned.get(record.name, record) for record in description.joints)
+    other_way = {record.name: turned(record) for record in way}
+    joints = tuple(other_way.get(record.name, record) for record in description.joints)
     if not model.floating:
         free = next(record for record in joints if record.name == root)
         _require_movable(free)
@@ -61,7 +61,7 @@ def _way(description: Description, link: str, root: str) -> list[JointRecord]:
     return way
 
 
-def _turned(record: JointRecord) -> JointRecord:
+def turned(record: JointRecord) -> JointRecord:
     """The same joint with parent and child exchanged."""
     swapped = replace(record, parent=record.child, child=record.parent)
     if record.kind == "fixed":

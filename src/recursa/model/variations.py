@@ -1,4 +1,4 @@
-"""Descriptions made from others: one more frame, a payload, the free base written out."""
+"""Descriptions made from others: one more frame, a payload, other inertias or joints, the free base written out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError
-from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.inputs import finite, floats, name_of, placement, symmetric, unused
-from recursa.model.model import Model
-from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.model.description import DRIVEN, LIMITED, Description, JointRecord, LinkRecord
+from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, placement, symmetric, unused
+from recursa.model.joints import KINDS
+from recursa.model.model import WORLD, Model
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 
 
 def frame_records(
@@ -55,3 +57,45 @@ def with_free_base(model: Model) -> Description:
     root = model.joints[0]
     joint = JointRecord(root.name, "free", parent=world, child=root.child)
     return replace(description, links=(LinkRecord(world), *description.links), joints=(joint, *description.joints))
+
+
+def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description:
+    """The description with other inertias of the bodies, about the origins of the links that their joints carry.
+
+    These links have all of it: the others of the same body, those on fixed joints, are left without mass.
+    """
+    carried = {joint.child: inertia for joint, inertia in zip(model.joints, inertias, strict=True)}
+    body = {link.name: link.body for link in model.links}
+    description = model.description
+    links = (
+        _with_inertia(link, carried.get(link.name)) if body[link.name] != WORLD else link for link in description.links
+    )
+    return replace(description, links=tuple(links))
+
+
+def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
+    if inertia is None:
+        return replace(link, mass=0.0, com=ZERO, inertia=SYM_ZERO, inertial=False, about_origin=None)
+    com = inertia.com() if inertia.mass != 0.0 else ZERO
+    about_com = inertia.moment_about_com()
+    return replace(
+        link, mass=inertia.mass, com=com, inertia=about_com, inertial=True, frame=False, about_origin=inertia
+    )
+
+
+def with_joint(record: JointRecord, changes: dict[str, Any]) -> JointRecord:
+    """The joint with other properties, by their names; those that its kind cannot have are an error."""
+    where = f"joint '{record.name}'"
+    kind, nv = record.kind, KINDS[record.kind].nv
+    checked: dict[str, Any] = {}
+    for name, value in changes.items():
+        what, kinds = f"{where}: {name}", {"limits": LIMITED, "effort": DRIVEN, "velocity": DRIVEN}.get(name)
+        if kinds is None:
+            checked[name] = tuple(finite(x, what) for x in per_freedom(value, nv, what))
+        elif value is not None and kind not in kinds:
+            raise ModelError(f"{where}: a {kind} joint has no {name}; {', '.join(kinds)} joints do")
+        elif name == "limits":
+            checked[name] = limits_of(value, what)
+        else:
+            checked[name] = None if value is None else floats(value, 1, what)[0]
+    return replace(record, **checked)

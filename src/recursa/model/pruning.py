@@ -1,0 +1,118 @@
+"""What is left of a description when joints go or stand still: ties, relations, loops, actuators, named states.
+
+What still means something stays, with the value of a joint that is held put in; what does not is left out and named in
+a note, which the doctor prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from recursa.errors import shortened
+from recursa.model.description import (
+    Actuator,
+    Closure,
+    Description,
+    JointRecord,
+    LinkRecord,
+    NamedState,
+    Note,
+    Relation,
+)
+
+Values = tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def pruned(
+    description: Description,
+    links: Iterable[LinkRecord],
+    joints: Iterable[JointRecord],
+    held: Mapping[str, float] | None = None,
+) -> Description:
+    """The description with these links and joints; ``held``: values of joints of one freedom that no longer move."""
+    kept_links, kept_joints = tuple(links), tuple(joints)
+    moving = frozenset(joint.name for joint in kept_joints if joint.kind != "fixed")
+    rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {})
+    untied = tuple(rest.joint(joint) for joint in kept_joints)
+    closures = tuple(closure for closure in description.closures if rest.closure(closure))
+    relations = (*(new for old in description.relations for new in rest.relation(old)), *rest.new_relations)
+    actuators = tuple(new for old in description.actuators for new in rest.actuator(old))
+    states = tuple(NamedState(state.name, rest.values(state.q), rest.values(state.v)) for state in description.states)
+    return replace(
+        description,
+        links=kept_links,
+        joints=untied,
+        closures=closures,
+        relations=relations,
+        actuators=actuators,
+        states=states,
+        notes=(*description.notes, *rest.notes()),
+    )
+
+
+@dataclass
+class _Rest:
+    """Judges what can stay, and remembers what cannot."""
+
+    links: frozenset[str]
+    moving: frozenset[str]
+    held: Mapping[str, float]
+    new_relations: list[Relation] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def joint(self, joint: JointRecord) -> JointRecord:
+        """A joint that follows one which is held has a constant value; one that follows nothing is free."""
+        tie = joint.mimic
+        if tie is None or tie.joint in self.moving:
+            return joint
+        if tie.joint in self.held:
+            value = tie.multiplier * self.held[tie.joint] + tie.offset
+            self.new_relations.append(Relation(f"{joint.name}_mimic", joint.name, None, (value,)))
+        else:
+            self.left_out.append(f"the tie of joint '{joint.name}' to '{tie.joint}'")
+        return replace(joint, mimic=None)
+
+    def closure(self, closure: Closure) -> bool:
+        stays = closure.first in self.links and closure.second in self.links
+        if not stays:
+            self.left_out.append(f"loop '{closure.name}' between '{closure.first}' and '{closure.second}'")
+        return stays
+
+    def relation(self, relation: Relation) -> tuple[Relation, ...]:
+        joint, other = relation.joint, relation.other
+        if joint in self.moving and (other is None or other in self.moving):
+            return (relation,)
+        if joint in self.moving and other is not None and other in self.held:
+            return (replace(relation, other=None, polynomial=(_value(relation.polynomial, self.held[other]),)),)
+        if joint in self.held and (other is None or other in self.held):
+            return ()  # between constants
+        linear = len(relation.polynomial) == 2 and relation.polynomial[1] != 0.0
+        if joint in self.held and other is not None and other in self.moving and linear:
+            constant, slope = relation.polynomial
+            return (replace(relation, joint=other, other=None, polynomial=((self.held[joint] - constant) / slope,)),)
+        self.left_out.append(f"relation '{relation.name}' of joint '{joint}'")
+        return ()
+
+    def actuator(self, actuator: Actuator) -> tuple[Actuator, ...]:
+        gears = self.values(actuator.gears)
+        if not gears and actuator.gears:
+            self.left_out.append(f"actuator '{actuator.name}'")
+            return ()
+        return (replace(actuator, gears=gears),)
+
+    def values(self, values: Values) -> Values:
+        return tuple((name, numbers) for name, numbers in values if name in self.moving)
+
+    def notes(self) -> tuple[Note, ...]:
+        if not self.left_out:
+            return ()
+        reason = f"with joints or links that went, these went as well: {shortened(self.left_out)}."
+        return (Note("left-out", reason, "Nothing, if they are not needed; else keep what they act on."),)
+
+
+def _value(polynomial: tuple[float, ...], x: float) -> float:
+    total = 0.0
+    for coefficient in reversed(polynomial):
+        total = total * x + coefficient
+    return total

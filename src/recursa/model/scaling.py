@@ -1,0 +1,104 @@
+"""A robot of another size: lengths times one factor, masses times another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from recursa.model.description import Closure, Description, Geometry, JointRecord, LinkRecord, NamedState, Relation
+from recursa.model.joints import KINDS
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.transform import Transform
+
+Values = tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def scaled(description: Description, length: float, mass: float) -> Description:
+    """The description with lengths and masses scaled; losses, efforts, speeds and gears as they are."""
+    units = {joint.name: _coordinate(joint, length) for joint in description.joints}
+    kinds = {joint.name: joint.kind for joint in description.joints}
+    return replace(
+        description,
+        links=tuple(_link(link, length, mass) for link in description.links),
+        joints=tuple(_joint(joint, length, mass, units) for joint in description.joints),
+        closures=tuple(_closure(closure, length) for closure in description.closures),
+        relations=tuple(_relation(relation, units) for relation in description.relations),
+        states=tuple(
+            NamedState(state.name, _values(state.q, kinds, length, "q_units", "m"), _speeds(state.v, kinds, length))
+            for state in description.states
+        ),
+    )
+
+
+def _coordinate(joint: JointRecord, length: float) -> float:
+    """What the coordinate of a joint of one freedom is multiplied by."""
+    return length if joint.kind == "prismatic" else 1.0
+
+
+def _link(link: LinkRecord, length: float, mass: float) -> LinkRecord:
+    moment = mass * length * length
+    moments = link.about_origin
+    return replace(
+        link,
+        mass=link.mass * mass,
+        com=link.com * length,
+        inertia=link.inertia * moment,
+        about_origin=moments
+        and RigidInertia(moments.mass * mass, moments.first * (mass * length), moments.moment * moment),
+        geometry=tuple(_shape(shape, length) for shape in link.geometry),
+    )
+
+
+def _shape(shape: Geometry, length: float) -> Geometry:
+    radius = None if shape.radius is None else shape.radius * length
+    return replace(shape, origin=shape.origin * length, radius=radius)
+
+
+def _joint(joint: JointRecord, length: float, mass: float, units: Mapping[str, float]) -> JointRecord:
+    turning = KINDS[joint.kind].angular if joint.kind in KINDS else ()
+    rotors = zip(joint.armature, turning, strict=False)
+    unit, tie = units[joint.name], joint.mimic
+    if tie is not None:
+        ratio = unit / units.get(tie.joint, 1.0)
+        tie = replace(tie, multiplier=tie.multiplier * ratio, offset=tie.offset * unit)
+    return replace(
+        joint,
+        placement=_moved(joint.placement, length),
+        after=_moved(joint.after, length),
+        pitch=joint.pitch * length,
+        armature=tuple(rotor * mass * (length * length if turns else 1.0) for rotor, turns in rotors),
+        limits=joint.limits and (joint.limits[0] * unit, joint.limits[1] * unit),
+        mimic=tie,
+    )
+
+
+def _moved(pose: Transform, length: float) -> Transform:
+    return Transform(pose.rotation, pose.translation * length)
+
+
+def _closure(closure: Closure, length: float) -> Closure:
+    return replace(
+        closure,
+        placement=_moved(closure.placement, length),
+        placement_on_second=_moved(closure.placement_on_second, length),
+        pitch=closure.pitch * length,
+    )
+
+
+def _relation(relation: Relation, units: Mapping[str, float]) -> Relation:
+    """``q s = s p(q' / s')``: coefficient k times ``s / s'^k``."""
+    own, other = units.get(relation.joint, 1.0), units.get(relation.other or "", 1.0)
+    polynomial = tuple(own * x / other**power for power, x in enumerate(relation.polynomial))
+    return replace(relation, polynomial=polynomial)
+
+
+def _values(values: Values, kinds: Mapping[str, str], length: float, parts: str, metres: object) -> Values:
+    def each(name: str, numbers: tuple[float, ...]) -> tuple[float, ...]:
+        units = getattr(KINDS[kinds.get(name, "free")], parts)
+        return tuple(x * length if unit == metres else x for x, unit in zip(numbers, units, strict=True))
+
+    return tuple((name, each(name, numbers)) for name, numbers in values)
+
+
+def _speeds(values: Values, kinds: Mapping[str, str], length: float) -> Values:
+    return _values(values, kinds, length, "angular", False)

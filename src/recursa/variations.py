@@ -1,0 +1,308 @@
+"""Robots made from others. A robot never changes: each of these methods returns a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.doctor import examine
+from recursa.errors import ModelError, ShapeError, unknown_name
+from recursa.evaluation.facade import Facade
+from recursa.lookups import Lookups
+from recursa.model.assemble import assemble
+from recursa.model.attaching import attached
+from recursa.model.branches import chain, without
+from recursa.model.description import MimicMode
+from recursa.model.free_flyer import require_free_flyer
+from recursa.model.inputs import finite, name_of, placement
+from recursa.model.locking import reduced
+from recursa.model.model import WORLD, Model
+from recursa.model.naming import prefixed, renamed
+from recursa.model.rebase import with_base
+from recursa.model.scaling import scaled
+from recursa.model.variations import with_frame, with_inertias, with_joint, with_payload
+from recursa.spatial.inertia import RigidInertia
+from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.vec3 import Vec3
+from recursa.sweeps.batching import Array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+_AS_IT_IS: Any = object()
+
+
+class Variations(Facade):
+    """The same robot with something changed. Constraints, actuators, named states and provenance stay where they still
+    mean something; what had to go is a finding of ``robot.doctor()``."""
+
+    __slots__ = ()
+
+    def _changed(self, **changes: Any) -> Self:
+        model = self.model
+        options = {"gravity": model.gravity, "floating": model.floating, "mimic": model.mimic, **changes}
+        description = options.pop("description", model.description)
+        return type(self)(assemble(description, **options))
+
+    # ---- surroundings ------------------------------------------------------------------------------------------------
+
+    def with_gravity(self, gravity: ArrayLike) -> Self:
+        """The same robot under another gravity, a vector in world axes.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).with_gravity((0, 0, -1.62)).gravity
+        (0.0, 0.0, -1.62)
+        """
+        return self._changed(gravity=gravity)
+
+    def with_frame(self, name: str, parent: str, xyz: ArrayLike = (0, 0, 0), rpy: ArrayLike = (0, 0, 0)) -> Self:
+        """The same robot with one more named frame, fixed in the link ``parent``.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).with_frame("camera", "link1", xyz=(0, 0, 0.1)).pose([0.0], "camera")[:3, 3]
+        array([0. , 0. , 0.1])
+        """
+        self.model.link_index(parent)
+        return self._changed(description=with_frame(self.model.description, name, parent, xyz, rpy))
+
+    def with_base(self, link: str) -> Self:
+        """The same free flyer with another base: the tree re-rooted at a link, whose pose the free joint then is.
+
+        Links keep their frames, and joints of one freedom their names, values, signs and limits; ``rebase_state`` maps
+        states. Jain & Rodriguez, appendix A. What depends on no choice of base (energies, momenta, accelerations of
+        links) stays the same.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.free_flyer(2)
+        >>> robot.with_base("link2").link_names
+        ('world', 'link2', 'link1', 'bus', 'gripper')
+        >>> robot.with_base("link2").joint_names
+        ('root', 'joint2', 'joint1')
+        """
+        require_free_flyer(self.model, "another base")
+        return self._changed(description=with_base(self.model, link))
+
+    # ---- masses and joints -------------------------------------------------------------------------------------------
+
+    def with_payload(self, link: str, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike = (0, 0, 0)) -> Self:
+        """The same robot with a body welded to a link; ``com`` and ``inertia`` as for :meth:`Builder.link`.
+
+        The payload appears as a link of its own, ``<link>_payload``: ``M + phi M_payload phi*``. A negative mass is
+        refused; what the doctor finds doubtful about it is a :class:`~recursa.ModelWarning`.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).with_payload("tip", 1.5, inertia=(0.01, 0.01, 0.01)).link_names[-1]
+        'tip_payload'
+        """
+        self.model.link_index(link)
+        description = with_payload(self.model.description, link, mass, com, inertia)
+        robot = self._changed(description=description)
+        examine(robot.model).about("link", description.links[-1].name).warn(stacklevel=2)
+        return robot
+
+    def with_parameters(self, parameters: ArrayLike | Mapping[str, float]) -> Self:
+        """The same robot with other inertial parameters: all (10*nbodies,) as :attr:`parameters`, or some by name.
+
+        Of every body the link that its joint carries gets all of it, and links on fixed joints, which are part of the
+        same body, are left without mass: parameters are those of bodies, and do not say how links share them. Nothing
+        is refused: parameters that torques were fitted with need not be those of a real body; the doctor tells. Such
+        a robot is kept by :meth:`save`; a URDF has no words for first moments without a mass.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> heavier = arm.with_parameters({"link2.m": 1.0})
+        >>> (heavier.parameters - arm.parameters).nonzero()[0].tolist(), float(heavier.parameters[10])
+        ([10], 1.0)
+        """
+        numbers = self._parameter_values(parameters).reshape(-1, 10).tolist()
+        return self._changed(description=with_inertias(self.model, [RigidInertia.from_components(x) for x in numbers]))
+
+    def _parameter_values(self, parameters: Any) -> Array:
+        lookups = Lookups(self.model, self.evaluator)
+        values = lookups.parameters
+        if isinstance(parameters, Mapping):
+            places = {name: k for k, name in enumerate(lookups.parameter_names)}
+            for name, value in parameters.items():
+                if name not in places:
+                    raise unknown_name("parameter", name, places, owner=f"robot '{self.model.name}'")
+                values[places[name]] = finite(value, f"parameter '{name}'")
+            return values
+        given = as_numbers("parameters", parameters, len(values))
+        if given.shape != values.shape:
+            raise ShapeError(
+                f"parameters has shape {given.shape}, expected {values.shape}: ten of each of the {self.model.nbodies} "
+                f"bodies of robot '{self.model.name}'"
+            )
+        wrong = np.flatnonzero(~np.isfinite(given))
+        if len(wrong):
+            raise ModelError(f"parameter '{lookups.parameter_names[wrong[0]]}' must be finite, not {given[wrong[0]]}")
+        return given.astype(float)
+
+    def with_joint(
+        self,
+        name: str,
+        *,
+        damping: float | ArrayLike = _AS_IT_IS,
+        friction: float | ArrayLike = _AS_IT_IS,
+        armature: float | ArrayLike = _AS_IT_IS,
+        limits: tuple[float, float] | None = _AS_IT_IS,
+        effort: float | None = _AS_IT_IS,
+        velocity: float | None = _AS_IT_IS,
+    ) -> Self:
+        """The same robot with other properties of one joint; those that are not given stay as they are.
+
+        Damping, friction and armature are one number, or one per freedom. None takes limits away.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_joint("joint2", damping=0.3, limits=(-1, 1))
+        >>> arm.position_limits[:, 1].tolist(), arm.joint_losses([1.0, 1.0]).tolist()
+        ([-1.0, 1.0], [0.0, 0.3])
+        """
+        self.model.joint_index(name)
+        records = self.model.description.joints
+        if name not in {record.name for record in records}:
+            raise ModelError(
+                f"joint '{name}' is the free base that floating=True adds; it has no properties. Take a free joint of "
+                "the robot's own, as robot.to_urdf() writes it"
+            )
+        given = {"damping": damping, "friction": friction, "armature": armature}
+        changes = {**given, "limits": limits, "effort": effort, "velocity": velocity}
+        changes = {what: value for what, value in changes.items() if value is not _AS_IT_IS}
+        joints = tuple(with_joint(record, changes) if record.name == name else record for record in records)
+        return self._changed(description=replace(self.model.description, joints=joints))
+
+    # ---- parts -------------------------------------------------------------------------------------------------------
+
+    def attach(
+        self, other: Robot, at: str, *, xyz: ArrayLike = (0, 0, 0), rpy: ArrayLike = (0, 0, 0), prefix: str = ""
+    ) -> Self:
+        """The robot with another one on it, whose root link is welded to the link or frame ``at``.
+
+        - ``xyz``, ``rpy``: where the other's root link is in the link ``at``.
+        - ``prefix``: stands before every name of the other. Names that both robots have are an error.
+
+        Gravity and the free base are this robot's; the other is held, whatever it stood on. States of the same name
+        become one. A root of the other that is the world (``Builder``) becomes a massless link with the other's name.
+        Two arms on one base are two calls of ``attach``.
+
+        >>> import recursa as rc
+        >>> arm, finger = rc.robots.panda_like(), rc.robots.planar(1)
+        >>> both = arm.attach(finger, at="flange", xyz=(0, 0, 0.1), prefix="finger_")
+        >>> both.nv, both.link_names[-4:]
+        (8, ('flange', 'finger_planar1', 'finger_link1', 'finger_tip'))
+        """
+        if not isinstance(other, Facade):
+            raise ModelError(f"attach takes a robot, not {type(other).__name__}")
+        self.model.link_index(at)
+        if prefix != "":
+            name_of(prefix, "prefix")
+        placed = placement(xyz, rpy, f"attach '{other.model.name}'")
+        description = attached(self.model.description, other.model.description, at, placed, prefix)
+        return self._changed(description=description, mimic=_ties_of_both(self.model, other.model))
+
+    def reduced(self, lock: Mapping[str, Any] | Iterable[str]) -> Self:
+        """The robot with some joints locked: ``{"finger": 0.02}``, or names alone for joints locked at neutral.
+
+        A joint of several freedoms takes its coordinates. The links stay and are fixed where the joints hold them; the
+        mass matrix loses the rows and columns of these joints. What is tied to a locked joint is locked, too.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3).reduced(lock={"joint2": 0.5})
+        >>> arm.joint_names, arm.link_names
+        (('joint1', 'joint3'), ('world', 'link1', 'link2', 'link3', 'tip'))
+        """
+        description, floating = reduced(self.model, lock)
+        return self._changed(description=description, floating=floating)
+
+    def chain(self, base: str, tip: str) -> Self:
+        """The part of the robot between two links: the joints on the way, and all that is fixed to what they move.
+
+        The link ``base`` becomes the root, its frame the world's; gravity is turned into it as it stands when all
+        joints are neutral. Side branches that move are left out with their masses. On the way from hand to hand the
+        joints of the first arm are turned round; joints of one freedom keep their values and signs.
+
+        >>> import recursa as rc
+        >>> leg = rc.load(rc.robots.urdf("quadruped")).chain("trunk", "rear_left_foot")
+        >>> leg.joint_names
+        ('rear_left_roll', 'rear_left_pitch', 'rear_left_knee')
+        """
+        description = chain(self.model, base, tip)
+        turn = _axes_at_neutral(self.model, base)
+        gravity = tuple(turn.inverse_times(Vec3(*self.model.gravity)))
+        return self._changed(description=description, floating=False, gravity=gravity)
+
+    def without(self, *names: str) -> Self:
+        """The robot without links or joints of these names, and without all that hangs on them.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(3).without("joint3").link_names
+        ('world', 'link1', 'link2')
+        """
+        return self._changed(description=without(self.model.description, names))
+
+    def renamed(
+        self,
+        *,
+        prefix: str = "",
+        name: str | None = None,
+        links: Mapping[str, str] | None = None,
+        joints: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The same robot under other names: single links and joints by their old ones, then a prefix for all.
+
+        A massless root called "world" keeps its name, which means the world; so does the free joint of a floating base.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).renamed(prefix="left_", joints={"joint2": "elbow"}).joint_names
+        ('left_joint1', 'left_elbow')
+        """
+        description = renamed(self.model.description, links or {}, joints or {})
+        if prefix != "":
+            description = prefixed(description, name_of(prefix, "prefix"))
+        if name is not None:
+            description = replace(description, name=name_of(name, "the name of a robot"))
+        return self._changed(description=description)
+
+    def scaled(self, *, length: float = 1.0, mass: float = 1.0) -> Self:
+        """The same robot of another size: all lengths times one factor, all masses times another.
+
+        Inertias, rotors, pitches, limits and states of sliding joints follow. Damping, friction, efforts and largest
+        speeds stay: how they scale depends on the motors.
+
+        >>> import recursa as rc
+        >>> big = rc.robots.planar(2).scaled(length=2.0, mass=8.0)
+        >>> float(big.mass_matrix([0, 0])[1, 1] / rc.robots.planar(2).mass_matrix([0, 0])[1, 1])
+        32.0
+        """
+        factors = {"length": finite(length, "length"), "mass": finite(mass, "mass")}
+        for what, factor in factors.items():
+            if not factor > 0.0:
+                raise ModelError(f"{what} must be a positive factor, not {factor:g}")
+        return self._changed(description=scaled(self.model.description, **factors))
+
+
+def _ties_of_both(one: Model, other: Model) -> MimicMode:
+    """How joints that mimic others are treated: as in the robot that has some."""
+    modes = {model.mimic for model in (one, other) if any(joint.mimic for joint in model.joints)}
+    if len(modes) > 1:
+        raise ModelError(
+            f"robot '{one.name}' has mimic='{one.mimic}' and robot '{other.name}' mimic='{other.mimic}': "
+            "load both the same way"
+        )
+    return next(iter(modes), one.mimic)
+
+
+def _axes_at_neutral(model: Model, link: str) -> Rotation:
+    """The axes of a link in world axes when all joints are neutral."""
+    found = model.links[model.link_index(link)]
+    turn = IDENTITY
+    for body in model.support(found.body) if found.body != WORLD else ():
+        joint = model.joints[body]
+        tied = joint.tie is not None
+        q = (joint.tie.offset,) if tied else joint.kind.neutral()  # type: ignore[union-attr]
+        turn = turn @ joint.transform(q).rotation
+    return (turn @ found.offset.rotation).snapped()
