@@ -113,7 +113,7 @@ def test_every_method_of_states_has_a_native_way():
         "inverse_dynamics_second_derivatives", "d_integrate", "d_difference", "velocity_derivatives",
         "acceleration_derivatives", "momentum_derivatives",
     }  # fmt: skip
-    composed = {"center_of_mass_jacobian", "interpolate"}
+    composed = {"interpolate"}
     inverted = {"delassus", "delassus_inverse"}  # lists of links
     rebased = {"base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"}  # seldom asked
     assert set(batched) - set(METHODS) == {*composed, *several, *inverted, *rebased}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from typing import TypeVar
 
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
@@ -17,7 +18,7 @@ from recursa.dynamics.mass_properties import FIRST_MOMENT, TOTAL_FIRST_MOMENT, c
 from recursa.errors import unknown_name
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint, Model
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -26,6 +27,7 @@ from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse, tip_to_base
 
 Columns = tuple[tuple[Entry, Force], ...]
+_Column = TypeVar("_Column", Force, Vec3)
 
 
 def composite(children: RigidInertia, inertia: RigidInertia, step: Transform) -> tuple[RigidInertia, RigidInertia]:
@@ -65,6 +67,11 @@ def momentum_columns(joint: Joint, total: RigidInertia, pose: Transform) -> tupl
     return tuple(pose.force(total @ column) for column in joint.columns())
 
 
+def center_columns(joint: Joint, total: RigidInertia, pose: Transform) -> tuple[Vec3, ...]:
+    """Of that momentum the linear part."""
+    return tuple(pose.rotation @ (total @ column).force for column in joint.columns())
+
+
 COMPOSITE = Step(composite, ("R", "inertia", "X"), ("R", "R@parent"), "R = M + sum of phi R phi*             (29)")
 MASS_ROWS = Step(
     mass_rows,
@@ -90,6 +97,14 @@ MOMENTUM_MATRIX_PLAN = Plan(
     "momentum_matrix",
     _BUFFERS,
     (base_to_tip(RELATIVE, POSE, FIRST_MOMENT, TOTAL_FIRST_MOMENT), tip_to_base(COMPOSITE, MOMENTUM_COLUMNS)),
+)
+CENTER_OF_MASS_JACOBIAN_PLAN = Plan(
+    "center_of_mass_jacobian",
+    _BUFFERS,
+    (
+        base_to_tip(RELATIVE, POSE),
+        tip_to_base(COMPOSITE, Step(center_columns, ("joint", "R", "W"), ("columns",), "(R H*) linear")),
+    ),
 )
 LOCKED_INERTIA_PLAN = Plan(
     "locked_inertia",
@@ -126,14 +141,25 @@ def moved_to(point: Vec3, momentum: Force) -> Force:
     return Force(momentum.moment - point.cross(momentum.force), momentum.force)
 
 
+def center_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """The 3 x nv matrix of the centre of mass, row by row: its momentum over the mass."""
+    columns, inverse = values.lists.get("columns", []), 1.0 / model.total_mass
+    return flat(zip(*summed(model, [[one * inverse for one in own] for own in columns], ZERO), strict=True))
+
+
 def force_columns(model: Model, per_joint: Sequence[Sequence[Force]]) -> Iterator[Scalar]:
-    """The 6 x nv matrix from one column per freedom, row by row; a tied joint's are added to its source's."""
-    columns: list[Force] = [Force.zero()] * model.nv
-    for joint, forces in zip(model.joints, per_joint, strict=True):
-        for freedom, force in enumerate(forces):
+    """The 6 x nv matrix from one column per freedom, row by row."""
+    return flat(zip(*(column.components() for column in summed(model, per_joint, Force.zero())), strict=True))
+
+
+def summed(model: Model, per_joint: Sequence[Sequence[_Column]], zero: _Column) -> list[_Column]:
+    """One column for every speed; a tied joint's are added to its source's."""
+    columns = [zero] * model.nv
+    for joint, own in zip(model.joints, per_joint, strict=True):
+        for freedom, column in enumerate(own):
             at, factor = speed_index(joint, freedom)
-            columns[at] = columns[at] + (force if factor is None else force * factor)
-    return flat(zip(*(column.components() for column in columns), strict=True))
+            columns[at] = columns[at] + (column if factor is None else column * factor)
+    return columns
 
 
 # ---- quantities ----------------------------------------------------------------------------------------------------
@@ -150,9 +176,9 @@ def _momentum_matrix(of: Subject, given: Names) -> Recipe:
     return Recipe(MOMENTUM_MATRIX_PLAN, partial(momentum_entries, of.model), (6, of.model.nv), require=require_mass)
 
 
-def _center_of_mass_jacobian(of: Subject, given: Names) -> Composed:
-    """The linear part of the momentum, over the mass."""
-    return Composed(lambda others, q: others(MOMENTUM_MATRIX, q=q)[..., 3:, :] / of.model.total_mass)
+def _center_of_mass_jacobian(of: Subject, given: Names) -> Recipe:
+    gather = partial(center_entries, of.model)
+    return Recipe(CENTER_OF_MASS_JACOBIAN_PLAN, gather, (3, of.model.nv), require=require_mass)
 
 
 LOCKED_INERTIA = Quantity(

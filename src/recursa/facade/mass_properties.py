@@ -71,6 +71,7 @@ class MassPropertyMethods(Facade):
         arrays = {"q": q, "v": v, "a": a}
         return self._answer(momentum_rates.CENTER_OF_MASS_ACCELERATION, arrays, NO_OPTIONS, out, threads)
 
+    @answers(CENTER_OF_MASS_JACOBIAN)
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
         return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
