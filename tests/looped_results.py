@@ -9,6 +9,7 @@ import numpy as np
 
 import recursa as rc
 from questions import answered, kernel_used
+from recursa.diagonal import metric_quantities
 from recursa.evaluation.evaluator import Question
 from recursa.kernels.loop import Looped
 from recursa.methods import first_order, matrices, second_order
@@ -37,7 +38,7 @@ def looped_result(what: Looped, model: Model, inputs: Mapping[str, Any]) -> np.n
 
 
 class Asked(NamedTuple):
-    """A quantity, with what it takes of q, v, a (or torques) and w."""
+    """A quantity, with what it takes of :func:`every_input`."""
 
     quantity: Quantity
     inputs: str
@@ -55,8 +56,15 @@ ASKED = {
     "second_derivatives": Asked(
         second_order.INVERSE_DYNAMICS_SECOND_DERIVATIVES, "q v a contract", given=("contract",)
     ),
+    "mass_rate": Asked(metric_quantities.SENSITIVITY, "q along", given=("along",)),
+    "momentum_change": Asked(metric_quantities.SENSITIVITY, "q right", given=("right",)),
 }
 DIVIDING = ("mass_matrix_inverse", "forward_derivatives")
+
+
+def every_input(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
+    """What any of them takes."""
+    return {"q": q, "v": v, "a": a, "tau": a, "contract": w, "along": v, "right": w}
 
 
 def way(robot: rc.Robot, what: str) -> Any:

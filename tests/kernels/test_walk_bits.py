@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from looped_results import ASKED, by_kernel, kernel_of
+from looped_results import ASKED, by_kernel, every_input, kernel_of
 from numeric import same_bits, states
 from recursa.kernels import kernel
 from recursa.kernels.native import Effort
@@ -32,7 +32,7 @@ def robot() -> rc.Robot:
 @cache
 def state() -> dict[str, np.ndarray]:
     q, v, a = states(robot(), COUNT, seed=8)
-    return {"q": q, "v": v, "a": a, "tau": a, "contract": np.random.default_rng(9).normal(size=v.shape)}
+    return every_input(q, v, a, np.random.default_rng(9).normal(size=v.shape))
 
 
 @cache
@@ -94,6 +94,8 @@ METHODS = {
     "second_derivatives": lambda x: np.stack(
         robot().inverse_dynamics_second_derivatives(x["q"], x["v"], x["a"], contract=x["contract"])
     ),
+    "mass_rate": lambda x: robot().diagonal.sensitivity(x["q"], along=x["along"]),
+    "momentum_change": lambda x: robot().diagonal.sensitivity(x["q"], right=x["right"]),
 }
 
 

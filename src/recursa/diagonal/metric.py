@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.diagonal.curvature import Flatness, christoffel_symbols, curvature_terms, in_orthonormal_axes
+from recursa.diagonal.curvature import Flatness, curvature_terms, in_orthonormal_axes
+from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY, require_coordinates
 from recursa.diagonal.quantities import require_independent
-from recursa.diagonal.sensitivity import SENSITIVITY
-from recursa.errors import NoSweepError, RecursaError, SingularHingeError, unknown_name
+from recursa.errors import RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
 from recursa.evaluation.evaluator import NO_OPTIONS, Question, into
 from recursa.sweeps.batching import Array, as_array
@@ -95,10 +95,9 @@ class Metric(Asking):
         """
         if kind not in (1, 2):
             raise unknown_name("kind of Christoffel symbols", str(kind), ("1", "2"))
-        self._coordinates("Christoffel symbols")
-        first = christoffel_symbols(self.sensitivity(q, threads=threads))
         if kind == 1:
-            return into(out, first)
+            return self._answer(CHRISTOFFEL, {"q": q}, NO_OPTIONS, out, threads)
+        first = self.christoffel(q, threads=threads)
         return into(out, first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :])
 
     def curvature(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -119,7 +118,7 @@ class Metric(Asking):
         return into(out, bent + turned)
 
     def _curvature(self, q: ArrayLike, threads: int | None) -> tuple[Array, Array]:
-        self._coordinates("curvature")
+        require_coordinates(self._robot.model, "curvature")
         robot = self._robot
         q = as_array(robot.model, "q", q, coordinates=True)
         steps = q[..., None, :] + 1j * _TINY * np.eye(robot.nq)
@@ -144,7 +143,7 @@ class Metric(Asking):
             raise RecursaError(f"is_flat needs at least one sample, a whole number of them, not {samples!r}")
         if not (isinstance(tolerance, float | int | np.number) and 0.0 <= tolerance < 1.0):
             raise RecursaError(f"tolerance is a part of the terms of R, from 0 to less than 1, not {tolerance!r}")
-        self._coordinates("curvature")
+        require_coordinates(self._robot.model, "curvature")
         rng = np.random.default_rng(seed)
         q = np.array([self._robot.random_state(rng)[0] for _ in range(samples)])
         bent, turned = self._curvature(q, None)
@@ -185,13 +184,3 @@ class Metric(Asking):
                 f"robot '{self._robot.model.name}': its mass matrix is not positive definite everywhere. "
                 "robot.doctor() tells which joint has nothing to move"
             ) from None
-
-    def _coordinates(self, what: str) -> None:
-        """Refuse joints whose velocities are no rates of coordinates."""
-        for joint in self._robot.model.joints:
-            if joint.kind.nv > 1:
-                raise NoSweepError(
-                    f"{what}: joint '{joint.name}' is {joint.kind.name}, and its velocities are not the rates of "
-                    "coordinates, so derivatives along them do not commute. Offered for revolute, continuous, "
-                    "prismatic and helical joints; sensitivity(q) is for all"
-                )

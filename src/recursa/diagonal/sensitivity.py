@@ -11,31 +11,21 @@ spherical, planar and free ones. Armature is constant and drops out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
-from typing import Any
 
-import numpy as np
-
-from recursa.diagonal.equations import reading
 from recursa.dynamics.derivatives import CARRIED_FORCE, inertia_rate
-from recursa.dynamics.gathering import Entries, Entry, flat, joint_matrix, joint_vector, speed_index
+from recursa.dynamics.gathering import Entries, Entry, speed_index
 from recursa.dynamics.inverse import FORCE_BUFFERS, resting_force
-from recursa.dynamics.joint_space import columns_of
 from recursa.dynamics.kinematics import RELATIVE, velocity
 from recursa.dynamics.mass_matrix import COMPOSITE
 from recursa.dynamics.tangent import displaced, displaced_torque
 from recursa.model.model import Joint, Model
-from recursa.model.moving import MayMove
-from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, tip_to_base
-from recursa.sweeps.batching import Array, as_array
 
 Motions = tuple[tuple[Entry, Motion], ...]
 Triples = tuple[tuple[tuple[Entry, Entry, Entry], Scalar], ...]  # ((row, column, coordinate), value)
@@ -323,89 +313,4 @@ MASS_RATE_TIMES = Plan(
             CARRIED_FORCE,
         ),
     ),
-)
-
-# ---- quantities ------------------------------------------------------------------------------------------------------
-
-_SPELLED_OUT = 10  # freedoms up to which every entry of the tensor has code of its own: seconds to compile
-_VECTORS = ("left", "right", "along")
-
-
-@dataclass(frozen=True)
-class _Contraction:
-    """How the tensor is contracted with vectors: a plan, and which entries are the result.
-
-    ``times`` gives a matrix column by column, by unit vectors ``unit``, for robots too large for the plan.
-    """
-
-    plan: Plan
-    entries: Callable[[Model, Values], Iterable[Scalar]]
-    times: Plan | None = None
-    unit: str = ""
-
-
-def _rows(model: Model, values: Values, *, symmetric: bool) -> Iterator[Scalar]:
-    return joint_matrix(model, values.lists.get("rows", []), symmetric=symmetric)
-
-
-def _vector(model: Model, values: Values) -> list[Scalar]:
-    return joint_vector(model, values.lists.get("dT", []))
-
-
-def _total(model: Model, values: Values) -> list[Scalar]:
-    shares = list(flat(values.lists.get("share", [])))
-    return [sum(shares[1:], shares[0]) if shares else 0.0]
-
-
-def _of_left(plan: Plan) -> Plan:
-    """The same plan with ``left`` where it has ``right``: rows and columns are exchangeable."""
-    sweeps = (
-        replace(sweep, steps=tuple(reading(step, **{"joint:right": "joint:left"}) for step in sweep.steps))
-        for sweep in plan.sweeps
-    )
-    return replace(plan, sweeps=tuple(sweeps))
-
-
-_LEFT_RATE_TIMES = _of_left(MASS_RATE_TIMES)
-_CONTRACTIONS = {  # by the vectors that are given
-    (): _Contraction(SENSITIVITY_PLAN, sensitivity_entries),
-    ("left",): _Contraction(
-        _of_left(MASS_TIMES_BY_Q), partial(_rows, symmetric=False), _LEFT_RATE_TIMES, "joint:along"
-    ),
-    ("right",): _Contraction(MASS_TIMES_BY_Q, partial(_rows, symmetric=False), MASS_RATE_TIMES, "joint:along"),
-    ("along",): _Contraction(MASS_RATE, partial(_rows, symmetric=True), MASS_RATE_TIMES, "joint:right"),
-    ("left", "right"): _Contraction(GRADIENT, _vector),
-    ("left", "along"): _Contraction(_LEFT_RATE_TIMES, _vector),
-    ("right", "along"): _Contraction(MASS_RATE_TIMES, _vector),
-    ("left", "right", "along"): _Contraction(GRADIENT_ALONG, _total),
-}
-
-
-def _sensitivity(of: Subject, given: Names) -> Recipe | Composed:
-    model = of.model
-    if not given and model.nv > _SPELLED_OUT:
-        return Composed(partial(_by_units, model))
-    how = _CONTRACTIONS[tuple(name for name in _VECTORS if name in given)]
-    return Recipe(
-        how.plan,
-        partial(how.entries, model),
-        (model.nv,) * (3 - len(given)),
-        MayMove.INERTIAS,
-        looped=None if how.times is None else columns_of(model, how.times, "dT", how.unit),
-    )
-
-
-def _by_units(model: Model, others: Any, q: Any) -> Array:
-    """The tensor from unit vectors: for robots too large for code that spells out every entry."""
-    q = as_array(model, "q", q, coordinates=True)
-    return others(SENSITIVITY, q=q[..., None, :], left=np.eye(model.nv, dtype=q.dtype))
-
-
-SENSITIVITY = Quantity(
-    "diagonal.sensitivity",
-    ("q",),
-    _sensitivity,
-    "the mass matrix's units per rad or m; rows, columns and coordinates as in v, but for those contracted",
-    optional=_VECTORS,
-    reads={name: f"joint:{name}" for name in _VECTORS},
 )
