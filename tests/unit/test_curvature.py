@@ -7,7 +7,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, complex_step
-from recursa.diagonal.curvature import christoffel_symbols
+from questions import interpreted
 
 POINT = (0.0, 0.0, 0.0)
 MASSLESS = (0.0, POINT, POINT)
@@ -156,7 +156,7 @@ def test_curvature_has_its_symmetries_and_matches_the_other_formula(name):
 
     # M_hl (d_j G^l_ik - d_k G^l_ij + G^l_jm G^m_ik - G^l_km G^m_ij), complex steps on symbols of the second kind
     def second_kind(q):
-        first = christoffel_symbols(robot.diagonal.sensitivity(q))
+        first = robot.diagonal.christoffel(q)
         return np.einsum("ijl,kl->kij", first, np.linalg.inv(robot.mass_matrix(q)))
 
     symbols = second_kind(q)
@@ -179,6 +179,21 @@ def test_christoffel_symbols_match_the_coriolis_matrix():
     rows = np.stack([robot.random_state(k)[0] for k in range(3)])
     assert robot.diagonal.christoffel(rows, kind=2).shape == (3, 6, 6, 6)
     close(robot.diagonal.curvature(rows)[1], robot.diagonal.curvature(rows[1]), 1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [rc.robots.puma560, lambda: rc.robots.chain(13, seed=1, joints="mixed"), lambda: rc.robots.tree(40, seed=2)],
+    ids=["every entry", "chain of 13", "tree of 40"],
+)
+def test_christoffel_symbols_match_their_definition(make):
+    """Complex steps of the mass matrix; large robots have them from Coriolis matrices at unit speeds."""
+    robot = make()
+    q, _ = robot.random_state(1)
+    by = complex_step(lambda t: interpreted(robot.mass_matrix, q + t * np.eye(robot.nv)))  # (k, i, j)
+    expected = 0.5 * (np.einsum("jik->ijk", by) + np.einsum("ijk->ijk", by) - np.einsum("kij->ijk", by))
+    close(robot.diagonal.christoffel(np.stack([q, q]))[1], expected, 1e-12)
+    close(robot.diagonal.sensitivity(q), np.einsum("kij->ijk", by), 1e-12)
 
 
 def test_tensors_are_written_into_out():

@@ -1,7 +1,7 @@
-"""Christoffel symbols and the curvature of the mass matrix as a metric: when can an arm be decoupled for good?
+"""The curvature of the mass matrix as a metric: when can an arm be decoupled for good?
 
 Jain & Rodriguez, Lemma 2.2: coordinates in which the mass matrix is constant exist near a configuration exactly where
-the curvature tensor is zero. Plain arrays; the sensitivities come from ``sensitivity.py``.
+the curvature tensor is zero. Plain arrays; sensitivities and Christoffel symbols come from ``metric_quantities.py``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from recursa.sweeps.batching import Array
-
-
-def christoffel_symbols(sensitivity: Array) -> Array:
-    """``[ij, k] = (d_j M_ik + d_i M_jk - d_k M_ij)/2`` (..., i, j, k) from dM_ij/dq_k (..., i, j, k)."""
-    by_j = np.einsum("...ikj->...ijk", sensitivity)
-    by_i = np.einsum("...jki->...ijk", sensitivity)
-    return 0.5 * (by_j + by_i - sensitivity)
 
 
 def curvature_terms(second: Array, first_kind: Array, mass_inverse: Array) -> tuple[Array, Array]:

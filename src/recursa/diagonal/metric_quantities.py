@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from recursa.diagonal.curvature import christoffel_symbols
 from recursa.diagonal.equations import reading
 from recursa.diagonal.sensitivity import (
     GRADIENT,
@@ -136,13 +136,24 @@ def require_coordinates(model: Model, what: str) -> None:
             )
 
 
-def _christoffel(of: Subject, given: Names) -> Composed:
+def _christoffel(of: Subject, given: Names) -> Recipe | Composed:
     """Small robots have every entry of the sensitivity; of others a Coriolis matrix at each unit speed has them all."""
     model = of.model
     require_coordinates(model, "Christoffel symbols")
-    if model.nv <= _SPELLED_OUT:
-        return Composed(lambda others, q: christoffel_symbols(others(SENSITIVITY, q=q)))
-    return Composed(partial(_at_unit_speeds, model))
+    if model.nv > _SPELLED_OUT:
+        return Composed(partial(_at_unit_speeds, model))
+    return Recipe(SENSITIVITY_PLAN, partial(christoffel_entries, model), (model.nv,) * 3, MayMove.INERTIAS)
+
+
+def christoffel_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """``[ij, k] = (d_j M_ik + d_i M_jk - d_k M_ij)/2``, nv x nv x nv entries."""
+    n, entries = model.nv, list(sensitivity_entries(model, values))
+
+    def by(i: int, j: int, k: int) -> Scalar:
+        return entries[(i * n + j) * n + k]
+
+    places = product(range(n), repeat=3)
+    return (0.5 * (by(i, k, j) + by(j, k, i) - by(i, j, k)) for i, j, k in places)
 
 
 def _at_unit_speeds(model: Model, others: Any, q: Any) -> Array:
