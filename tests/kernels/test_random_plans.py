@@ -128,6 +128,8 @@ def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
     path = model.support(max(range(model.nbodies), key=lambda k: len(model.support(k))))
     beside = tuple(k for k in range(model.nbodies) if k not in path)
     some = tuple(range(0, model.nbodies, 2))
+    pairs = tuple(k for k in range(len(model.pairs)) if k % 5 != 2)  # some walks begin late, some have a gap
+    apart = tuple(range(0, len(model.apart), 3))
     links = tuple(range(0, len(model.links), 3))
     own, inward = base_to_tip(step("q", "A")), tip_to_base(step("A", "A@parent"))
     return {
@@ -227,6 +229,15 @@ def about(model: Model) -> dict[str, tuple[Sweep, ...]]:
             from_each_inward(step("B@carried", "B")),
             from_each_inward(step("B A@start", "B", 2), only=some),
             from_each_inward(step("B A@here", "C")),
+        ),
+        "walks over some pairs that carry what came past": (
+            own,
+            from_each_inward(step("B@carried A@here", "B"), only=pairs),
+        ),
+        "some bodies on different branches": (
+            own,
+            from_each_inward(step("B@carried A@here", "B")),
+            each_two_apart(step("B@left B@right", "C"), only=apart),
         ),
         "walks at bodies to which children have added": (
             own,

@@ -11,7 +11,6 @@ import recursa as rc
 from every_plan import every_plan
 from recursa.sweeps import (
     Buffer,
-    Direction,
     Plan,
     PlanError,
     Step,
@@ -123,8 +122,6 @@ MALFORMED: dict[str, tuple[tuple[Sweep, ...], str]] = {
                                            "'p@carried', but the buffer does not say what it begins with"),
     "carried before there is a beginning": ((from_each_inward(passing("x@carried", "x")),),
                                             "'x@carried' begins with 'b', which is read before it is written"),
-    "carried along walks with gaps": ((MAKE_B, from_each_inward(passing("x@carried", "x"), only=PATH)),
-                                      "'x@carried' in walks that leave out some pairs"),
     "carried and never written": ((MAKE_B, from_each_inward(reading("x@carried"))), "'x@carried' is read before it is"),
     "a beginning that is a link's": ((each_link(writing("b")), from_each_inward(passing("x@carried", "x"))),
                                      "walks of 'x' begin with 'b', which written as 'b' is per link"),
@@ -195,16 +192,10 @@ def test_buffers_have_names_of_their_own(buffers, complaint):
 
 
 @pytest.mark.parametrize("only", [(1, 0), (0, 0), (0, 2, 1)])
-@pytest.mark.parametrize("sweep", [base_to_tip, tip_to_base, each_link, from_each_inward])
+@pytest.mark.parametrize("sweep", [base_to_tip, tip_to_base, each_link, from_each_inward, each_two_apart])
 def test_bodies_of_a_sweep_are_in_order(sweep, only):
     with pytest.raises(PlanError, match=r"plan 'wrong': a sweep goes through .* must increase"):
         Plan("wrong", (Buffer("x", 0),), (sweep(MAKE_X, only=only),))
-
-
-def test_bodies_apart_cannot_be_chosen():
-    sweep = Sweep(Direction.EACH_TWO_APART, (X_APART,), only=(0,))
-    with pytest.raises(PlanError, match="plan 'wrong': a sweep over bodies on different branches cannot be restricted"):
-        Plan("wrong", BUFFERS, (*MAKE_P, sweep))
 
 
 WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
@@ -230,6 +221,8 @@ WELL_FORMED: dict[str, tuple[Sweep, ...]] = {
         from_each_inward(passing("b@here", "x@robot")),
         base_to_tip(reading("x@robot")),
     ),
+    "carried along some walks": (MAKE_B, from_each_inward(passing("x@carried", "x"), reading("x"), only=PATH)),
+    "some bodies apart": (*MAKE_P, each_two_apart(X_APART, reading("x"), only=PATH)),
     "both sides of a branching": (*MAKE_P, each_two_apart(X_APART, reading("x"), reading("p@right"))),
     "a lambda": (base_to_tip(Step(lambda *numbers: numbers, ("number", "number"), ("out",))),),
     "a built-in function": (base_to_tip(Step(max, ("number", "number"), ("out",))),),

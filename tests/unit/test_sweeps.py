@@ -180,6 +180,22 @@ def test_walks_over_some_pairs_leave_the_others_as_they_were():
     assert values["met"] == ["", "2 0", "", "3 0"]
 
 
+def test_walks_over_some_pairs_carry_what_they_have_come_past():
+    on = Step(joined, ("walk@carried", "name@here"), ("walk",))
+    assert walking(on, only=(2, 3))["walk"] == ["", "", "3 2", "3 2 0"]
+    assert walking(on, only=(0, 3))["walk"] == ["1 0", "", "", " 0"]  # nothing came from where it was not
+
+
+def test_some_bodies_apart_leave_the_others_as_they_were():
+    sweeps = (
+        base_to_tip(NAME),
+        from_each_inward(Step(joined, ("walk@carried", "name@here"), ("walk",))),
+        each_two_apart(Step(joined, ("walk@left", "walk@right"), ("met",)), only=(1,)),
+    )
+    values = run(Plan("apart", (NAMES, WALK, MET), sweeps), tree().model, {})
+    assert values["met"] == ["", "1 0 3 2 0"]
+
+
 def test_bodies_apart_read_their_pairs_with_the_body_where_they_branch():
     sweeps = (
         base_to_tip(NAME),

@@ -12,10 +12,11 @@ from recursa.dynamics.factorization import SOLUTION, six_by_six
 from recursa.dynamics.kinematics import JACOBIAN, frame_function
 from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.kernels.kernel import FEW_BODIES
+from recursa.kernels.loop import Looped
 from recursa.methods.matrices import MASS_MATRIX
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
-from recursa.operational import plans
+from recursa.operational import plans, walks
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.quantities.quantity import Form
 from recursa.spatial.scalars import Scalar
@@ -136,7 +137,8 @@ def _blocks(of: Subject, left: tuple[int, ...], right: tuple[int, ...], rows: Ro
         return plans.block_matrix(values, left, right, rows)
 
     height, width = (sum(len(rows[k]) for k in side) for side in (left, right))
-    return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), _may_move(frame))
+    by_walks = Looped(walks.blocks_pairs(model, rows, frame), partial(walks.block_matrix, model, left, right, rows))
+    return Recipe(plans.blocks_plan(model, rows, frame), gather, (height, width), _may_move(frame), looped=by_walks)
 
 
 def _no_links(model: Model, others: Any, q: Any) -> Array:

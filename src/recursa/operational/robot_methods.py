@@ -107,8 +107,7 @@ class OperationalMethods(Facade):
         It takes wrenches on all of them to the accelerations of all of them. O(n) and, for m links, O(m^2): see
         :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are
         the rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of
-        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`. Compiled for robots
-        of up to 64 bodies and about a dozen links; beyond, it runs on NumPy.
+        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.tree(6, seed=1)

@@ -116,8 +116,6 @@ def _about_declarations(plan: Plan) -> Iterator[str]:
             yield f"no buffer can be called {buffer.name!r}, which means something else in a step"
         seen.add(buffer.name)
     for sweep in plan.sweeps:
-        if sweep.domain == APART and sweep.only is not None:
-            yield "a sweep over bodies on different branches cannot be restricted to some"
         numbers = sweep.only or ()
         if any(later <= earlier for earlier, later in pairwise(numbers)):
             yield f"a sweep goes through {numbers}: these numbers must increase, as they do from base to tip"
@@ -177,8 +175,6 @@ def _about_read(
         yield f"{name!r} outside walks inward"
     if place in ("left", "right") and sweep.domain != APART:
         yield f"{name!r} outside a sweep over bodies on different branches"
-    if place == "carried" and sweep.only is not None:
-        yield f"{name!r} in walks that leave out some pairs"
     if place == "carried":
         begins = next((one.begins for one in plan.buffers if one.name == buffer), None)
         if begins is None:

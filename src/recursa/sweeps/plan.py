@@ -16,7 +16,7 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
 ``"V@start"``, ``"V@here"``  in walks inward from every body, read: at the body where the walk starts, and at the body
                    inward of it where it has come to; ``"V"`` is then the value of this pair of bodies
 ``"V@carried"``    there, read: the value of V one body further out on the walk; at the first one that of the buffer
-                   which V ``begins`` with, at the body where the walk starts
+                   which V ``begins`` with, at the body where the walk starts; ``base`` where a sweep left that out
 ``"V@left"``, ``"V@right"``  for two bodies on different branches, read: the values of the pairs that each of them makes
                    with the body on which they branch; ``"V"`` is then the value of these two bodies
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
@@ -102,7 +102,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Steps done at every body in one direction; ``only`` restricts it to some bodies (a path) or links."""
+    """Steps done at every body in one direction; ``only`` restricts it to some bodies (a path), links or pairs."""
 
     direction: Direction
     steps: tuple[Step, ...]
@@ -138,9 +138,9 @@ def from_each_inward(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep
     return Sweep(Direction.EACH_PAIR, steps, only)
 
 
-def each_two_apart(*steps: Step) -> Sweep:
+def each_two_apart(*steps: Step, only: tuple[int, ...] | None = None) -> Sweep:
     """Steps for every two bodies on different branches, in no particular order."""
-    return Sweep(Direction.EACH_TWO_APART, steps)
+    return Sweep(Direction.EACH_TWO_APART, steps, only)
 
 
 @dataclass(frozen=True)
