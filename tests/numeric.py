@@ -312,7 +312,7 @@ def graph_values(graph: Graph, outputs: Sequence[Any], inputs: dict[str, Sequenc
     """Values of traced outputs for inputs by name, node by node."""
     does: dict[str, Callable[..., Any]] = {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sin": np.sin,
-        "cos": np.cos, "sqrt": np.sqrt, "lt": np.less, "select": np.where, "const": float,
+        "cos": np.cos, "sqrt": np.sqrt, "atan2": np.arctan2, "lt": np.less, "select": np.where, "const": float,
         "input": lambda name, place: inputs[name][place],
     }  # fmt: skip
     found: dict[int, Any] = {}

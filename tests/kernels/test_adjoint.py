@@ -11,12 +11,13 @@ from recursa.kernels.adjoint import gradient, tangent
 from recursa.kernels.emit import Shape, emit
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.native import Native, available
-from recursa.spatial.scalars import cos, sin, sinc, sqrt, where
+from recursa.spatial.scalars import atan2, cos, sin, sinc, sqrt, where
 
 FUNCTIONS = {
     "sums and signs": lambda x, y, z: -(x - y) + (z - 0.3) - (x + z) * 2.0,
     "products": lambda x, y, z: x * x * y - 3.0 * (y * z) * x,
     "quotients": lambda x, y, z: x / (y + 2.5) - 1.7 / (z * z + 1.0),
+    "angles": lambda x, y, z: atan2(x + y, z * z) * x + atan2(0.3, y) * z,
     "functions": lambda x, y, z: sin(x * y) * cos(z) + sqrt(x * x + 1.3),
     "series or closed form": lambda x, y, z: sinc(x * x + y * y) * z,
     "choice": lambda x, y, z: where(x < y, x * z, y * y) + where(z > 9.0, x, y),

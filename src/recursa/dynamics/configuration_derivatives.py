@@ -167,7 +167,6 @@ D_DIFFERENCE = Quantity(
     partial(_blocks, D_DIFFERENCE_PLAN),
     "by q0, by q1; rows and columns as in v",
     reads={"q0": "q"},
-    exported=False,  # it needs the angle between two orientations, which C code does not have
 )
 INTERPOLATE = Quantity(
     "interpolate",

@@ -82,6 +82,9 @@ def _shares(graph: Graph, number: int) -> list[tuple[int, Share]]:
             shares = (lambda x: -(x * sin(first)),)
         case "sqrt":
             shares = (lambda x: x * 0.5 / own,)
+        case "atan2":
+            squared = first * first + second * second
+            shares = (lambda x: x * second / squared, lambda x: -(x * first / squared))
         case "select":
             choice, operands = Condition(graph, operands[0]), operands[1:]
             shares = (lambda x: choice.select(x, 0.0), lambda x: choice.select(0.0, x))

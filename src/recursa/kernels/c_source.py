@@ -24,7 +24,7 @@ MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
 MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
-_FUNCTIONS = ("sin", "cos", "sqrt")
+_FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
 _NOT_IDENTIFIERS = {
     *keyword.kwlist, *dir(math), "j0", "j1", "jn", "y0", "y1", "yn", "main", "printf", "abs", "exit", "free",
     "asm", "auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double", "enum", "explicit",
@@ -87,7 +87,7 @@ def _expression(nodes: Sequence[Node], node: Node) -> str:
     if node.op in _INFIX:
         return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
     if node.op in _FUNCTIONS:
-        return f"{node.op}({operands[0]})"
+        return f"{node.op}({', '.join(operands)})"
     if node.op == "neg":
         return f"-{operands[0]}"
     if node.op == "select":

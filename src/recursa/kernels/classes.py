@@ -21,7 +21,7 @@ from recursa.kernels.graph import Graph, Node, Traced, code_name, operands_of
 from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, numbers_of, rebuilt, structure
 from recursa.model.model import WORLD, Joint, Model
-from recursa.spatial.constant_trig import cos_sin
+from recursa.spatial.constant_trig import atan2, cos_sin
 from recursa.sweeps.engine import Values, begins_walk, count
 from recursa.sweeps.inputs import Given, Over, input_behind, kind_of_input
 from recursa.sweeps.plan import APART, BODIES, LINKS, PAIRS, Plan, Step, Sweep, domain_at, is_given, split
@@ -83,6 +83,7 @@ _ON_COLUMNS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "sqrt": np.sqrt,
     "cos": np.vectorize(lambda angle: cos_sin(float(angle))[0], otypes=[float]),
     "sin": np.vectorize(lambda angle: cos_sin(float(angle))[1], otypes=[float]),
+    "atan2": np.vectorize(lambda y, x: atan2(float(y), float(x)), otypes=[float]),
 }  # fmt: skip
 
 

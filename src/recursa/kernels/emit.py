@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recursa.errors import UntraceableError
+from recursa.kernels.angles import atan2
 from recursa.kernels.graph import LEAVES, Graph, Node, operands_of
 from recursa.kernels.sincos import sincos
 
 Output = int | float  # a node, or a constant
+_TURNS = ("sin", "cos")
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,7 @@ class Arithmetic:
     def compute(self) -> None:
         """Sines and cosines first (with a slow way round for huge angles), then everything else, in order."""
         nodes = self.graph.nodes
-        angles = sorted({nodes[k].operands[0] for k in self.order if nodes[k].op in ("sin", "cos")})
-        if angles:
+        for angles in self._angles():
             results = sincos(self.writer, [self._angle(angle) for angle in angles])
             for angle, (sine, cosine) in zip(angles, results, strict=True):
                 self.values[self.graph.node("sin", angle)] = sine
@@ -164,6 +165,18 @@ class Arithmetic:
         for number in self.order:
             if number not in skipped and nodes[number].op not in LEAVES:
                 self.value(number)
+
+    def _angles(self) -> list[list[int]]:
+        """The angles whose sines and cosines are needed; those that follow from sines and cosines come later."""
+        nodes, found = self.graph.nodes, dict[int, set[int]]()
+        depth: dict[int, int] = {}
+        for number in self.order:
+            operands = operands_of(nodes[number])
+            depth[number] = max((depth.get(k, 0) for k in operands), default=0)
+            if nodes[number].op in _TURNS:
+                found.setdefault(depth[number], set()).add(operands[0])
+                depth[number] += 1
+        return [sorted(found[level]) for level in sorted(found)]
 
     def _angle(self, number: int) -> tuple[str, ...]:
         """An angle in two parts where it is a sum with a constant: a large one then keeps its digits."""
@@ -198,6 +211,8 @@ class Arithmetic:
             return w.binary(f"f{node.op}", *(value(k) for k in node.operands))
         if node.op == "neg":
             return w.put(f"fneg {self.shape.vector} {value(node.operands[0])}")
+        if node.op == "atan2":
+            return atan2(w, *(value(k) for k in node.operands))
         if node.op == "sqrt":
             return w.call("sqrt", value(node.operands[0]))
         if node.op == "lt":

@@ -27,6 +27,10 @@ class Node(NamedTuple):
 
 LEAVES = ("const", "input", "param", "load")  # a value; an entry of an input; a number from a table; a stored value
 _COMMUTATIVE = ("add", "mul")
+_COUNTED_AS = {
+    "mul": "mul", "add": "add", "sub": "add", "div": "div", "sqrt": "sqrt",
+    "sin": "trig", "cos": "trig", "atan2": "trig",
+}  # fmt: skip
 
 
 class Graph:
@@ -141,9 +145,8 @@ class Graph:
     def tally(self, numbers: Iterable[int]) -> Counts:
         """Operations among some nodes; signs, comparisons and choices are not counted."""
         tally = {"mul": 0, "add": 0, "div": 0, "sqrt": 0, "trig": 0}
-        names = {"mul": "mul", "add": "add", "sub": "add", "div": "div", "sqrt": "sqrt", "sin": "trig", "cos": "trig"}
         for number in numbers:
-            name = names.get(self.nodes[number].op)
+            name = _COUNTED_AS.get(self.nodes[number].op)
             if name is not None:
                 tally[name] += 1
         return Counts(**tally)
@@ -229,8 +232,8 @@ class Traced(Subtraction):
         return self._function("sqrt")
 
     def atan2(self, y: Any, x: Any) -> Traced:
-        """Not in kernels: what needs it is interpreted."""
-        raise UntraceableError("kernels cannot take the angle of a point")
+        """The angle of the point (x, y)."""
+        return Traced(self.graph, self.graph.node("atan2", self._number(y), self._number(x)))
 
     def __lt__(self, other: Any) -> Condition:
         return Condition(self.graph, self.graph.node("lt", self.number, self._number(other)))

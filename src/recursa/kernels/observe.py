@@ -46,7 +46,7 @@ class Unknown(Subtraction):
     cos = sqrt = sin
 
     def atan2(self, y: Any, x: Any) -> Unknown:
-        """Unknown; tracing will say that kernels cannot do it."""
+        """Unknown."""
         return self
 
     def __lt__(self, other: Any) -> Unknown:

@@ -7,9 +7,10 @@ kernels do this in float64.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from recursa.kernels.doubles import Doubles
 
 if TYPE_CHECKING:
     from recursa.kernels.emit import Writer
@@ -67,20 +68,20 @@ def sincos(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[str,
     return [found[angle] for angle in angles]
 
 
-def _groups(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[_Doubles, list[tuple[str, ...]]]]:
+def _groups(writer: Writer, angles: Sequence[tuple[str, ...]]) -> list[tuple[_Angles, list[tuple[str, ...]]]]:
     """Angles that share a vector, with its arithmetic: their first parts, and their second parts if they have them."""
     if writer.shape.width > 1 or writer.shape.single:
-        return [(_Doubles(writer), [(part,) for part in angle]) for angle in angles]
+        return [(_Angles(writer), [(part,) for part in angle]) for angle in angles]
     groups = []
     for parts in sorted({len(angle) for angle in angles}):
         alike = [angle for angle in angles if len(angle) == parts]
         for start in range(0, len(alike), TOGETHER):
             chosen = alike[start : start + TOGETHER]
-            groups.append((_Doubles(writer, len(chosen)), list(zip(*chosen, strict=True))))
+            groups.append((_Angles(writer, len(chosen)), list(zip(*chosen, strict=True))))
     return groups
 
 
-def _any(writer: Writer, vectors: Sequence[_Doubles], masks: Sequence[str]) -> str:
+def _any(writer: Writer, vectors: Sequence[_Angles], masks: Sequence[str]) -> str:
     """Whether any lane of any mask is set."""
     united: dict[int, str] = {}
     for doubles, mask in zip(vectors, masks, strict=True):
@@ -99,63 +100,8 @@ def _any(writer: Writer, vectors: Sequence[_Doubles], masks: Sequence[str]) -> s
     return found
 
 
-class _Doubles:
-    """Float64 arithmetic in every lane, whatever the kernel's number type.
-
-    Lanes are states or, where the kernel has one state at a time, as many ``angles``.
-    """
-
-    def __init__(self, writer: Writer, angles: int = 1) -> None:
-        self.writer = writer
-        self.angles = angles
-        self.width = angles * writer.shape.width
-        self.vector, self.integer, self.mask = (self._lanes(kind) for kind in ("double", "i64", "i1"))
-        self.suffix = "f64" if self.width == 1 else f"v{self.width}f64"
-
-    def _lanes(self, scalar: str) -> str:
-        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
-
-    def taken(self, numbers: Sequence[str]) -> str:
-        """A number of every angle, as the kernel has them, in one vector."""
-        kind, first = self.writer.shape, numbers[0]
-        if self.angles == 1:
-            return self.writer.put(f"fpext {kind.vector} {first} to {self.vector}") if kind.single else first
-        result = "poison"
-        for lane, number in enumerate(numbers):
-            result = self.writer.put(f"insertelement {self.vector} {result}, double {number}, i32 {lane}")
-        return result
-
-    def given(self, x: str) -> list[str]:
-        """The way back: a number for every angle."""
-        kind = self.writer.shape
-        if self.angles == 1:
-            return [self.writer.put(f"fptrunc {self.vector} {x} to {kind.vector}") if kind.single else x]
-        return [self.lane(x, lane) for lane in range(self.angles)]
-
-    def lane(self, x: str, lane: int) -> str:
-        """The number in one lane."""
-        return self.writer.put(f"extractelement {self.vector} {x}, i32 {lane}")
-
-    def number(self, value: float) -> str:
-        bits = f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
-        return bits if self.width == 1 else f"splat (double {bits})"
-
-    def whole(self, value: int) -> str:
-        return str(value) if self.width == 1 else f"splat (i64 {value})"
-
-    def call(self, name: str, *operands: str) -> str:
-        full = f"@llvm.{name}.{self.suffix}"
-        self.writer.intrinsics.add(f"declare {self.vector} {full}({', '.join([self.vector] * len(operands))})")
-        return self.writer.put(f"call {self.vector} {full}({', '.join(f'{self.vector} {x}' for x in operands)})")
-
-    def binary(self, op: str, a: str, b: str) -> str:
-        return self.writer.put(f"{op} {self.vector} {a}, {b}")
-
-    def integers(self, op: str, a: str, b: str) -> str:
-        return self.writer.put(f"{op} {self.integer} {a}, {b}")
-
-    def cast(self, x: str, source: str, target: str) -> str:
-        return self.writer.put(f"bitcast {source} {x} to {target}")
+class _Angles(Doubles):
+    """What sines and cosines are made of."""
 
     def summed(self, parts: Sequence[str]) -> tuple[str, str | None]:
         """A sum, and what rounding took from it (Knuth)."""
@@ -171,9 +117,6 @@ class _Doubles:
         """The lanes whose angle is beyond the fast range; nan is not."""
         return self.writer.put(f"fcmp ogt {self.vector} {self.call('fabs', x)}, {self.number(LARGEST)}")
 
-    def where(self, mask: str, if_true: str, if_false: str) -> str:
-        return self.writer.put(f"select {self.mask} {mask}, {self.vector} {if_true}, {self.vector} {if_false}")
-
     def fast(self, x: str, lost: str | None) -> tuple[str, str]:
         """Polynomials after the reduction to [-pi/4, pi/4]."""
         shifted = self.call("fma", x, self.number(_TWO_OVER_PI), self.number(_MAGIC))
@@ -184,19 +127,13 @@ class _Doubles:
         if lost is not None:
             r = self.binary("fadd", r, lost)
         z = self.binary("fmul", r, r)
-        sine = self.call("fma", self.binary("fmul", r, z), self._polynomial(_SIN, z), r)
+        sine = self.call("fma", self.binary("fmul", r, z), self.polynomial(_SIN, z), r)
         half = self.binary("fmul", z, self.number(0.5))
         one_less = self.binary("fsub", self.number(1.0), half)
         lost = self.binary("fsub", self.binary("fsub", self.number(1.0), one_less), half)
-        tail = self.call("fma", self.binary("fmul", z, z), self._polynomial(_COS, z), lost)
+        tail = self.call("fma", self.binary("fmul", z, z), self.polynomial(_COS, z), lost)
         cosine = self.binary("fadd", one_less, tail)
         return self._quadrant(self.cast(shifted, self.vector, self.integer), sine, cosine)
-
-    def _polynomial(self, coefficients: Sequence[float], z: str) -> str:
-        total = self.number(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            total = self.call("fma", total, z, self.number(c))
-        return total
 
     def _quadrant(self, quadrant: str, sine: str, cosine: str) -> tuple[str, str]:
         odd_bit = self.integers("and", quadrant, self.whole(1))
