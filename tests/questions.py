@@ -256,6 +256,7 @@ FORWARD = (
     "articulated", "four-sweep", "four-sweep-links", "three-sweep-bias", "three-sweep", "denoc", "base-invariant",
     "diagonal", "composite",
 )  # fmt: skip
+PACKED = ("mass_matrix", "coriolis_matrix", "regressor", "inverse_dynamics_derivatives")
 MASS = ("composite", "augmented", "walker-orin", "denoc")
 EXPRESSIONS = (
     "inv(mass) (T - C)", "J(LINK) inv(mass) J(LINK)*", "Upsilon", "V* M V", "M (phi* a + gravity) + b", "Phi", "Psi",
@@ -311,7 +312,7 @@ def _robot() -> Iterator[Question]:
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
         yield ask("inverse_dynamics", "wrenches", "base_acceleration", "parameters", losses=True, method=method)
     yield from (ask("mass_matrix", method=method) for method in MASS)
-    yield from (ask(name, packed=True) for name in ("mass_matrix", "coriolis_matrix", "regressor"))
+    yield from (ask(name, packed=True) for name in PACKED)
     yield from (ask("mass_matrix", "parameters", method=method) for method in ("composite", "denoc"))
     for method in FORWARD:
         yield ask("forward_dynamics", method=method)

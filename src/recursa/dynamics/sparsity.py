@@ -6,8 +6,9 @@ as its other entries alone, in the order of a :class:`Sparsity`; that is what so
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from recursa.dynamics.gathering import speed_index
 from recursa.errors import ShapeError
 from recursa.model.model import Model
+from recursa.quantities import Recipe
 from recursa.quantities.quantity import Gather
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Values
@@ -45,6 +47,13 @@ class Sparsity:
     def starts(self) -> NDArray[np.intp]:
         """Where each row begins."""
         return np.searchsorted(self.rows, np.arange(self.shape[0] + 1))
+
+    def entries(self, whole: ArrayLike) -> Array:
+        """Those (..., n) of whole matrices (..., rows, columns)."""
+        given = np.asarray(whole)
+        if given.shape[-2:] != self.shape:
+            raise ShapeError(f"matrices have shape {given.shape}, expected (..., {self.shape[0]}, {self.shape[1]})")
+        return given[..., self.rows, self.columns]
 
     def dense(self, entries: ArrayLike) -> Array:
         """The whole matrices (..., rows, columns) of packed entries (..., n)."""
@@ -77,9 +86,19 @@ def moved_parameters(model: Model) -> Sparsity:
     return _sparsity(places, (model.nv, 10 * model.nbodies))
 
 
-def packed(gather: Gather, where: Sparsity) -> Gather:
-    """Of the entries of a whole matrix those that may differ from zero."""
-    chosen: list[int] = (where.rows * where.shape[1] + where.columns).tolist()
+def packed(recipe: Recipe, name: str, model: Model) -> Recipe:
+    """The same matrix, or several that are stacked, without the entries that are zero for good."""
+    where, stacked, looped = PATTERNS[name](model), recipe.shape[:-2], recipe.looped
+    if looped is not None:
+        plain = looped.unit is None and looped.product is None
+        looped = replace(looped, gather=_chosen(looped.gather, where, math.prod(stacked))) if plain else None
+    gather = _chosen(recipe.gather, where, math.prod(stacked))
+    return replace(recipe, gather=gather, shape=(*stacked, where.rows.size), looped=looped)
+
+
+def _chosen(gather: Gather, where: Sparsity, matrices: int) -> Gather:
+    first = np.arange(matrices)[:, None] * math.prod(where.shape)
+    chosen: list[int] = (first + where.rows * where.shape[1] + where.columns).ravel().tolist()
 
     def some(values: Values) -> Iterable[Scalar]:
         entries = list(gather(values))
@@ -101,6 +120,7 @@ def _sparsity(places: Iterable[tuple[int, int]], shape: tuple[int, int]) -> Spar
 PATTERNS: dict[str, Callable[[Model], Sparsity]] = {
     "mass_matrix": related,
     "coriolis_matrix": related,
+    "inverse_dynamics_derivatives": related,
     "regressor": moved_parameters,
 }
 """By the names of methods that take ``packed=True``."""

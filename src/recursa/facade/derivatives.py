@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import gathering
 from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
+from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
 from recursa.evaluation.answering import answers
@@ -56,6 +57,7 @@ class DerivativeMethods(Facade):
         a: ArrayLike,
         *,
         wrenches: Any = None,
+        packed: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array, Array]:
@@ -70,7 +72,8 @@ class DerivativeMethods(Facade):
 
         Singh, Russell & Wensing (2022). The derivative with respect to q is that with respect to dq of
         ``integrate(q, dq)``. Two sweeps, O(n d) for depth d; beyond 12 bodies walks inward from every body, with the
-        same cost. ``out`` takes all three, (..., 3, nv, nv).
+        same cost. ``out`` takes all three, (..., 3, nv, nv). ``packed=True`` leaves out of each what is zero for good,
+        (..., n) entries at the places of :meth:`sparsity`.
 
         - ``wrenches``: what acts on links, in the forms that :meth:`inverse_dynamics` takes. Those given in link axes,
           all arrays among them, turn with their links as q changes; a :class:`recursa.Wrench` in world axes keeps its
@@ -86,12 +89,16 @@ class DerivativeMethods(Facade):
         array([[0.]])
         """
         if out is None and threads is None and wrenches is None:
-            return _three(self._inverse_derivatives(q, v, a))  # spelled so that single states go straight in
+            if not packed:  # spelled so that single states go straight in
+                return _three(self._inverse_derivatives(q, v, a))
+            return _three_packed(self._inverse_derivatives(q, v, a, packed=True))
         wrenches = _listed(wrenches)
-        options = given(wrenches=wrenches, out=out, threads=threads)
-        by_q, by_v, by_a = _three(self._inverse_derivatives(q, v, a, **options))
+        options = given(wrenches=wrenches, packed=packed or None, out=out, threads=threads)
+        result = self._inverse_derivatives(q, v, a, **options)
+        by_q, by_v, by_a = _three_packed(result) if packed else _three(result)
+        where = PATTERNS["inverse_dynamics_derivatives"](self.model) if packed else None
         for forces in self._turned_back(q, wrenches):
-            by_q -= forces.astype(by_q.dtype)
+            by_q -= (forces if where is None else where.entries(forces)).astype(by_q.dtype)
         return by_q, by_v, by_a
 
     def forward_dynamics_derivatives(
@@ -276,12 +283,13 @@ class DerivativeMethods(Facade):
         a: ArrayLike,
         *,
         wrenches: Any = None,
+        packed: bool = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """d tau by q, v and a, (..., 3, nv, nv); wrenches turn with their links."""
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
-        return self._answer(first_order.INVERSE_DYNAMICS_DERIVATIVES, arrays, NO_OPTIONS, out, threads)
+        """d tau by q, v and a, (..., 3, nv, nv) or (..., 3, n); wrenches turn with their links."""
+        arrays, options = {"q": q, "v": v, "a": a, "wrenches": wrenches}, {"packed": packed}
+        return self._answer(first_order.INVERSE_DYNAMICS_DERIVATIVES, arrays, options, out, threads)
 
     @answers(first_order.FORWARD_DYNAMICS_DERIVATIVES)
     def _forward_derivatives(
@@ -321,3 +329,7 @@ def _listed(wrenches: Any) -> Any:
 
 def _three(result: Array) -> tuple[Array, Array, Array]:
     return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
+
+
+def _three_packed(result: Array) -> tuple[Array, Array, Array]:
+    return result[..., 0, :], result[..., 1, :], result[..., 2, :]

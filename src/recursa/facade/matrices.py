@@ -73,7 +73,8 @@ class MatrixMethods(Facade):
 
     def sparsity(self, name: str) -> Sparsity:
         """Where the entries of a packed matrix belong, for the methods that take ``packed=True``: "mass_matrix",
-        "coriolis_matrix", "regressor".
+        "coriolis_matrix", "regressor", "inverse_dynamics_derivatives" (of each of the three). Where the inverse of
+        the mass matrix takes part, as in derivatives of forward dynamics, only different trees at the world make zeros.
 
         >>> import recursa as rc
         >>> where = rc.robots.tree(15).sparsity("mass_matrix")

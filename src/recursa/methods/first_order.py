@@ -13,6 +13,7 @@ from recursa.book import linearized
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import loss_coefficients
 from recursa.dynamics.joint_space import FORCES
+from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -33,15 +34,16 @@ from recursa.walks.forward_derivatives import factor_entries, forward_derivative
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-def _inverse_derivatives(of: Subject, given: Names) -> Recipe:
+def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     model, wrenches = of.model, "wrenches" in given
-    return Recipe(
+    recipe = Recipe(
         derivatives.inverse_derivatives_plan(wrenches=wrenches),
         partial(derivatives.derivative_entries, model),
         (3, model.nv, model.nv),
         MayMove.INERTIAS,
         looped=Looped(inverse_derivatives_pairs(wrenches=wrenches), partial(pair_entries, model)),
     )
+    return packed_recipe(recipe, "inverse_dynamics_derivatives", model) if packed else recipe
 
 
 def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -17,8 +16,7 @@ from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.dynamics.regressor import REGRESSOR_PLAN, STATIC_REGRESSOR_PLAN, regressor_entries
-from recursa.dynamics.sparsity import PATTERNS
-from recursa.dynamics.sparsity import packed as packed_entries
+from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -36,18 +34,9 @@ from recursa.walks.regressor import regressor_entries as pair_entries
 MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
 
 
-def _packed(recipe: Recipe, name: str, model: Model) -> Recipe:
-    """The same entries without those that are zero for good."""
-    where = PATTERNS[name](model)
-    looped = None if recipe.looped is None or recipe.looped.unit is not None else recipe.looped
-    if looped is not None:
-        looped = replace(looped, gather=packed_entries(looped.gather, where))
-    return replace(recipe, gather=packed_entries(recipe.gather, where), shape=(where.rows.size,), looped=looped)
-
-
 def _mass_matrix(of: Subject, given: Names, *, method: str = "composite", packed: bool = False) -> Recipe:
     if packed:
-        return _packed(_mass_matrix(of, given, method=method), "mass_matrix", of.model)
+        return packed_recipe(_mass_matrix(of, given, method=method), "mass_matrix", of.model)
     known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
     model = of.model
     gather, shape = matrix_of(model, symmetric=True), (model.nv, model.nv)
@@ -106,14 +95,14 @@ def inverse_pivots(model: Model, inverse: Array, by_factors: bool) -> Array:
 def _coriolis_matrix(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     model = of.model
     if packed:
-        return _packed(_coriolis_matrix(of, given), "coriolis_matrix", model)
+        return packed_recipe(_coriolis_matrix(of, given), "coriolis_matrix", model)
     gather, walks = matrix_of(model, symmetric=False), Looped(CORIOLIS_MATRIX_PAIRS, partial(coriolis_entries, model))
     return Recipe(CORIOLIS_MATRIX_PLAN, gather, (model.nv, model.nv), MayMove.INERTIAS, looped=walks)
 
 
 def _regressor(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     recipe = _by_parameters(REGRESSOR_PLAN, REGRESSOR_PAIRS, of, given)
-    return _packed(recipe, "regressor", of.model) if packed else recipe
+    return packed_recipe(recipe, "regressor", of.model) if packed else recipe
 
 
 def _by_parameters(plan: Plan, walks: Plan, of: Subject, given: Names) -> Recipe:
