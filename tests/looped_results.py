@@ -9,6 +9,7 @@ import numpy as np
 
 import recursa as rc
 from questions import answered, kernel_used
+from recursa.denoc import forward
 from recursa.diagonal import metric_quantities
 from recursa.evaluation.evaluator import Question
 from recursa.kernels.loop import Looped
@@ -16,6 +17,7 @@ from recursa.methods import first_order, matrices, second_order
 from recursa.model.model import Model
 from recursa.quantities import Quantity
 from recursa.sweeps import run
+from recursa.walks import factors
 
 
 def looped_result(what: Looped, model: Model, inputs: Mapping[str, Any]) -> np.ndarray:
@@ -56,10 +58,13 @@ ASKED = {
     "second_derivatives": Asked(
         second_order.INVERSE_DYNAMICS_SECOND_DERIVATIVES, "q v a contract", given=("contract",)
     ),
+    "factor": Asked(factors.FACTOR, "q"),
+    "inverse_factor": Asked(factors.INVERSE_FACTOR, "q"),
+    "freedom_by_freedom": Asked(forward.FACTOR, "q"),
     "mass_rate": Asked(metric_quantities.SENSITIVITY, "q along", given=("along",)),
     "momentum_change": Asked(metric_quantities.SENSITIVITY, "q right", given=("right",)),
 }
-DIVIDING = ("mass_matrix_inverse", "forward_derivatives")
+DIVIDING = ("mass_matrix_inverse", "forward_derivatives", "factor", "inverse_factor", "freedom_by_freedom")
 
 
 def every_input(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:

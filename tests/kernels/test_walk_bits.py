@@ -94,6 +94,9 @@ METHODS = {
     "second_derivatives": lambda x: np.stack(
         robot().inverse_dynamics_second_derivatives(x["q"], x["v"], x["a"], contract=x["contract"])
     ),
+    "factor": lambda x: robot().factorization(x["q"]).factor,
+    "inverse_factor": lambda x: robot().factorization(x["q"]).inverse_factor,
+    "freedom_by_freedom": lambda x: rc.denoc.udu(robot(), x["q"]).U,
     "mass_rate": lambda x: robot().diagonal.sensitivity(x["q"], along=x["along"]),
     "momentum_change": lambda x: robot().diagonal.sensitivity(x["q"], right=x["right"]),
 }

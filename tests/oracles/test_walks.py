@@ -106,6 +106,21 @@ def momentum_change(robot: rc.Robot, q: Any, y: Any) -> np.ndarray:
     return complex_step(lambda t: interpreted(robot.mass_matrix, robot.integrate(q, t * units)) @ y).T
 
 
+def factor(robot: rc.Robot, q: Any) -> np.ndarray:
+    """Of the dense mass matrix, joint by joint from the last one on: unit upper block triangular."""
+    starts = [joint.v_start for joint in robot.model.joints]
+    return _eliminated(DenseRobot(robot, q).mass_matrix(), starts)
+
+
+def _eliminated(mass: np.ndarray, starts: list[int]) -> np.ndarray:
+    left, found = mass.copy(), np.eye(len(mass))
+    for start, stop in zip(reversed(starts), [len(mass), *reversed(starts)][:-1], strict=True):
+        own = slice(start, stop)
+        found[:start, own] = left[:start, own] @ np.linalg.inv(left[own, own])
+        left[:start, :start] -= found[:start, own] @ left[own, :start]
+    return found
+
+
 ORACLES: dict[str, Callable[..., np.ndarray]] = {
     "mass_matrix": lambda robot, q: DenseRobot(robot, q).mass_matrix(),
     "mass_matrix_inverse": lambda robot, q: np.linalg.inv(DenseRobot(robot, q).mass_matrix()),
@@ -114,6 +129,9 @@ ORACLES: dict[str, Callable[..., np.ndarray]] = {
     "inverse_derivatives": first_derivatives,
     "forward_derivatives": forward_derivatives,
     "second_derivatives": second_derivatives,
+    "factor": factor,
+    "inverse_factor": lambda robot, q: np.linalg.inv(factor(robot, q)),
+    "freedom_by_freedom": lambda robot, q: _eliminated(DenseRobot(robot, q).mass_matrix(), list(range(robot.nv))),
     "mass_rate": mass_rate,
     "momentum_change": momentum_change,
 }

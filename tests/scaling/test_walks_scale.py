@@ -50,6 +50,9 @@ A_PAIR = {  # multiplications for two joints of one freedom, one inward of the o
     "inverse_derivatives": 36,
     "forward_derivatives": 19 + 30,  # the inverse, and derivatives without the mass matrix
     "second_derivatives": 48,
+    "factor": 6,
+    "inverse_factor": 12,
+    "freedom_by_freedom": 6,
     "mass_rate": 12,
     "momentum_change": 12,
 }

@@ -7,16 +7,16 @@ joints outward of joint i leave of the mass is Mh_i, the articulated-body inerti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from recursa.book.on_axes import Centred
 from recursa.denoc.inverse import DRIFT, EXTERNAL, LINK_WRENCH, TORQUE
 from recursa.denoc.mass_centers import AT_CENTER, BUFFERS, GEOMETRY, MOTION, Hinge, Shift, rigid, with_wrenches
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.joint_space import matrix_of
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.errors import NoSweepError
+from recursa.kernels.loop import Looped
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -24,6 +24,7 @@ from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar, reciprocal
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
+from recursa.walks.factors import FREEDOM_BY_FREEDOM_PAIRS, factor_recipe, freedom_by_freedom_entries
 
 
 class Pivot(NamedTuple):
@@ -164,8 +165,8 @@ def require_independent(of: Subject) -> None:
 
 def _factor(of: Subject, given: Names) -> Recipe:
     require_independent(of)
-    gather = matrix_of(of.model, symmetric=False)
-    return Recipe(FACTOR_PLAN, gather, (of.model.nv, of.model.nv), MayMove.FRAMES)
+    walks = Looped(FREEDOM_BY_FREEDOM_PAIRS, partial(freedom_by_freedom_entries, of.model))
+    return factor_recipe(FACTOR_PLAN, MayMove.FRAMES, walks, of.model)
 
 
 FACTOR = Quantity("denoc.factor", ("q",), _factor, "U of the mass matrix U D U^T; rows and columns as in v")

@@ -6,14 +6,13 @@ Rodriguez & Kreutz-Delgado (34)-(36) for P, D, G; Identities 3, 5 and 6 (43)-(46
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
 from recursa.dynamics.articulated import ARTICULATED_BUFFERS, ELIMINATE, Elimination, filtered
 from recursa.dynamics.four_algorithms import FILTER, SMOOTH
 from recursa.dynamics.gathering import Entries, Entry, flat
-from recursa.dynamics.joint_space import ACCELERATIONS, matrix_of, vector_of
+from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
@@ -189,22 +188,13 @@ def _blocks(of: Subject, given: Names) -> Recipe:
     return Recipe(BLOCKS, block_entries, (sum(block_sizes(of.model)),))
 
 
-def _matrix(plan: Plan, of: Subject, given: Names) -> Recipe:
-    model = of.model
-    return Recipe(plan, matrix_of(model, symmetric=False), (model.nv, model.nv), MayMove.INERTIAS)
-
-
 def _solution(of: Subject, given: Names) -> Recipe:
     return Recipe(SOLVE, vector_of(of.model, "qdd"), (of.model.nv,), MayMove.INERTIAS)
 
 
-_FACTOR = "between units of rotations and translations: 1, m or 1/m; rows and columns as in v"
-
 FACTORIZATION = Quantity(
     "factorization.blocks", ("q",), _blocks, "entries of P, D, G and K in SI units, link axes; then 1/D per freedom"
 )
-FACTOR = Quantity("factorization.factor", ("q",), partial(_matrix, FACTOR_PLAN), _FACTOR)
-INVERSE_FACTOR = Quantity("factorization.inverse_factor", ("q",), partial(_matrix, INVERSE_FACTOR_PLAN), _FACTOR)
 SOLUTION = Quantity("factorization.solve", ("q", "tau"), _solution, ACCELERATIONS)
 
 

@@ -12,6 +12,7 @@ from recursa.dynamics import factorization
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array, as_array
+from recursa.walks import factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +48,12 @@ class Factorization:
     @cached_property
     def factor(self) -> Array:
         """``I + H phi K`` (..., nv, nv): unit upper block triangular, base first (43). O(n d) for depth d."""
-        return self._robot.evaluator.evaluate(factorization.FACTOR, {"q": self._q})
+        return self._robot.evaluator.evaluate(factors.FACTOR, {"q": self._q})
 
     @cached_property
     def inverse_factor(self) -> Array:
         """``I - H psi K`` (..., nv, nv), the inverse of :attr:`factor` (45)."""
-        return self._robot.evaluator.evaluate(factorization.INVERSE_FACTOR, {"q": self._q})
+        return self._robot.evaluator.evaluate(factors.INVERSE_FACTOR, {"q": self._q})
 
     def solve(self, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """``inv(mass) tau`` (..., nv), without bias: filter and smoother, (49)-(54). O(n).

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from recursa.dynamics.articulated import Elimination, filtered
 from recursa.dynamics.compliance import yielding
 from recursa.dynamics.gathering import Block
 from recursa.dynamics.kinematics import LINK_POSE, POSE
@@ -37,6 +36,7 @@ from recursa.sweeps import (
     tip_to_base,
 )
 from recursa.sweeps.engine import begins_walk
+from recursa.walks.factors import HINGE, Hinge, behind
 from recursa.walks.mass_matrix_inverse import COMPLIANCE, INVERSE_BUFFERS, OUTWARD, across, yielding_to
 from recursa.walks.root_axes import AT_REST, BUFFERS, Forces, Motions, dots
 
@@ -52,13 +52,6 @@ class Columns(NamedTuple):
 
     def __add__(self, other: Columns) -> Columns:  # type: ignore[override]
         return Columns(tuple(a + b for a, b in zip(self.forces, other.forces, strict=True)))
-
-
-class Hinge(NamedTuple):
-    """What a wrench loses past a hinge: ``G H``."""
-
-    columns: Motions
-    gains: Forces
 
 
 # ---- which links, where ----------------------------------------------------------------------------------------------
@@ -125,12 +118,6 @@ def _wrenches(rows: Sequence[int], first: int, columns: int, frame: str) -> Step
     return Step(by_frame[frame], reads, ("ends@body",), "F: unit wrenches of the link, on its body")
 
 
-def passing(done: tuple[Elimination, ...]) -> Hinge:
-    """What wrenches meet at a hinge."""
-    units = (tuple(1.0 if i == k else 0.0 for i in range(len(done))) for k in range(len(done)))
-    return Hinge(tuple(one.column for one in done), tuple(filtered(done, unit, Force.zero())[1] for unit in units))
-
-
 def at_carrier(ends: Columns, compliance: ArticulatedInertia, at: Hinge) -> tuple[Block, Motions, Forces]:
     """Blocks of the links on a body, up to the diagonal; how it yields to their wrenches; what its parent feels."""
     answers = tuple(yielding(compliance, force) for force in ends.forces)
@@ -142,17 +129,10 @@ def at_carrier(ends: Columns, compliance: ArticulatedInertia, at: Hinge) -> tupl
 
 def past(at: Hinge, coming: Forces) -> tuple[Forces, Forces]:
     """Wrenches as they come to a body, and ``c - G H c``, what is left of them behind its hinge."""
-    left = []
-    for force in coming:
-        rest = force
-        for column, gain in zip(at.columns, at.gains, strict=True):
-            rest = rest - gain * column.dot(force)
-        left.append(rest)
-    return coming, tuple(left)
+    return coming, tuple(behind(at, force)[1] for force in coming)
 
 
 AT_CARRIER = Step(at_carrier, ("ends", "Upsilon", "hinge"), ("own", "answers", "sent"), "F* Upsilon F, Upsilon F, F+")
-PASSING = Step(passing, ("elimination",), ("hinge",), "H, G")
 PAST = Step(past, ("hinge@here", "c@carried"), ("came", "c"), "c+ = c - G H c")
 MET_INWARD = Step(dots, ("answers@here", "came"), ("inward",), "Omega(j,i) = F(j)* Upsilon(j) c(i)")
 YIELDING = Step(yielding_to, ("Upsilon@here", "came"), ("yielded",), "Upsilon c")
@@ -169,7 +149,7 @@ def blocks_pairs(model: Model, rows: Rows, frame: str) -> Plan:
     sweeps = (
         base_to_tip(*AT_REST, *poses),
         tip_to_base(OUTWARD),
-        base_to_tip(COMPLIANCE, PASSING, only=where.paths),
+        base_to_tip(COMPLIANCE, HINGE, only=where.paths),
         *(
             each_link(*at_link, _wrenches(chosen, first, where.columns, frame), only=tuple(sorted(links)))
             for (chosen, first), links in alike.items()
@@ -184,7 +164,7 @@ def blocks_pairs(model: Model, rows: Rows, frame: str) -> Plan:
         Buffer("L", IDENTITY_TRANSFORM),
         Buffer("ends", Columns((Force.zero(),) * where.columns)),
         Buffer("c", (), begins="sent"),
-        *(Buffer(name, ()) for name in ("hinge", "own", "answers", "sent", "came", "inward", "yielded", "crossing")),
+        *(Buffer(name, ()) for name in _WRITTEN),
     )
     return Plan("operational_blocks by walks", buffers, sweeps)
 
@@ -200,6 +180,7 @@ def _walks(where: Meetings) -> Iterator[Sweep]:
         yield each_two_apart(ACROSS, only=tuple(sorted(where.apart.values())))
 
 
+_WRITTEN = ("hinge", "G", "own", "answers", "sent", "came", "inward", "yielded", "crossing")
 _FROM_INVERSE = tuple(one for one in INVERSE_BUFFERS if one.name in ("P", "elimination", "Upsilon"))
 
 
