@@ -101,6 +101,21 @@ def test_between_two_links_is_a_block_of_the_matrix():
     assert kernel_used(robot, OPERATIONAL_COMPLIANCE_BETWEEN, link=one, other=other, frame="world").form == "loop"
 
 
+def test_single_states_go_straight_in(monkeypatch):
+    """The second call in a spelling does not ask the evaluator; what an entry declines does."""
+    robot = robot_named("tree70")
+    q, links = states(robot, 2, seed=2)[0], ["link70", "link41"]
+    both = robot.delassus(q, links)
+    same_bits(robot.delassus(q[0], links), both[0])
+    monkeypatch.setattr(type(robot), "_answer", None)
+    same_bits(robot.delassus(q[1], links), both[1])
+    same_bits(robot.delassus(q[1].tolist(), links), both[1])
+    monkeypatch.undo()
+    same_bits(robot.delassus(q, links), both)
+    with pytest.raises(rc.ShapeError):
+        robot.delassus(q[0, 1:], links)
+
+
 def test_links_of_different_trees_and_of_the_world_do_not_feel_each_other():
     robot = trusted(random_description("forest", [-1, 0, 1, -1, 3, 4, 5, -1, 7, 8, 9, 10, 11], 4, ["revolute"]))
     q = states(robot, 1, seed=1)[0][0]

@@ -241,8 +241,19 @@ class OperationalMethods(Facade):
     def _delassus(
         self, q: ArrayLike, links: tuple[int, ...], rows: Rows, frame: str, out: Array | None, threads: int | None
     ) -> Array:
+        """By its native entry, once there is one; methods do not look up lists of links themselves."""
         options = {"links": links, "rows": tuple(rows[link] for link in links), "frame": frame}
-        return self._answer(DELASSUS, {"q": q}, options, out, threads)
+        call = ("_delassus", *options.values())
+        native = self._calls.get(call) if out is None and threads is None else None
+        found = NotImplemented if native is None else native(q)
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
+        result = self._answer(DELASSUS, {"q": q}, options, out, threads)
+        if result.ndim == 2 and call not in self._calls:
+            native = self._native_entry(Question.of(DELASSUS, (), options))
+            if native is not None:
+                self._calls[call] = native
+        return result
 
     def _native_entry(self, question: Question) -> Any:
         """Inertias are made by the entry for what they come from: the same, with a rank, and inverted if need be."""
