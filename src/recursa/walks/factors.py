@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
 from recursa.dynamics.articulated import Elimination, eliminated, filtered
 from recursa.dynamics.factorization import FACTOR_PLAN, INVERSE_FACTOR_PLAN
 from recursa.dynamics.gathering import Block, Entries, inward_entries, joint_matrix, own_entries
@@ -119,15 +117,13 @@ def _with_pairs(model: Model, own: list[Entries], values: Values) -> Iterator[Sc
 def factor_recipe(plan: Plan, may_move: MayMove, looped: Looped, model: Model) -> Recipe:
     """A factor by a plan, or by walks where there are many bodies."""
     gather, shape = matrix_of(model, symmetric=False), (model.nv, model.nv)
-    return Recipe(plan, gather, shape, may_move, looped=looped, pivots=partial(_with_parents, model))
+    return Recipe(plan, gather, shape, may_move, looped=looped, pivots=partial(_first_rows, model))
 
 
-def _with_parents(model: Model, factor: Array, _: bool) -> Array:
-    """Entries of all joints with those before them: not finite where a hinge inertia is zero, which spreads inward."""
-    joints = [joint for joint in model.joints if joint.parent != WORLD]
-    places = [(model.joints[one.parent].v_start, one.v_start + k) for one in joints for k in range(one.kind.nv)]
-    rows, columns = np.array(places, np.intp).reshape(-1, 2).T
-    return factor[..., rows, columns]
+def _first_rows(model: Model, factor: Array, _: bool) -> Array:
+    """Rows of the first joints of all trees: what is not finite of any joint outward shows there."""
+    roots = [joint.v_start for joint in model.joints if joint.parent == WORLD]
+    return factor[..., roots[0], :] if len(roots) == 1 else factor[..., roots, :]
 
 
 def _matrix(plan: Plan, walks: Plan, of: Subject, given: Names) -> Recipe:
