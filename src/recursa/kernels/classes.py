@@ -8,9 +8,9 @@ follows from constants alone is computed once, here, and becomes another column 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Slot(NamedTuple):
     sweep: int
 
 
+_ANYWHERE = ("const", "input", "param")  # leaves that every sweep can have
 ADDED = ("sum", "total", "robot")  # areas into which several bodies or links add
 
 
@@ -110,11 +111,14 @@ class Class:
 
     def level(self, number: int) -> int:
         """In which sweep a node is computed."""
-        if self.graph.nodes[number].op in ("const", "input", "param"):
-            return -1
-        if number in self.postponed:
-            return self.postponed[number]
-        return self.traced_in[max(0, bisect_right(self.before, number) - 1)]
+        return self.postponed.get(number, self._levels[number])
+
+    @cached_property
+    def _levels(self) -> list[int]:
+        """For every node the sweep in which it was traced."""
+        starts = zip((0, *self.before[1:]), (*self.before[1:], len(self.graph.nodes)), strict=True)
+        found = [sweep for sweep, (start, stop) in zip(self.traced_in, starts, strict=True) for _ in range(start, stop)]
+        return [-1 if node.op in _ANYWHERE else s for node, s in zip(self.graph.nodes, found, strict=True)]
 
     def follows_from_inputs(self, number: int) -> bool:
         """Whether a node needs nothing that another body has stored, so that any sweep can compute it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from recursa.errors import UntraceableError
@@ -42,6 +43,12 @@ class Results:
 
     graph: Graph
     outputs: list[Output]
+
+    @cached_property
+    def made(self) -> list[int]:
+        """The nodes that have to be computed from stored numbers."""
+        nodes = self.graph.nodes
+        return sorted({x for x in self.outputs if isinstance(x, int) and nodes[x].op != "load"})
 
     def loads(self) -> list[tuple[str, int, Slot]]:
         """The stored numbers they need: area, body or link, slot."""
