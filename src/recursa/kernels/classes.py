@@ -54,6 +54,7 @@ class ClassGraph(Graph):
         super().__init__()
         self.columns: list[NDArray[np.float64]] = []  # per param its value at each member
         self._known: dict[bytes, int] = {}
+        self._fixed: set[int] = set()  # nodes that are constants
 
     def param(self, column: NDArray[np.float64]) -> int:
         """The node of a number that differs from member to member."""
@@ -61,16 +62,22 @@ class ClassGraph(Graph):
         if key not in self._known:
             self._known[key] = len(self.columns)
             self.columns.append(column)
-        return super().node("param", self._known[key])
+        number = super().node("param", self._known[key])
+        self._fixed.add(number)
+        return number
+
+    def constant(self, value: float) -> int:
+        """The number of a constant."""
+        number = super().constant(value)
+        self._fixed.add(number)
+        return number
 
     def node(self, op: str, *operands: Any) -> int:
         """The number of a node; operations on constants are done."""
         done = _ON_COLUMNS.get(op)
-        if done is not None:
-            nodes = [self.nodes[k] for k in operands]
-            if all(node.op in ("const", "param") for node in nodes):
-                with np.errstate(all="ignore"):  # what is not finite shows in the result, as elsewhere
-                    return self.param(np.asarray(done(*[self._column(node) for node in nodes]), float))
+        if done is not None and self._fixed.issuperset(operands):
+            with np.errstate(all="ignore"):  # what is not finite shows in the result, as elsewhere
+                return self.param(np.asarray(done(*[self._column(self.nodes[k]) for k in operands]), float))
         return super().node(op, *operands)
 
     def _column(self, node: Node) -> Any:

@@ -186,6 +186,12 @@ class Traced(Subtraction):
 
     __radd__ = __add__
 
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, Traced):
+            return self + -other
+        total = self.graph.add(self.number, self.graph.negate(other.number))
+        return total if isinstance(total, float) else Traced(self.graph, total)
+
     def __neg__(self) -> Traced:
         return Traced(self.graph, self.graph.negate(self.number))
 

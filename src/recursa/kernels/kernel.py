@@ -128,8 +128,8 @@ def program(
         made: Program = straight() if few else loop()
     except UntraceableError:
         return loop() if few else straight()
-    if few and _length(made) < LONG_CODE / 2:
-        return made
+    if _length(made) < LONG_CODE / 2 if isinstance(made, StraightProgram) else _cost(made) > 2 * LONG_CODE:
+        return made  # the other one is certainly not better
     try:
         return min(made, loop() if few else straight(_nodes_worth_tracing(made)), key=_cost)
     except UntraceableError:
@@ -139,14 +139,14 @@ def program(
 def _cost(one: Program) -> float:
     """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
     operations = one.operations.total
-    if isinstance(one, LoopProgram):
-        return operations + LOOP_STEP * one.visits
-    return operations * (1.0 + (_length(one) / LONG_CODE) ** 2)
+    if isinstance(one, StraightProgram):
+        return operations * (1.0 + (_length(one) / LONG_CODE) ** 2)
+    assert isinstance(one, LoopProgram)
+    return operations + LOOP_STEP * one.visits
 
 
-def _length(one: Program) -> int:
+def _length(one: StraightProgram) -> int:
     """Operations' worth of code; a result takes the room of two."""
-    assert isinstance(one, StraightProgram)
     return one.operations.total + 2 * len(one.outputs)
 
 

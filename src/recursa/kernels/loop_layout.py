@@ -15,7 +15,7 @@ from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Class, Output, Slot
-from recursa.kernels.graph import Graph, Traced, operands_of
+from recursa.kernels.graph import LEAVES, Graph, Traced
 from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
@@ -115,9 +115,14 @@ def demanded(found: Sequence[Class], wanted: set[Slot], repeated: int) -> list[d
 
     Sweeps from ``repeated`` on are done for every column, so that nothing waits for them.
     """
+    blocks: list[dict[int, Block]] = [{} for _ in found]
+    known = [-1] * len(found)  # how many of its offers were wanted when the blocks of a class were made
     while True:
         reached: set[Slot] = set()
-        blocks = [_blocks(one, wanted, reached, repeated) for one in found]
+        for number, one in enumerate(found):
+            own = sum(slot in wanted for offer in one.offers.values() for slot in offer)
+            if own != known[number]:
+                known[number], blocks[number] = own, _blocks(one, wanted, reached, repeated)
         if reached <= wanted:
             return blocks
         wanted |= reached
@@ -183,12 +188,13 @@ def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], se
         number = pending.pop()
         if number in needed or number in restored:
             continue
-        earlier = 0 <= one.level(number) < sweep
-        if earlier and nodes[number].op != "neg":  # a sign is cheaper to change again than to store
+        op, operands = nodes[number]
+        if op != "neg" and 0 <= one.level(number) < sweep:  # a sign is cheaper to change again than to store
             restored.add(number)
             continue
         needed.add(number)
-        pending.extend(operands_of(nodes[number]))
+        if op not in LEAVES:
+            pending.extend(operands)
     return sorted(needed), restored
 
 
