@@ -36,7 +36,7 @@ Gather = Callable[[Values], Iterable[Scalar]]
 
 FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is mostly clear
 LOOP_STEP = 20  # operations' worth of time that a loop spends at each body, link or pair beside its arithmetic
-LONG_CODE = 16_000  # operations in a straight line, each of which counts twice: over a second to compile, slow to fetch
+LONG_CODE = 13_000  # operations in a straight line, each of which counts twice: over a second to compile, slow to fetch
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
 SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
@@ -140,7 +140,7 @@ def _cost(one: Program) -> float:
     """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
     operations = one.operations.total
     if isinstance(one, StraightProgram):
-        return operations * (1.0 + (_length(one) / LONG_CODE) ** 2)
+        return operations * (1.0 + (_length(one) / LONG_CODE) ** 4)
     assert isinstance(one, LoopProgram)
     return operations + LOOP_STEP * one.visits
 
