@@ -12,7 +12,7 @@ from recursa.dynamics import gathering
 from recursa.dynamics.articulated import forward_plan
 from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Node
-from recursa.kernels.loop import LoopProgram, _Tables, aligned
+from recursa.kernels.loop import LoopProgram, Tables, _Tables, aligned
 from recursa.kernels.loop_emit import Here, Loops
 from recursa.kernels.native import Native
 from recursa.model.canonical import CanonicalJoint, canonical
@@ -130,15 +130,15 @@ class LaneProgram(LoopProgram):
     def _loops(self, shape: Shape) -> Loops:
         return LaneLoops(self.layout, self.found, self.blocks, self.results, tuple(self.sizes), shape)
 
-    def workspace(self, shape: Shape) -> tuple[np.ndarray, ...]:
-        """Scratch, tables, numbers."""
+    def tables(self, shape: Shape) -> Tables:
+        """Those of both lanes; numbers are read as vectors."""
         half = self.model.nbodies // 2
         for one in self.found:
             assert [k + half for k in one.members if k < half] == [k for k in one.members if k >= half], "unlike halves"
-        tables = LaneTables(self, shape)
-        numbers = aligned(tables.numbers.size, float)
-        numbers[:] = tables.numbers
-        return tables.scratch(), tables.integers, numbers
+        own = LaneTables(self, shape).all()
+        numbers = aligned(own.numbers.size, float)
+        numbers[:] = own.numbers
+        return replace(own, numbers=numbers)
 
 
 class OnLanes:

@@ -53,7 +53,7 @@ class Parts(Loops):
 
     def function(self, name: str = "kernel") -> Function:
         """All functions."""
-        assert not self.made_results() and not self.layout.robot
+        assert not self.results.made and not self.layout.robot
         lines, declared, header = [], set(), {}
         count = len(self.layout.plan.sweeps)
         pointers = ", ".join(f"ptr %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
@@ -168,7 +168,7 @@ class OnThreads:
         self.program = program
         shape = Shape(1)
         tables = _Tables(program, shape)
-        self.scratch, self.integers, self.numbers = tables.scratch(), tables.integers, tables.numbers
+        self.scratch, self.integers, self.numbers = tables.all().workspace()
         self.published = aligned(64 * LINE, float)
         self.control = aligned(_SIZE, np.int64)
         self.control[:] = 0

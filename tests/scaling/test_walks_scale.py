@@ -128,3 +128,25 @@ def test_a_batch_takes_its_result_and_a_scratch_per_thread(what, monkeypatch):
     longer = {name: np.concatenate([x, x[:3]]) for name, x in state.items()}
     block = simd_shape(False).width * (out[0].nbytes + sum(x[0].nbytes for x in longer.values()))
     assert peak(robot, what, longer, out) <= scratch + block + LITTLE
+
+
+@pytest.mark.compiled
+def test_public_call_into_a_given_array_allocates_no_more_than_a_scratch():
+    robot = rc.robots.tree(60, seed=6)
+    q = np.tile(states(robot, 8, seed=1)[0], (512, 1))
+    out = np.empty((len(q), robot.nv, robot.nv))
+    expected = robot.mass_matrix(q[:8])  # compiles
+    scratch = sum(x.nbytes for x in kernel_of(robot, "mass_matrix")._workspace(simd_shape(False).width)[:1])
+    tracemalloc.start()
+    try:
+        robot.mass_matrix(q, out=out)
+        given = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        result = robot.mass_matrix(q)
+        own = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert given <= scratch + LITTLE
+    assert own <= result.nbytes + scratch + LITTLE
+    np.testing.assert_array_equal(out, np.tile(expected, (512, 1, 1)))
+    np.testing.assert_array_equal(result, out)

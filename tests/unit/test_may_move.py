@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +58,13 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
     plain: dict[int, Plan] = {}
 
     def note(
-        self: KernelStore, plan: Plan, sizes: dict[str, int], gather: Gather, looped: Looped | None, single: bool
+        self: KernelStore,
+        key: Hashable,
+        plan: Plan,
+        sizes: dict[str, int],
+        gather: Gather,
+        looped: Looped | None,
+        single: bool,
     ) -> None:
         found.append(Wanted(plan, plain.get(id(plan), plan), self, dict(sizes), gather, looped))
 

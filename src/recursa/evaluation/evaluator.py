@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ class Question:
         return Question(
             quantity, tuple(name for name in quantity.optional if name in named), tuple(sorted(chosen.items()))
         )
+
+    @cached_property
+    def lasting(self) -> str | None:
+        """The same as text that means this question in every process; None where it would not."""
+        if not (self.quantity.lasting and all(_is_plain(value) for _, value in self.options)):
+            return None
+        return repr((self.quantity.name, self.given, self.options))
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value says all about itself when it is printed."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(_is_plain, value))
+    return value is None or type(value) in (str, bool, int, float)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Object code kept on disk, so that a kernel is compiled once per machine and not once per process.
 
-An entry is named by a hash of everything that decides its content, written to a temporary file and renamed into place,
-and carries a checksum: what is damaged, truncated, foreign or a link is compiled again and replaced, never loaded. The
-directory has to be private to the user, because what lies in it is executed. Trouble with the file system is no
-error: the cache is then simply not used.
+What else is known of a kernel (``records.py``) lies beside it, in entries of the same kind. An entry is named by a hash
+of everything that decides its content, written to a temporary file and renamed into place, and carries a checksum: what
+is damaged, truncated, foreign or a link is made again and replaced, never loaded. The directory has to be private to
+the user, because what lies in it is executed. Trouble with the file system is no error: the cache is then simply not
+used.
 
 ``RECURSA_CACHE`` moves the directory (``off`` does without), ``RECURSA_CACHE_MB`` bounds its size.
 """
@@ -28,8 +29,9 @@ FORMAT = 1
 DEFAULT_MIB = 256
 _MAGIC = b"recursa\0"
 _HEADER = struct.Struct("<8sI32sQ")  # magic, format, checksum, length of the object code that follows
-_ENTRY, _UNFINISHED = ".o", ".part"
-_OURS = re.compile(r"[0-9a-f]{64}(\.o|\.\d+\.[0-9a-f]+\.part)")
+CODE, RECORD, _UNFINISHED = ".o", ".record", ".part"
+_ENTRIES = CODE, RECORD
+_OURS = re.compile(r"[0-9a-f]{64}(\.o|\.record|\.\d+\.[0-9a-f]+\.part)")
 _ROOM = 0.9  # a full cache is emptied to this part of its bound, so that it is not counted with every new entry
 _STALE = 3600.0  # seconds after which an unfinished file belongs to a writer that died
 _OFF = ("off", "0", "no")
@@ -46,18 +48,27 @@ def object_code(
     ir: str, compile: Callable[[str], bytes], *, cpu: str, features: str, llvm_version: str, options: str
 ) -> bytes:
     """The object code of ``ir``: from the cache, or compiled and stored."""
-    folder = _usable_folder()
-    if folder is None:
-        return compile(ir)
     key = entry_key(ir, cpu, features, llvm_version, options)
-    path = folder / (key.hex() + _ENTRY)
-    found = _load(path, key)
+    found = fetch(key, CODE)
     if found is not None:
         return found
     payload = compile(ir)
-    with contextlib.suppress(OSError):
-        _store(path, key, payload)
+    keep(key, CODE, payload)
     return payload
+
+
+def fetch(key: bytes, kind: str) -> bytes | None:
+    """What an entry holds; None where there is none that can be trusted."""
+    folder = _usable_folder()
+    return None if folder is None else _load(folder / (key.hex() + kind), key)
+
+
+def keep(key: bytes, kind: str, payload: bytes) -> None:
+    """Make an entry, if there is a place for it."""
+    folder = _usable_folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            _store(folder / (key.hex() + kind), key, payload)
 
 
 def entry_key(*parts: str) -> bytes:
@@ -217,7 +228,7 @@ def _files(folder: Path) -> list[tuple[os.stat_result, str]]:
 
 
 def _entries(files: list[tuple[os.stat_result, str]]) -> list[tuple[os.stat_result, str]]:
-    return [(status, path) for status, path in files if path.endswith(_ENTRY)]
+    return [(status, path) for status, path in files if path.endswith(_ENTRIES)]
 
 
 def _evict(folder: Path, limit: int) -> int:
@@ -283,4 +294,4 @@ def clear() -> int:
             return 0
     except OSError:
         return 0
-    return sum([_remove(path) and path.endswith(_ENTRY) for _, path in _files(folder)])
+    return sum([_remove(path) and path.endswith(_ENTRIES) for _, path in _files(folder)])

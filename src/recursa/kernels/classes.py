@@ -8,9 +8,9 @@ follows from constants alone is computed once, here, and becomes another column 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Slot(NamedTuple):
     sweep: int
 
 
+_ANYWHERE = ("const", "input", "param")  # leaves that every sweep can have
 ADDED = ("sum", "total", "robot")  # areas into which several bodies or links add
 
 
@@ -53,6 +54,7 @@ class ClassGraph(Graph):
         super().__init__()
         self.columns: list[NDArray[np.float64]] = []  # per param its value at each member
         self._known: dict[bytes, int] = {}
+        self._fixed: set[int] = set()  # nodes that are constants
 
     def param(self, column: NDArray[np.float64]) -> int:
         """The node of a number that differs from member to member."""
@@ -60,16 +62,22 @@ class ClassGraph(Graph):
         if key not in self._known:
             self._known[key] = len(self.columns)
             self.columns.append(column)
-        return super().node("param", self._known[key])
+        number = super().node("param", self._known[key])
+        self._fixed.add(number)
+        return number
+
+    def constant(self, value: float) -> int:
+        """The number of a constant."""
+        number = super().constant(value)
+        self._fixed.add(number)
+        return number
 
     def node(self, op: str, *operands: Any) -> int:
         """The number of a node; operations on constants are done."""
         done = _ON_COLUMNS.get(op)
-        if done is not None:
-            nodes = [self.nodes[k] for k in operands]
-            if all(node.op in ("const", "param") for node in nodes):
-                with np.errstate(all="ignore"):  # what is not finite shows in the result, as elsewhere
-                    return self.param(np.asarray(done(*[self._column(node) for node in nodes]), float))
+        if done is not None and self._fixed.issuperset(operands):
+            with np.errstate(all="ignore"):  # what is not finite shows in the result, as elsewhere
+                return self.param(np.asarray(done(*[self._column(self.nodes[k]) for k in operands]), float))
         return super().node(op, *operands)
 
     def _column(self, node: Node) -> Any:
@@ -111,11 +119,14 @@ class Class:
 
     def level(self, number: int) -> int:
         """In which sweep a node is computed."""
-        if self.graph.nodes[number].op in ("const", "input", "param"):
-            return -1
-        if number in self.postponed:
-            return self.postponed[number]
-        return self.traced_in[max(0, bisect_right(self.before, number) - 1)]
+        return self.postponed.get(number, self._levels[number])
+
+    @cached_property
+    def _levels(self) -> list[int]:
+        """For every node the sweep in which it was traced."""
+        starts = zip((0, *self.before[1:]), (*self.before[1:], len(self.graph.nodes)), strict=True)
+        found = [sweep for sweep, (start, stop) in zip(self.traced_in, starts, strict=True) for _ in range(start, stop)]
+        return [-1 if node.op in _ANYWHERE else s for node, s in zip(self.graph.nodes, found, strict=True)]
 
     def follows_from_inputs(self, number: int) -> bool:
         """Whether a node needs nothing that another body has stored, so that any sweep can compute it."""

@@ -15,6 +15,7 @@ from recursa.kernels import native
 from recursa.kernels.entry_inputs import MAX_QUATERNIONS, Input, argument_input
 from recursa.kernels.kernel import Gather, Kernel
 from recursa.kernels.loop import Looped
+from recursa.kernels.records import name_of
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
 from recursa.model.model import Model
@@ -41,7 +42,8 @@ class NoCompilerWarning(UserWarning):
 class KernelStore:
     """The kernels of one robot, made on demand, from any thread.
 
-    They are kept by ``key``, what was asked: whoever asks gives one key to one plan and what is gathered from it.
+    They are kept by ``key``, what was asked: whoever asks gives one key to one plan and what is gathered from it. A key
+    with a text ``lasting`` says the same in every process; its kernels are found again on disk.
     """
 
     __slots__ = ("_compiled_model", "_form", "_inputs", "_kernels", "_rollouts", "may_move", "model")
@@ -88,7 +90,7 @@ class KernelStore:
         full = self._full(key, tuple(sizes), single)
         found = self._kernels.get(full)
         if found is None:  # two threads may both make it; one is kept. A lock could be left behind by a fork
-            made = plan, self._make(plan, sizes, gather, looped, single)
+            made = plan, self._make(key, plan, sizes, gather, looped, single)
             found = self._kernels.setdefault(full, made)
         assert found[0].name == plan.name, f"{key} was asked for {found[0].name}, and now for {plan.name}"
         return found[1]
@@ -150,12 +152,31 @@ class KernelStore:
         return self._compiled_model
 
     def _make(
-        self, plan: Plan, sizes: Mapping[str, int], gather: Gather, looped: Looped | None, single: bool
+        self,
+        key: Hashable,
+        plan: Plan,
+        sizes: Mapping[str, int],
+        gather: Gather,
+        looped: Looped | None,
+        single: bool,
     ) -> Kernel | None:
+        form = self._form or Switch.form
+        name = self._name(key, plan, looped, sizes, single)
         try:
-            return Kernel(plan, self.compiled_model, sizes, gather, single, self._form or Switch.form, looped)
+            return Kernel(plan, self.compiled_model, sizes, gather, single, form, looped, name)
         except UntraceableError:
             return None
+
+    def _name(
+        self, key: Hashable, plan: Plan, looped: Looped | None, sizes: Mapping[str, int], single: bool
+    ) -> str | None:
+        """The name by which other processes find the kernel of a key, if the key means the same there."""
+        asked = getattr(key, "lasting", None)
+        if asked is None or not self.model.lasting:
+            return None
+        plans = plan.name, looped and looped.plan.name
+        decisive = plans, tuple(sizes.items()), single, self._form or Switch.form, self.may_move.name
+        return name_of((asked, self.model.fingerprint, repr(decisive)))
 
 
 def _say_once() -> None:

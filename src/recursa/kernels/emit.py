@@ -59,6 +59,9 @@ class Shape:
         return base if self.width == 1 else f"v{self.width}{base}"
 
 
+PIECE = 512  # operations of straight-line code, or results, that LLVM looks at together
+
+
 class Writer:
     """Lines of IR with fresh names; ``label`` is the basic block that is being written."""
 
@@ -162,9 +165,13 @@ class Arithmetic:
                 self.values[self.graph.node("sin", angle)] = sine
                 self.values[self.graph.node("cos", angle)] = cosine
         skipped = set(self.fused.values())
-        for number in self.order:
-            if number not in skipped and nodes[number].op not in LEAVES:
-                self.value(number)
+        written = [number for number in self.order if number not in skipped and nodes[number].op not in LEAVES]
+        for done, number in enumerate(written):
+            self.pause(done)
+            self.value(number)
+
+    def pause(self, done: int) -> None:
+        """Called before every operation, with the number of those that are done."""
 
     def _angles(self) -> list[list[int]]:
         """The angles whose sines and cosines are needed; those that follow from sines and cosines come later."""
@@ -246,6 +253,7 @@ class Emitter(Arithmetic):
         self.outputs = outputs
         self.sizes = sizes
         self.columns: dict[tuple[str, int], str] = {}
+        self.pieces = 0
 
     def leaf(self, number: int, node: Node) -> str:
         """An input."""
@@ -280,21 +288,32 @@ class Emitter(Arithmetic):
             gathered = self.writer.put(f"insertelement {vector} {gathered}, {self.shape.scalar} {entry}, i32 {lane}")
         return gathered
 
+    def pause(self, done: int) -> None:
+        """Begin another basic block now and then, by a branch that is always taken and that LLVM cannot see through:
+        over one long block it broods far longer than over several short ones.
+        """
+        if done and done % PIECE == 0:
+            self.pieces += 1
+            self.writer.line(f"  br i1 %some, label %piece{self.pieces}, label %done")
+            self.writer.start(f"piece{self.pieces}")
+
     def store_outputs(self) -> None:
         """Write the block's results, W columns at a time."""
         size, width = len(self.outputs), self.shape.width
-        names = [self.output(x) for x in self.outputs]
         if self.shape.turned or width == 1:
-            for index, name in enumerate(names):
-                self._store(self.shape.vector, name, index * width)
+            for index, x in enumerate(self.outputs):
+                self.pause(index)
+                self._store(self.shape.vector, self.output(x), index * width)
             return
         if size < width:
-            for index, name in enumerate(names):
-                self._scatter(name, index, size)
+            for index, x in enumerate(self.outputs):
+                self._scatter(self.output(x), index, size)
             return
-        for start in range(0, size, width):
+        for group, start in enumerate(range(0, size, width)):
+            self.pause(group * width)
             first = min(start, size - width)  # the last group overlaps the one before; it writes the same numbers
-            for lane, row in enumerate(transposed(self.writer, names[first : first + width])):
+            names = [self.output(x) for x in self.outputs[first : first + width]]
+            for lane, row in enumerate(transposed(self.writer, names)):
                 self._store(self.shape.vector, row, lane * size + first)
 
     def _scatter(self, name: str, index: int, size: int) -> None:

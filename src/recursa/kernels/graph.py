@@ -47,7 +47,8 @@ class Graph:
         """``limit`` nodes, and tracing gives up."""
         self.limit = limit
         self.nodes: list[Node] = []
-        self._numbers: dict[Node, int] = {}
+        self._numbers: dict[tuple[str, tuple[Any, ...]], int] = {}
+        self._under: dict[int, int] = {}  # of changes of sign: what is under them
 
     def inputs(self, name: str, count: int) -> list[Traced]:
         """Scalars that stand for the entries of an input array."""
@@ -57,13 +58,15 @@ class Graph:
         """The number of a node, made if it is new."""
         if op in _COMMUTATIVE and operands[0] > operands[1]:
             operands = operands[::-1]
-        key = Node(op, operands)
+        key = op, operands
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.nodes)
             if number >= self.limit:
                 raise UntraceableError(f"over {self.limit} operations are too many for straight-line code")
-            self.nodes.append(key)
+            self.nodes.append(Node(op, operands))
+            if op == "neg":
+                self._under[number] = operands[0]
         return number
 
     def constant(self, value: float) -> int:
@@ -72,19 +75,14 @@ class Graph:
 
     # ---- folding -----------------------------------------------------------------------------------------------------
 
-    def _negated(self, number: int) -> int | None:
-        """What is under a change of sign, or None."""
-        node = self.nodes[number]
-        return node.operands[0] if node.op == "neg" else None
-
     def negate(self, number: int) -> int:
         """``-a``."""
-        under = self._negated(number)
+        under = self._under.get(number)
         return self.node("neg", number) if under is None else under
 
     def add(self, a: int, b: int) -> int | float:
         """``a + b``, signs pulled out."""
-        under_a, under_b = self._negated(a), self._negated(b)
+        under_a, under_b = self._under.get(a), self._under.get(b)
         if under_a is not None and under_b is not None:
             total = self.add(under_a, under_b)
             return self.negate(total) if isinstance(total, int) else -total
@@ -102,7 +100,7 @@ class Graph:
 
     def multiply(self, a: int, b: int) -> int:
         """``a b``, signs pulled out, constants gathered."""
-        under_a, under_b = self._negated(a), self._negated(b)
+        under_a, under_b = self._under.get(a), self._under.get(b)
         if under_a is not None or under_b is not None:
             product = self.multiply(a if under_a is None else under_a, b if under_b is None else under_b)
             return product if under_a is not None and under_b is not None else self.negate(product)
@@ -114,7 +112,7 @@ class Graph:
             return self.negate(self.scale(a, -factor)) if factor != -1.0 else self.negate(a)
         if factor == 1.0:
             return a
-        under = self._negated(a)
+        under = self._under.get(a)
         if under is not None:
             return self.negate(self.scale(under, factor))
         node = self.nodes[a]
@@ -177,44 +175,48 @@ class Traced(Subtraction):
         self.graph = graph
         self.number = number
 
-    def _wrap(self, result: int | float) -> Any:
-        return result if isinstance(result, float) else Traced(self.graph, result)
-
     def _number(self, other: Any) -> int:
         return other.number if isinstance(other, Traced) else self.graph.constant(_finite(other))
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, Traced) and other == 0:
+        if isinstance(other, Traced):
+            total = self.graph.add(self.number, other.number)
+        elif other == 0:
             return self
-        return self._wrap(self.graph.add(self.number, self._number(other)))
+        else:
+            total = self.graph.add(self.number, self.graph.constant(_finite(other)))
+        return total if isinstance(total, float) else Traced(self.graph, total)
 
     __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, Traced):
+            return self + -other
+        total = self.graph.add(self.number, self.graph.negate(other.number))
+        return total if isinstance(total, float) else Traced(self.graph, total)
 
     def __neg__(self) -> Traced:
         return Traced(self.graph, self.graph.negate(self.number))
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Traced):
-            return self._wrap(self.graph.multiply(self.number, other.number))
+            return Traced(self.graph, self.graph.multiply(self.number, other.number))
         if isinstance(other, tuple):
             return NotImplemented
         factor = _finite(other)
-        return 0.0 if factor == 0.0 else self._wrap(self.graph.scale(self.number, factor))
+        return 0.0 if factor == 0.0 else Traced(self.graph, self.graph.scale(self.number, factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Traced):
-            return self._wrap(self._divide(self.number, other.number))
+            return Traced(self.graph, self.graph.node("div", self.number, other.number))
         return self * (1.0 / other)
 
     def __rtruediv__(self, other: Any) -> Any:
         if other == 0:
             return 0.0
-        return self._wrap(self._divide(self._number(other), self.number))
-
-    def _divide(self, a: int, b: int) -> int:
-        return self.graph.node("div", a, b)
+        return Traced(self.graph, self.graph.node("div", self._number(other), self.number))
 
     def _function(self, name: str) -> Traced:
         return Traced(self.graph, self.graph.node(name, self.number))

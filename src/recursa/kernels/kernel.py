@@ -16,8 +16,9 @@ from recursa.kernels import c_source
 from recursa.kernels.c_source import CFunction
 from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
-from recursa.kernels.loop import Looped, LoopProgram
-from recursa.kernels.native import Native, simd_shape
+from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
+from recursa.kernels.native import Native, machine_code, simd_shape
+from recursa.kernels.records import Recorded
 from recursa.model.model import Model
 from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
@@ -32,11 +33,10 @@ except ImportError:  # the optional extension was not built
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
-Workspace = tuple[Array, ...]
 
-FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is clear
-LOOP_STEP = 40  # operations' worth of time that a loop spends at a body beside its arithmetic
-LONG_CODE, LONG = 8_000, 1.3  # operations in a straight line that take over a second to compile, and how that is judged
+FEW_BODIES, MANY_BODIES = 12, 64  # up to, and beyond, which the form of code is mostly clear
+LOOP_STEP = 20  # operations' worth of time that a loop spends at each body, link or pair beside its arithmetic
+LONG_CODE = 13_000  # operations in a straight line, each of which counts twice: over a second to compile, slow to fetch
 MAX_NODES = 40_000  # an output counts as four; longer straight-line code takes long to compile
 SERIAL_ROWS = 4096  # fewer states are not worth a second thread
 
@@ -55,6 +55,12 @@ class Program(Protocol):
 
     def function(self, shape: Shape, name: str) -> Function:
         """The same as a function of any name, to be put into a module with others."""
+
+    def code(self, shape: Shape) -> bytes:
+        """The object code of ``ir(shape)``."""
+
+    def tables(self, shape: Shape) -> Tables | None:
+        """What the code reads beside its inputs, if anything."""
 
     def workspace(self, shape: Shape) -> Workspace:
         """What calls hand over beside inputs and result; one per thread."""
@@ -84,6 +90,13 @@ class StraightProgram:
         """The same as a function of any name, to be put into a module with others."""
         return straight_function(self.graph, self.outputs, self.sizes, shape, name)
 
+    def code(self, shape: Shape) -> bytes:
+        """The object code of ``ir(shape)``."""
+        return machine_code(self.ir(shape))
+
+    def tables(self, shape: Shape) -> None:
+        """It needs none."""
+
     def workspace(self, shape: Shape) -> Workspace:
         """It needs nothing."""
         return ()
@@ -99,34 +112,50 @@ def program(
 ) -> Program:
     """The form that is likely the faster one, or the one asked for; UntraceableError where there is none.
 
-    ``looped`` is what loops are made of, where that is another plan: beyond few bodies it is then the better one.
+    ``looped`` is what loops are made of, where that is another plan.
     """
     if form not in (None, *FORMS):
         raise unknown_name("form of code", str(form), FORMS)
-    made: dict[str, Program] = {}
-    for name in (form,) if form else _promising(model.nbodies):
-        try:
-            if name == "loop" and looped is not None:
-                return LoopProgram.of(looped, model, sizes)
-            made[name] = FORMS[name](plan, model, sizes, gather)
-        except UntraceableError as error:
-            reason = error
-    if not made:
-        raise reason
-    return min(made.values(), key=_cost)
 
-
-def _promising(bodies: int) -> tuple[str, ...]:
-    """Forms worth tracing: what is short is best written out, what is long can only be a loop."""
-    return ("straight",) if bodies <= FEW_BODIES else ("loop", "straight") if bodies <= MANY_BODIES else ("loop",)
+    straight = partial(StraightProgram, plan, model, sizes, gather)
+    loop = partial(LoopProgram.of, looped or Looped(plan, gather), model, sizes)
+    if form is not None:
+        return straight() if form == "straight" else loop()
+    if model.nbodies > MANY_BODIES:
+        return loop()
+    few = model.nbodies <= FEW_BODIES
+    try:
+        made: Program = straight() if few else loop()
+    except UntraceableError:
+        return loop() if few else straight()
+    if _length(made) < LONG_CODE / 2 if isinstance(made, StraightProgram) else _cost(made) > 2 * LONG_CODE:
+        return made  # the other one is certainly not better
+    try:
+        return min(made, loop() if few else straight(_nodes_worth_tracing(made)), key=_cost)
+    except UntraceableError:
+        return made
 
 
 def _cost(one: Program) -> float:
     """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
     operations = one.operations.total
-    if isinstance(one, LoopProgram):
-        return operations + LOOP_STEP * one.model.nbodies
-    return operations * (LONG if operations > LONG_CODE else 1.0)
+    if isinstance(one, StraightProgram):
+        return operations * (1.0 + (_length(one) / LONG_CODE) ** 4)
+    assert isinstance(one, LoopProgram)
+    return operations + LOOP_STEP * one.visits
+
+
+def _length(one: StraightProgram) -> int:
+    """Operations' worth of code; a result takes the room of two."""
+    return one.operations.total + 2 * len(one.outputs)
+
+
+def _nodes_worth_tracing(loop: Program) -> int:
+    """The size of a graph beyond which a straight line cannot be the better form.
+
+    Two or three nodes come to an operation, with inputs, constants, signs and what nobody needs.
+    """
+    return int(2.5 * min(_cost(loop), LONG_CODE))
 
 
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
@@ -163,12 +192,15 @@ class Kernel:
         single: bool = False,
         form: str | None = None,
         looped: Looped | None = None,
+        name: str | None = None,
     ) -> None:
+        """``name``: by which it is found again in another process (``records.py``)."""
         self.plan = plan
         self.inputs = tuple(sizes)
         self.single = single
         self.sizes = dict(sizes)
-        self._program = program(plan, model, sizes, gather, form, looped)
+        trace = partial(program, plan, model, dict(sizes), gather, form, looped)
+        self._program = trace() if name is None else Recorded(name, trace)
         self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, c_source.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
@@ -208,7 +240,7 @@ class Kernel:
         found = self._compiled.get(width)
         if found is None:  # two threads may both compile it; one is kept
             extra = len(self._workspace(width))
-            made = Native(self.source(width=width), "kernel", len(self.inputs) + 1 + extra)
+            made = Native(self._program.code(Shape(width, self.single)), "kernel", len(self.inputs) + 1 + extra)
             found = self._compiled.setdefault(width, made)
         return found
 
@@ -273,6 +305,6 @@ def trace(
     graph = Graph(limit)
     inputs = {name: graph.inputs(code_name(name), size) for name, size in sizes.items()}
     outputs: list[Output] = [x.number if isinstance(x, Traced) else float(x) for x in gather(run(plan, model, inputs))]
-    if len(graph.nodes) + 4 * len(outputs) > limit:
+    if len(graph.nodes) + 4 * len(outputs) > max(limit, MAX_NODES):
         raise UntraceableError(f"{len(graph.nodes)} operations are too many for straight-line code")
     return graph, outputs

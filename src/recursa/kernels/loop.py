@@ -17,6 +17,7 @@ from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
 from recursa.kernels.loop_layout import Layout, demanded, results
 from recursa.kernels.loop_runs import runs
+from recursa.kernels.native import machine_code
 from recursa.kernels.observe import observe
 from recursa.kernels.products import Product, multiplications, rows_of_columns
 from recursa.kernels.staging import Unit, staged
@@ -28,6 +29,7 @@ from recursa.sweeps.inputs import kind_of_input
 from recursa.sweeps.plan import BODIES, Plan
 
 Array = NDArray[Any]
+Workspace = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,23 @@ class Looped:
 
 
 MAX_FINAL = 4000  # results that need arithmetic of their own; beyond, code would grow with the robot
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the code of one shape reads beside its inputs, and its scratch."""
+
+    integers: NDArray[np.int32]
+    numbers: Array
+    constants: Array  # results that are constants, per lane
+    first: int  # where these stand in the scratch
+    size: int  # of the scratch
+
+    def workspace(self) -> Workspace:
+        """A new scratch for one thread, results that are constants already in it, and what all threads share."""
+        scratch = aligned(self.size, self.numbers.dtype)
+        scratch[self.first : self.first + len(self.constants)] = self.constants
+        return scratch, self.integers, self.numbers
 
 
 class LoopProgram:
@@ -84,9 +103,9 @@ class LoopProgram:
         wanted = {slot for _, _, slot in self.results.loads()}
         self.blocks = demanded(self.found, wanted, self.repeated)
         self.layout = Layout(plan, model, wanted)
-        self._tables: dict[Shape, _Tables] = {}
+        self._tables: dict[Shape, Tables] = {}
         self._written: dict[Shape, Function] = {}  # written with the tables, until it is asked for
-        if len(self._loops(Shape(1)).made_results()) > MAX_FINAL:
+        if len(self.results.made) > MAX_FINAL:
             raise UntraceableError("too many results need arithmetic of their own")
 
     def _loops(self, shape: Shape) -> Loops:
@@ -110,9 +129,16 @@ class LoopProgram:
                 total = total + one.graph.tally(nodes) * times
         return total
 
+    @property
+    def visits(self) -> int:
+        """How many bodies, links and pairs all sweeps of one evaluation visit."""
+        columns = 1 if self.unit is None else self.unit.count
+        each = [len(visiting_order(sweep, self.model)) for sweep in self.plan.sweeps]
+        return sum(each[: self.repeated]) + columns * sum(each[self.repeated :])
+
     def ir(self, shape: Shape) -> str:
         """The code for so many lanes."""
-        self.workspace(shape)
+        self.tables(shape)
         written: Function | None = self._written.pop(shape, None)  # another thread may ask at the same time
         return module(shape, [written or self.function(shape, "kernel")])
 
@@ -120,16 +146,24 @@ class LoopProgram:
         """The same as a function of any name, to be put into a module with others."""
         return self._loops(shape).function(name)
 
-    def workspace(self, shape: Shape) -> tuple[Array, ...]:
+    def code(self, shape: Shape) -> bytes:
+        """The object code of ``ir(shape)``."""
+        return machine_code(self.ir(shape))
+
+    def workspace(self, shape: Shape) -> Workspace:
         """A scratch for one thread, and the tables and numbers that all share."""
-        tables = self._tables.get(shape)
-        if tables is None:
-            tables = self._tables[shape] = _Tables(self, shape)
-        return tables.scratch(), tables.integers, tables.numbers
+        return self.tables(shape).workspace()
+
+    def tables(self, shape: Shape) -> Tables:
+        """What the code reads beside its inputs."""
+        found = self._tables.get(shape)
+        if found is None:
+            found = self._tables[shape] = _Tables(self, shape).all()
+        return found
 
 
 class _Tables:
-    """What the code reads beside its inputs."""
+    """Works out what the code reads beside its inputs."""
 
     def __init__(self, program: LoopProgram, shape: Shape) -> None:
         loops = program._loops(shape)
@@ -137,7 +171,7 @@ class _Tables:
         self.program = program
         self.loops = loops
         self.shape = shape
-        self.made = {number: i for i, number in enumerate(loops.made_results())}
+        self.made = {number: i for i, number in enumerate(loops.results.made)}
         self.places = self._places()
         self.parts: list[NDArray[np.int64]] = []
         self.used = len(loops.writer.header)
@@ -157,7 +191,7 @@ class _Tables:
             **{f"input.{name}": size for name, size in program.sizes.items()},
             "robot": len(layout.robot),
             "rows": layout.row_size * max(rows, default=0),
-            "made": len(loops.made_results()),
+            "made": len(loops.results.made),
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,
             "matrix": self._matrix(),
             "constants": len(self.constants),
@@ -178,13 +212,13 @@ class _Tables:
             return self.program.unit.count * len(self.program.results.outputs)
         return 0 if self.program.product is None else len(self.program.results.outputs)
 
-    def scratch(self) -> Array:
-        """A new scratch; results that are constants are already in it."""
-        width, kind = self.shape.width, np.float32 if self.shape.single else np.float64
-        scratch = aligned(self.places["end"] * width, kind)
-        first = self.places["constants"] * width
-        scratch[first : first + width * len(self.constants)] = np.repeat(self.constants, width)
-        return scratch
+    def all(self) -> Tables:
+        """What calls need of it."""
+        width = self.shape.width
+        constants = np.repeat(self.constants, width).astype(self.numbers.dtype)
+        return Tables(
+            self.integers, self.numbers, constants, self.places["constants"] * width, self.places["end"] * width
+        )
 
     # ---- integers ----------------------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ def direct_for(loops: Loops) -> Direct | None:
     plain = loops.unit is None and loops.product is None
     if loops.writer.shape.width > 1 or loops.writer.shape.turned or not plain:
         return None
-    made = loops.results.graph.reachable(loops.made_results())
+    made = loops.results.graph.reachable(loops.results.made)
     nodes = loops.results.graph.nodes
     read = {nodes[k].operands[2] for k in made if nodes[k].op == "load"}
     stored: dict[Slot, set[int]] = {}

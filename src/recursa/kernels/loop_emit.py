@@ -210,7 +210,7 @@ class Loops:
 
     def _compute_results(self) -> None:
         """Results that are more than a stored number."""
-        made = self.made_results()
+        made = self.results.made
         if not made:
             return
         graph = self.results.graph
@@ -221,12 +221,6 @@ class Loops:
             self.writer.store(
                 final.value(number), self.writer.scratch(self.writer.add(self.writer.size("made"), index))
             )
-
-    def made_results(self) -> list[int]:
-        """The nodes of results that have to be computed from stored numbers."""
-        nodes = self.results.graph.nodes
-        numbers = {x for x in self.results.outputs if isinstance(x, int) and nodes[x].op != "load"}
-        return sorted(numbers)
 
 
 class _Final(Arithmetic):

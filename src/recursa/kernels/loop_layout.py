@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Class, Output, Slot
-from recursa.kernels.graph import Graph, Traced, operands_of
+from recursa.kernels.graph import LEAVES, Graph, Traced
 from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
@@ -42,6 +43,12 @@ class Results:
 
     graph: Graph
     outputs: list[Output]
+
+    @cached_property
+    def made(self) -> list[int]:
+        """The nodes that have to be computed from stored numbers."""
+        nodes = self.graph.nodes
+        return sorted({x for x in self.outputs if isinstance(x, int) and nodes[x].op != "load"})
 
     def loads(self) -> list[tuple[str, int, Slot]]:
         """The stored numbers they need: area, body or link, slot."""
@@ -108,9 +115,14 @@ def demanded(found: Sequence[Class], wanted: set[Slot], repeated: int) -> list[d
 
     Sweeps from ``repeated`` on are done for every column, so that nothing waits for them.
     """
+    blocks: list[dict[int, Block]] = [{} for _ in found]
+    known = [-1] * len(found)  # how many of its offers were wanted when the blocks of a class were made
     while True:
         reached: set[Slot] = set()
-        blocks = [_blocks(one, wanted, reached, repeated) for one in found]
+        for number, one in enumerate(found):
+            own = sum(slot in wanted for offer in one.offers.values() for slot in offer)
+            if own != known[number]:
+                known[number], blocks[number] = own, _blocks(one, wanted, reached, repeated)
         if reached <= wanted:
             return blocks
         wanted |= reached
@@ -176,12 +188,13 @@ def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], se
         number = pending.pop()
         if number in needed or number in restored:
             continue
-        earlier = 0 <= one.level(number) < sweep
-        if earlier and nodes[number].op != "neg":  # a sign is cheaper to change again than to store
+        op, operands = nodes[number]
+        if op != "neg" and 0 <= one.level(number) < sweep:  # a sign is cheaper to change again than to store
             restored.add(number)
             continue
         needed.add(number)
-        pending.extend(operands_of(nodes[number]))
+        if op not in LEAVES:
+            pending.extend(operands)
     return sorted(needed), restored
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from recursa.kernels.cache import object_code
+from recursa.kernels.cache import entry_key, object_code
 from recursa.kernels.emit import Shape
 
 _COMPILE_LOCK = threading.RLock()
@@ -66,6 +66,24 @@ def _host() -> Any:
     return target.create_target_machine(cpu=setting["cpu"], features=setting["features"], opt=Effort.level, jit=True)
 
 
+def setting_text() -> str:
+    """What decides the object code beside the IR, as text."""
+    with _COMPILE_LOCK:
+        return repr(_setting(Effort.level))
+
+
+def code_key(ir: str) -> bytes:
+    """The name of a module's object code in the cache."""
+    with _COMPILE_LOCK:
+        return entry_key(ir, *_setting(Effort.level).values())
+
+
+def machine_code(ir: str) -> bytes:
+    """The object code of a module, from the cache or from LLVM."""
+    with _COMPILE_LOCK:
+        return object_code(ir, compiled, **_setting(Effort.level))
+
+
 def compiled(ir: str) -> bytes:
     """The object code of a module."""
     import llvmlite.binding as llvm
@@ -105,9 +123,11 @@ def simd_shape(single: bool) -> Shape:
 class Native:
     """A compiled function ``void f(i64 blocks, ptr...)``. The machine code lives as long as this object."""
 
-    def __init__(self, ir: str, name: str, pointers: int) -> None:
+    def __init__(self, module: str | bytes, name: str, pointers: int) -> None:
+        """Of a module's IR, or of its object code."""
+        code = machine_code(module) if isinstance(module, str) else module
         with _COMPILE_LOCK:
-            self._engine = _loaded(object_code(ir, compiled, **_setting(Effort.level)))
+            self._engine = _loaded(code)
             self.address = self._engine.get_function_address(name)
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(self.address)
 

@@ -72,6 +72,9 @@ UNKNOWN = Unknown()
 
 # ---- values as structure and numbers ---------------------------------------------------------------------------------
 
+_NUMBERS = float, Unknown, Traced
+_AS_IT_IS = int, str, type(None)
+
 
 def structure(value: Any, numbers: list[Any]) -> Hashable:
     """The structure of a value; its numbers are appended to ``numbers``, in order.
@@ -82,12 +85,12 @@ def structure(value: Any, numbers: list[Any]) -> Hashable:
     >>> numbers
     [1.0, 2.0, 3.0, 4.0]
     """
-    if isinstance(value, float | Unknown | Traced):
+    if isinstance(value, _NUMBERS):
         numbers.append(value)
         return "number"
     if isinstance(value, tuple):
         return type(value), *[structure(item, numbers) for item in value]
-    if value is None or isinstance(value, int | str):
+    if isinstance(value, _AS_IT_IS):
         return "as it is", value
     if is_dataclass(value) and not isinstance(value, type):
         fields = [getattr(value, name) for name in value.constants]  # type: ignore[attr-defined]
@@ -98,12 +101,12 @@ def structure(value: Any, numbers: list[Any]) -> Hashable:
 
 def rebuilt(template: Any, numbers: Iterator[Any]) -> Any:
     """A value like the template, with other numbers."""
-    if isinstance(template, float | Unknown | Traced):
+    if isinstance(template, _NUMBERS):
         return next(numbers)
     if isinstance(template, tuple):
         parts = [rebuilt(item, numbers) for item in template]
         return type(template)._make(parts) if hasattr(template, "_make") else tuple(parts)  # type: ignore[attr-defined]
-    if template is None or isinstance(template, int | str):
+    if isinstance(template, _AS_IT_IS):
         return template
     return replace(template, **{name: rebuilt(getattr(template, name), numbers) for name in template.constants})
 

@@ -152,6 +152,19 @@ class Model:
         return hashlib.sha256(repr(_content(self)).encode()).hexdigest()
 
     @cached_property
+    def fingerprint(self) -> str:
+        """The same of everything that is made from the content too, to the bit."""
+        import hashlib
+
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    @property
+    def lasting(self) -> bool:
+        """Whether its kinds of joints are this package's: then it is the same robot wherever the fingerprint is."""
+        home = __name__.partition(".")[0] + "."
+        return all(type(joint.kind).__module__.startswith(home) for joint in self.joints)
+
+    @cached_property
     def _link_numbers(self) -> Mapping[str, int]:
         return {link.name: k for k, link in enumerate(self.links)}
 

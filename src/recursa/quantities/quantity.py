@@ -7,6 +7,7 @@ how one is computed is said nowhere else.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -169,6 +170,13 @@ class Quantity:
         """
         chosen = {name: item.default for name, item in self.options.items() if item.default is not item.empty}
         return {**chosen, **self.fixed}
+
+    @cached_property
+    def lasting(self) -> bool:
+        """Whether it stands in a module of this package, which decides all about it."""
+        home = __name__.partition(".")[0] + "."
+        own = [module for name, module in tuple(sys.modules.items()) if name.startswith(home)]
+        return any(item is self for module in own for item in tuple(vars(module).values()))
 
     def kind(self, name: str) -> InputKind:
         """The kind of input that one of its arrays is.
