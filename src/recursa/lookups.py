@@ -13,9 +13,9 @@ from recursa.dynamics.configuration import neutral
 from recursa.errors import unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.facade.parameters import PARAMETERS
+from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.model import Joint
 from recursa.sweeps.batching import Array, as_array
-from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
 
 _UNITS = {"m": "kg", "mc": "kg m", "I": "kg m^2"}
 

@@ -14,10 +14,10 @@ from PIL import Image
 
 import recursa as rc
 import zoo
+from recursa.model.columns import coordinate_names
 from recursa.plotting import animate, draw, plot_motion, skeleton
 from recursa.plotting.animation import frame_times
 from recursa.plotting.panels import Panel, draw_panels
-from recursa.trajectories.columns import coordinate_names
 
 
 def moved(robot: rc.Robot, n: int = 21, T: float = 0.6) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import recursa as rc
 import zoo
-from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
+from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.trajectories.csv_numbers import read_table, write_table
 
 ARM = rc.robots.planar(2)

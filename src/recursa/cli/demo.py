@@ -21,7 +21,7 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.files import write_together
-from recursa.trajectories.columns import angular, freedom_names
+from recursa.model.columns import angular, freedom_names
 from recursa.trajectories.csv_files import write_torques
 
 _TURN = math.pi / 3

@@ -15,8 +15,8 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.state_file import State, read_state
 from recursa.errors import NoSweepError, StateError
+from recursa.model.columns import freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import freedom_names
 
 REDUCED = (
     "The reduced manipulator of a joint is all that is outward of it, with the joints there let go: a broken bicycle "

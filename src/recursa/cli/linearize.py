@@ -17,8 +17,8 @@ from recursa.cli.state_file import KEYS, State
 from recursa.errors import StateError, unknown_name
 from recursa.facade.derivatives import LinearizeMethod
 from recursa.files import write_together
+from recursa.model.columns import angular, freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import angular, freedom_names
 
 SUFFIXES = (".json", ".npz")
 TWIST = ("rx", "ry", "rz", "x", "y", "z")  # rows of (omega, v)

@@ -14,8 +14,8 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.errors import unknown_name
+from recursa.model.columns import angular, coordinate_names, freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import angular, coordinate_names, freedom_names
 from recursa.trajectories.csv_files import write_torques
 from recursa.trajectories.limits import Violation, violations
 

@@ -13,10 +13,10 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.motion import LOSSES, limits_data, warn_of_limits
+from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.runs.journal import MAGIC
 from recursa.runs.saving import first_bytes
 from recursa.simulation.checkpoint import Kept
-from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
 
 
 def run_data(run: rc.Run) -> dict[str, Any]:

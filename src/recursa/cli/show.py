@@ -16,9 +16,9 @@ from rich.tree import Tree
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
 from recursa.cli.terminal_tables import fitted, slimmed, width_of
+from recursa.model.columns import CONVENTIONS
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, Joint
-from recursa.trajectories.columns import CONVENTIONS
 
 _DEPTH = 16  # of the tree that is shown
 

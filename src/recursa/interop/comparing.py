@@ -15,9 +15,9 @@ import numpy as np
 from recursa.errors import RecursaError
 from recursa.interop.offers import OFFERS
 from recursa.interop.peer import Array, Conversion, Peer, Suspect
+from recursa.model.columns import angular, freedom_names
 from recursa.quantities import Quantity, quantity
 from recursa.robot import Robot
-from recursa.trajectories.columns import angular, freedom_names
 
 _WORDS = {
     "poses": "poses of the links",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.model.columns import freedom_names
 from recursa.plotting.arm import draw_robot
 from recursa.plotting.styles import colour, new_figure, plain, save
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import freedom_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

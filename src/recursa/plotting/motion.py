@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.model import Model
 from recursa.plotting.panels import Panel, panel_figure
 from recursa.plotting.styles import save
 from recursa.sweeps.batching import Array, as_numbers
-from recursa.trajectories.columns import angular, coordinate_names, coordinate_units, freedom_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -175,7 +175,7 @@ class Quantity:
     def lasting(self) -> bool:
         """Whether it stands in a module of this package, which decides all about it."""
         home = __name__.partition(".")[0] + "."
-        own = [module for name, module in tuple(sys.modules.items()) if name.startswith(home)]
+        own = [module for name, module in tuple(sys.modules.items()) if module and name.startswith(home)]
         return any(item is self for module in own for item in tuple(vars(module).values()))
 
     def kind(self, name: str) -> InputKind:

@@ -31,11 +31,11 @@ import numpy as np
 from recursa.errors import ResultFileError
 from recursa.files import replacing
 from recursa.formats.robot_text import model_from_text, model_text
+from recursa.model.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.model import Model
 from recursa.runs import interpolants
 from recursa.runs.options import Options
 from recursa.runs.run import Happened, Run
-from recursa.trajectories.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
 from recursa.version import __version__
 
 if TYPE_CHECKING:

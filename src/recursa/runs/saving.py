@@ -13,11 +13,11 @@ import numpy as np
 from recursa.errors import ResultFileError
 from recursa.files import known_suffix, named_file, write_together
 from recursa.formats.robot_text import model_text
+from recursa.model.columns import CONVENTIONS
 from recursa.runs import hdf5
 from recursa.runs.journal import SUFFIX
 from recursa.runs.run import Run
 from recursa.trajectories import csv_files
-from recursa.trajectories.columns import CONVENTIONS
 from recursa.version import __version__
 
 HDF5 = (".h5", ".hdf5")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recursa.errors import did_you_mean, shortened
+from recursa.model.columns import coordinate_names, freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import coordinate_names, freedom_names
 from recursa.trajectories.csv_numbers import NumberTable, read_table, require_distinct, write_table
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
+from recursa.model.columns import coordinate_names, freedom_names
 from recursa.sweeps.batching import Array, as_numbers, prepare
-from recursa.trajectories.columns import coordinate_names, freedom_names
 
 if TYPE_CHECKING:
     from recursa.robot import Robot

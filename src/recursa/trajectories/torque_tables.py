@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unknown_name
+from recursa.model.columns import freedom_names
 from recursa.sweeps.batching import Array
-from recursa.trajectories.columns import freedom_names
 from recursa.trajectories.csv_files import TIME, TORQUE, losses_in, require_times
 from recursa.trajectories.csv_numbers import read_table
 

@@ -257,7 +257,7 @@ class Trajectory:
         A joint's column has its name; speeds are in ``name:v`` and accelerations in ``name:a``, for all joints or none.
         Torques, ``name:tau``, as saved runs have them, are passed over.
         With a robot its joints have to be there, all and no others, and joints of several freedoms have a column each
-        (:mod:`recursa.trajectories.columns`): ``root.x`` ... ``root.qw``, ``root.rx:v`` ... ``root.tz:v``. A mistake is
+        (:mod:`recursa.model.columns`): ``root.x`` ... ``root.qw``, ``root.rx:v`` ... ``root.tz:v``. A mistake is
         a :class:`~recursa.TableError` that names line and column.
 
         >>> import pathlib, tempfile, recursa as rc
