@@ -5,11 +5,13 @@ import sys
 import numpy
 from setuptools import Extension, setup
 
+SOURCES = ("module", "method", "entry", "batch", "inputs", "making", "pseudo_inverse")
+
 setup(
     ext_modules=[
         Extension(
             "recursa._entry",
-            [f"src/recursa/_{name}.c" for name in ("module", "method", "entry", "inputs", "making", "pseudo_inverse")],
+            [f"src/recursa/_{name}.c" for name in SOURCES],
             depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse")],
             include_dirs=[numpy.get_include()],
             # the same bits, and nothing exported but the module

@@ -6,7 +6,6 @@
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include "_pseudo_inverse.h"
-#include <stdint.h>
 #include <string.h>
 
 #define MAX_KEPT 1024 /* numbers of a result that is worth keeping for another call */
@@ -32,40 +31,46 @@ typedef void (*Loop6)(int64_t, IN, IN, IN, IN, IN, IN, MORE);
 typedef void (*Loop7)(int64_t, IN, IN, IN, IN, IN, IN, IN, MORE);
 typedef void (*Loop8)(int64_t, IN, IN, IN, IN, IN, IN, IN, IN, MORE);
 
+void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out)
+{
+    void *f = code->function;
+    void *const *x = code->extra;
+    if (code->extras == 0)
+        switch (inputs) {
+        case 1: ((Call1)f)(blocks, in[0], out); break;
+        case 2: ((Call2)f)(blocks, in[0], in[1], out); break;
+        case 3: ((Call3)f)(blocks, in[0], in[1], in[2], out); break;
+        case 4: ((Call4)f)(blocks, in[0], in[1], in[2], in[3], out); break;
+        case 5: ((Call5)f)(blocks, in[0], in[1], in[2], in[3], in[4], out); break;
+        case 6: ((Call6)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], out); break;
+        case 7: ((Call7)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out); break;
+        default: ((Call8)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out); break;
+        }
+    else
+        switch (inputs) {
+        case 1: ((Loop1)f)(blocks, in[0], out, x[0], x[1], x[2]); break;
+        case 2: ((Loop2)f)(blocks, in[0], in[1], out, x[0], x[1], x[2]); break;
+        case 3: ((Loop3)f)(blocks, in[0], in[1], in[2], out, x[0], x[1], x[2]); break;
+        case 4: ((Loop4)f)(blocks, in[0], in[1], in[2], in[3], out, x[0], x[1], x[2]); break;
+        case 5: ((Loop5)f)(blocks, in[0], in[1], in[2], in[3], in[4], out, x[0], x[1], x[2]); break;
+        case 6: ((Loop6)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], out, x[0], x[1], x[2]); break;
+        case 7: ((Loop7)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out, x[0], x[1], x[2]); break;
+        default: ((Loop8)f)(blocks, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out, x[0], x[1], x[2]); break;
+        }
+}
+
 /* One state. The scratch is this entry's own; the interpreter's lock is held, so nobody else is using it. (Python without
  * that lock takes it again when it imports this module, which does not say that it can do without.) */
 static void call(const Entry *self, const double *const *in, double *out)
 {
-    void *f = self->function;
-    void *const *x = self->extra;
-    if (self->extras == 0)
-        switch (self->inputs) {
-        case 1: ((Call1)f)(1, in[0], out); break;
-        case 2: ((Call2)f)(1, in[0], in[1], out); break;
-        case 3: ((Call3)f)(1, in[0], in[1], in[2], out); break;
-        case 4: ((Call4)f)(1, in[0], in[1], in[2], in[3], out); break;
-        case 5: ((Call5)f)(1, in[0], in[1], in[2], in[3], in[4], out); break;
-        case 6: ((Call6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out); break;
-        case 7: ((Call7)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out); break;
-        default: ((Call8)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out); break;
-        }
-    else
-        switch (self->inputs) {
-        case 1: ((Loop1)f)(1, in[0], out, x[0], x[1], x[2]); break;
-        case 2: ((Loop2)f)(1, in[0], in[1], out, x[0], x[1], x[2]); break;
-        case 3: ((Loop3)f)(1, in[0], in[1], in[2], out, x[0], x[1], x[2]); break;
-        case 4: ((Loop4)f)(1, in[0], in[1], in[2], in[3], out, x[0], x[1], x[2]); break;
-        case 5: ((Loop5)f)(1, in[0], in[1], in[2], in[3], in[4], out, x[0], x[1], x[2]); break;
-        case 6: ((Loop6)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], out, x[0], x[1], x[2]); break;
-        case 7: ((Loop7)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out, x[0], x[1], x[2]); break;
-        default: ((Loop8)f)(1, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], out, x[0], x[1], x[2]); break;
-        }
+    code_call(&self->one, self->inputs, 1, in, out);
 }
 
 int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp count)
 {
     const Entry *self = (Entry *)entry;
-    if (Py_TYPE(entry) != &EntryType || self->inputs != 1 || self->input[0]->size != state->nq || self->count != count)
+    if (Py_TYPE(entry) != &EntryType || self->inputs != 1 || self->input[0]->size != state->nq || self->count != count ||
+        self->one.function == NULL)
         return 0;
     call(self, &state->q, result);
     return 1;
@@ -93,7 +98,7 @@ static int read_arguments(Entry *self, PyObject *const *args, const double **in)
     return i == self->inputs;
 }
 
-static int overlap(const void *a, npy_intp m, const void *b, npy_intp n)
+int overlap(const void *a, npy_intp m, const void *b, npy_intp n)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
     return x < y + (uintptr_t)n * sizeof(double) && y < x + (uintptr_t)m * sizeof(double);
@@ -150,7 +155,7 @@ static PyObject *new_result(Entry *self)
 }
 
 /* Integers, because a sum of floats would wait for every addition: an exponent of ones overflows into the sign. */
-static int all_finite(const double *numbers, npy_intp count)
+int all_finite(const double *numbers, npy_intp count)
 {
     const uint64_t exponent = UINT64_C(0x7ff) << 52, least = UINT64_C(1) << 52;
     uint64_t signs = 0, bits;
@@ -207,7 +212,7 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
 {
     Entry *self = (Entry *)entry;
     const double *in[MAX_INPUTS];
-    if (count != self->inputs || (given != NULL && !PyArray_CheckExact(given)))
+    if (count != self->inputs || self->one.function == NULL || (given != NULL && !PyArray_CheckExact(given)))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *result = given != NULL ? Py_NewRef(given) : new_result(self); /* before reading: it may run Python code */
     if (result == NULL)
@@ -241,7 +246,12 @@ PyObject *entry_call(PyObject *callable, PyObject *const *args, size_t nargsf, P
             Py_RETURN_NOTIMPLEMENTED;
         given = args[count] == Py_None ? NULL : args[count];
     }
-    return entry_answer(callable, args, count, given);
+    Entry *self = (Entry *)callable;
+    if (self->setting != current_setting || count != self->inputs)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *first = args[self->from[0]];
+    int several = PyArray_CheckExact(first) && PyArray_NDIM((PyArrayObject *)first) > self->input[0]->ndim;
+    return several ? batch_answer(self, args, count, given) : entry_answer(callable, args, count, given);
 }
 
 int entries_prepare(void)

@@ -7,6 +7,7 @@
 #define PY_ARRAY_UNIQUE_SYMBOL recursa_entry_array_api
 #include <Python.h>
 #include <numpy/arrayobject.h>
+#include <stdint.h>
 
 #define MAX_QUATERNIONS 16
 #define MAX_INPUTS 8
@@ -29,15 +30,25 @@ typedef struct {
     PyObject *poses;   /* under this key */
 } Input;
 
+/* Machine code of a kernel, for so many states at once. */
+typedef struct {
+    void *function; /* NULL where there is none */
+    int extras;     /* 0, or MAX_EXTRAS: scratch, tables and numbers of code that loops over bodies */
+    void *extra[MAX_EXTRAS];
+    npy_intp width;
+} Code;
+
 /* A way into one kernel. */
 typedef struct Entry Entry;
 struct Entry {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *owner; /* keeps the machine code and the tables alive */
-    void *function;
-    int extras; /* 0, or MAX_EXTRAS: scratch, tables and numbers of code that loops over bodies */
-    void *extra[MAX_EXTRAS];
+    int setting;     /* of compiling, when this was made */
+    Code one, wide;  /* for one state, and for batches */
+    int judged;      /* whether results of a batch have to be finite */
+    int hopeless;    /* nothing wide was found when it was looked for */
+    int working;     /* the scratch of the wide code is in use */
     int inputs;
     Input *input[MAX_INPUTS];
     int from[MAX_INPUTS]; /* the argument that each of them reads */
@@ -113,6 +124,18 @@ int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp
 
 /* The result of an entry for one state, in ``given`` if that is not NULL; or NotImplemented. */
 PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+
+/* The same for a batch: arrays with leading axes, which all have the same. */
+PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
+
+/* Runs code over blocks of ``width`` states. */
+void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out);
+
+int all_finite(const double *numbers, npy_intp count);
+int overlap(const void *a, npy_intp m, const void *b, npy_intp n); /* of doubles */
+
+/* Entries that were made under another setting of compiling are not used. */
+extern int current_setting;
 
 PyObject *entry_call(PyObject *entry, PyObject *const *args, size_t nargsf, PyObject *names);
 

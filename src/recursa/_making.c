@@ -38,36 +38,48 @@ static int read_inputs(Entry *self, PyObject *inputs)
     return self->room != NULL;
 }
 
-static int read_extras(Entry *self, PyObject *extra)
+static void *address_of(PyObject *number)
 {
-    self->extras = (int)PyTuple_GET_SIZE(extra);
-    if (self->extras != 0 && self->extras != MAX_EXTRAS)
+    return (void *)(uintptr_t)PyLong_AsUnsignedLongLong(number);
+}
+
+/* None, or (width, address of the function, addresses of scratch, tables and numbers). */
+static int read_code(Code *code, PyObject *given)
+{
+    if (given == Py_None)
+        return 1;
+    Py_ssize_t extras = PyTuple_Check(given) ? PyTuple_GET_SIZE(given) - 2 : -1;
+    if (extras != 0 && extras != MAX_EXTRAS)
         return 0;
-    for (int i = 0; i < self->extras; i++)
-        self->extra[i] = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(extra, i));
-    return 1;
+    code->width = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, 0));
+    code->function = address_of(PyTuple_GET_ITEM(given, 1));
+    code->extras = (int)extras;
+    for (int i = 0; i < code->extras; i++)
+        code->extra[i] = address_of(PyTuple_GET_ITEM(given, 2 + i));
+    return code->width > 0;
 }
 
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    unsigned long long address;
-    PyObject *inputs, *shape, *owner, *extra;
+    PyObject *inputs, *shape, *owner, *one, *wide;
+    int judged;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "KO!O!OO!", &address, &PyTuple_Type, &inputs, &PyTuple_Type, &shape, &owner,
-                          &PyTuple_Type, &extra))
+    if (!PyArg_ParseTuple(args, "O!O!OOOp", &PyTuple_Type, &inputs, &PyTuple_Type, &shape, &owner, &one, &wide, &judged))
         return NULL;
     Entry *self = (Entry *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    if (!read_shape(self, shape) || !read_inputs(self, inputs) || !read_extras(self, extra) || PyErr_Occurred()) {
+    if (!read_shape(self, shape) || !read_inputs(self, inputs) || !read_code(&self->one, one) ||
+        !read_code(&self->wide, wide) || PyErr_Occurred()) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "an entry needs a few inputs, a shape, and 0 or 3 extras");
+            PyErr_SetString(PyExc_ValueError, "an entry needs a few inputs, a shape, and code with 0 or 3 extras");
         Py_DECREF(self);
         return NULL;
     }
-    self->function = (void *)(uintptr_t)address;
     self->vectorcall = entry_call;
     self->owner = Py_NewRef(owner);
+    self->setting = current_setting;
+    self->judged = judged;
     return (PyObject *)self;
 }
 
@@ -142,10 +154,13 @@ static Entry *twin_of(const Entry *self)
     Entry *twin = (Entry *)EntryType.tp_alloc(&EntryType, 0);
     if (twin != NULL && read_inputs(twin, inputs) && copy_kind(twin, self)) {
         twin->vectorcall = self->vectorcall;
-        twin->function = self->function;
         twin->owner = Py_NewRef(self->owner);
-        twin->extras = self->extras;
-        memcpy(twin->extra, self->extra, sizeof twin->extra);
+        twin->setting = self->setting;
+        twin->judged = self->judged;
+        twin->one = self->one;
+        if (self->wide.extras == 0) /* a scratch belongs to one entry */
+            twin->wide = self->wide;
+        twin->hopeless = twin->wide.function == NULL && self->wide.function != NULL;
         memcpy(twin->from, self->from, sizeof twin->from);
         twin->ndim = self->ndim;
         memcpy(twin->dims, self->dims, sizeof twin->dims);
@@ -241,8 +256,8 @@ static PyMethodDef entry_methods[] = {
 
 PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "recursa._entry.Entry",
-    .tp_doc = "Entry(address, inputs, shape of the result, owner, addresses of scratch, tables and numbers): calls a "
-              "kernel for one state.",
+    .tp_doc = "Entry(inputs, shape of the result, owner, code, wide code, whether results of batches have to be finite): "
+              "calls a kernel. Code is None or (width, address, *addresses of scratch, tables and numbers).",
     .tp_methods = entry_methods,
     .tp_basicsize = sizeof(Entry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,

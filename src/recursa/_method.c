@@ -8,6 +8,7 @@
 
 #define MAX_ARGUMENTS 16
 
+int current_setting = 0;
 static PyObject *name_calls; /* "_calls" */
 
 typedef struct {
@@ -28,6 +29,8 @@ typedef struct {
     PyObject *out;    /* or NULL */
     int bare;         /* nothing but inputs by position, and perhaps out */
 } Parts;
+
+typedef enum { SINGLE, BATCH, OTHER } Kind; /* of a call */
 
 static int is_option(PyObject *object)
 {
@@ -87,12 +90,43 @@ static PyObject *spelling(const Method *self, PyObject *const *args, Py_ssize_t 
 }
 
 /* Whether the inputs look like what entries are for; worth learning then. The first one tells. */
-static int is_single_state(const Parts *parts)
+static Kind kind_of(const Parts *parts)
 {
     if (parts->count == 0 || !PyArray_CheckExact(parts->inputs[0]))
-        return parts->count > 0;
+        return parts->count > 0 ? SINGLE : OTHER;
     PyArrayObject *array = (PyArrayObject *)parts->inputs[0];
-    return PyArray_NDIM(array) == 1 && (PyArray_TYPE(array) == NPY_DOUBLE || PyTypeNum_ISINTEGER(PyArray_TYPE(array)));
+    if (PyArray_TYPE(array) != NPY_DOUBLE)
+        return PyArray_NDIM(array) == 1 && PyTypeNum_ISINTEGER(PyArray_TYPE(array)) ? SINGLE : OTHER;
+    return PyArray_NDIM(array) == 1 ? SINGLE : BATCH;
+}
+
+/* Whether an entry, or NULL, has nothing for such calls though there may be something by now. */
+static int is_lacking(const Entry *entry, Kind kind)
+{
+    if (entry == NULL)
+        return 1;
+    return kind == SINGLE ? entry->one.function == NULL : entry->wide.function == NULL && !entry->hopeless;
+}
+
+/* The entry that a call in this spelling has, or NULL; borrowed. One of another setting is none. */
+static Entry *learned(PyObject *calls, PyObject *key)
+{
+    PyObject *found = PyDict_GetItemWithError(calls, key);
+    int usable = found != NULL && Py_TYPE(found) == &EntryType && ((Entry *)found)->setting == current_setting;
+    return usable ? (Entry *)found : NULL;
+}
+
+/* Has a call in this spelling looked at by Python, which may put an entry there; -1 with an exception. */
+static int learn(Method *self, PyObject *object, PyObject *calls, PyObject *key, Kind kind)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(self->learn, object, key, NULL);
+    if (done == NULL)
+        return -1;
+    Py_DECREF(done);
+    Entry *entry = learned(calls, key);
+    if (entry != NULL && kind == BATCH)
+        entry->hopeless = entry->wide.function == NULL;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* Remembers where objects of a class have their calls, if that is a slot; -1 with an exception. */
@@ -141,24 +175,21 @@ static PyObject *method_call(PyObject *callable, PyObject *const *args, size_t n
     if (calls == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(self->function, args, nargsf, names);
     PyObject *result = NULL, *key = spelling(self, args + 1, count - 1, names, parts.bare);
-    PyObject *entry = key == NULL ? NULL : PyDict_GetItemWithError(calls, key);
-    int known = entry != NULL;
-    if (known && Py_TYPE(entry) == &EntryType) {
-        Py_INCREF(entry);
-        result = entry_answer(entry, parts.inputs, parts.count, parts.out);
-        Py_DECREF(entry);
-    } else if (!PyErr_Occurred())
+    Entry *entry = key == NULL ? NULL : learned(calls, key);
+    Kind kind = kind_of(&parts);
+    Py_XINCREF(entry);
+    if (entry != NULL && kind != OTHER)
+        result = kind == BATCH ? batch_answer(entry, parts.inputs, parts.count, parts.out)
+                               : entry_answer((PyObject *)entry, parts.inputs, parts.count, parts.out);
+    else if (!PyErr_Occurred())
         result = Py_NewRef(Py_NotImplemented);
     if (result == Py_NotImplemented) {
         Py_DECREF(result);
         result = PyObject_Vectorcall(self->function, args, nargsf, names);
-        if (result != NULL && !known && is_single_state(&parts)) {
-            PyObject *learned = PyObject_CallFunctionObjArgs(self->learn, args[0], key, NULL);
-            Py_XDECREF(learned);
-            if (learned == NULL)
-                Py_CLEAR(result);
-        }
+        if (result != NULL && kind != OTHER && is_lacking(entry, kind) && learn(self, args[0], calls, key, kind) < 0)
+            Py_CLEAR(result);
     }
+    Py_XDECREF((PyObject *)entry);
     Py_XDECREF(key);
     Py_DECREF(calls);
     return result;

@@ -29,7 +29,19 @@ static PyObject *pseudo_inverses(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* choose(setting): a number for how things are compiled from now on. */
+static PyObject *choose(PyObject *self, PyObject *number)
+{
+    (void)self;
+    long setting = PyLong_AsLong(number);
+    if (setting == -1 && PyErr_Occurred())
+        return NULL;
+    current_setting = (int)setting;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
+                                  {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
                                   {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_entry", "Thin entry into compiled kernels.", -1, functions,
                                     NULL, NULL, NULL, NULL};

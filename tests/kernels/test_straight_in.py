@@ -341,18 +341,22 @@ def test_an_entry_that_is_asked_while_it_reads_answers_right(arm: rc.Robot, monk
     same_bits(found[1], expected[0])
 
 
+def entry(*inputs: tuple[int, ...], shape: tuple[int, ...] = (2,), code: tuple[int, ...] | None = None) -> Any:
+    return native.Entry(tuple(map(native.Input, inputs)), shape, None, code, None, True)
+
+
 @pytest.mark.parametrize(
     "make",
     [
         lambda: native.Input((2**40, 2**40)),
         lambda: native.Input((2**62,)),
-        lambda: native.Entry(1, (native.Input((2,)),), (2**32, 2**32), None, ()),
-        lambda: native.Entry(1, (native.Input((2,)),), (2**21, 2**21, 2**21), None, ()),
-        lambda: native.Entry(1, (native.Input((2,)), native.Input((3,))), (2,), None, ()).ordered((0, 0)),
-        lambda: native.Entry(1, (native.Input((2,)),), (2,), None, ()).ordered((1,)),
-        lambda: native.Entry(1, (native.Input((2,)),), (2,), None, ()).guarded(
-            native.Entry(1, (native.Input((3,)),), (2,), None, ()), (0,)
-        ),
+        lambda: entry((2,), shape=(2**32, 2**32)),
+        lambda: entry((2,), shape=(2**21, 2**21, 2**21)),
+        lambda: entry((2,), (3,)).ordered((0, 0)),
+        lambda: entry((2,)).ordered((1,)),
+        lambda: entry((2,)).guarded(entry((3,)), (0,)),
+        lambda: entry((2,), code=(1, 1, 1)),
+        lambda: entry((2,), code=(0, 1)),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(make: Callable[[], object]) -> None:

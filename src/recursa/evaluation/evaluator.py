@@ -212,14 +212,15 @@ class Evaluator:
     # ---- native entries ----------------------------------------------------------------------------------------------
 
     def entry(self, question: Question) -> Any:
-        """A native way into the kernel that answers a question for one state, if there are such; None else."""
+        """A native way into the kernel that answers a question, if there are such; None else."""
         way = self._ways.get(question)
         if way is None or isinstance(way, Composed) or way.recipe.check is not None:
             return None
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         names = _names(question)
-        found: Any = way.kernels.entry(question, names, way.recipe.shape, own)
-        if found is None or "parameters" not in names or not needs_hinges(way.recipe.plan):
+        judged = needs_hinges(way.recipe.plan)
+        found: Any = way.kernels.entry(question, names, way.recipe.shape, own, judged=judged and not way.recipe.lenient)
+        if found is None or "parameters" not in names or not judged:
             return found
         nv, judging = self.model.nv, ("q", "parameters")  # at every state
         margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,))
@@ -243,7 +244,7 @@ class Evaluator:
         if kernel is None:
             return None
         readers = [argument_input(self.model, *one, checked=False) for one in sizes.items()]
-        return kernel.entry(way.recipe.shape, readers)
+        return kernel.entry(way.recipe.shape, readers, one=True)
 
     def _wrench_reader(self) -> Any:
         """What reads wrenches: of those in world axes it asks the entry for poses, once there is one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
@@ -18,21 +17,13 @@ from recursa.kernels.loop import Looped
 from recursa.kernels.records import name_of
 from recursa.kernels.rollout_emit import Motions, Scheme
 from recursa.kernels.rollout_kernel import RolloutKernel
+from recursa.kernels.switch import Switch as Switch
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
 from recursa.sweeps.plan import Plan
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-class Switch:
-    """Whether plans are compiled, and into what: RECURSA_COMPILE=0 turns it off, RECURSA_FORM=straight or =loop insists
-    on one form of code.
-    """
-
-    on = os.environ.get("RECURSA_COMPILE", "1") not in ("0", "off", "no")
-    form: str | None = os.environ.get("RECURSA_FORM") or None
 
 
 class NoCompilerWarning(UserWarning):
@@ -128,15 +119,18 @@ class KernelStore:
         inputs: tuple[str, ...],
         shape: tuple[int, ...],
         own: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        judged: bool = True,
     ) -> Callable[..., Any] | None:
-        """A native way into the float64 kernel of a key for one state, if there is a kernel and a way.
+        """A native way into the float64 kernel of a key, if there is a kernel and a way.
 
-        ``own`` are readers of arguments beside the usual ones.
+        ``own`` are readers of arguments beside the usual ones; ``judged`` as of :meth:`Kernel.entry`.
         """
         _, kernel = self._kernels.get(self._full(key, inputs, False), (None, None))
-        if kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
+        if not Switch.on or kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
             return None
-        return kernel.entry(shape, [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()])
+        readers = [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()]
+        return kernel.entry(shape, readers, judged=judged)
 
     def _input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""

@@ -247,16 +247,29 @@ class Kernel:
     def _workspace(self, width: int) -> Workspace:
         return self._program.workspace(Shape(width, self.single))
 
-    def entry(self, shape: tuple[int, ...], inputs: Sequence[Any]) -> Callable[..., Any] | None:
-        """A native function of single-state arguments that returns an array of ``shape``; None if it was not built.
+    def entry(
+        self, shape: tuple[int, ...], inputs: Sequence[Any], *, judged: bool = True, one: bool = False
+    ) -> Callable[..., Any] | None:
+        """A native function of arguments that returns an array of ``shape``; None if the extension was not built.
 
-        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.entry_inputs`.
+        ``inputs`` say how the arguments are read: :mod:`recursa.kernels.entry_inputs`. Single states and batches are
+        taken where code for them was compiled already, ``one`` state in any case. ``judged``: a batch with a result
+        that is not finite is declined, as a single state always is.
         """
         if Entry is None or self.single or len(inputs) > MAX_INPUTS or len(shape) > 3:
             return None
-        native, extra = self._native(1), self._workspace(1)
-        places = tuple(x.ctypes.data for x in extra)
-        return Entry(native.address, tuple(inputs), shape, (native, extra), places)
+        if one:
+            self._native(1)
+        owners, codes = zip(*(self._way_in(width) for width in (1, simd_shape(False).width)), strict=True)
+        return Entry(tuple(inputs), shape, owners, *codes, judged)
+
+    def _way_in(self, width: int) -> tuple[Any, tuple[int, ...] | None]:
+        """What native calls need of the code for so many lanes: what keeps it alive, and addresses."""
+        native = self._compiled.get(width)
+        if native is None:
+            return None, None
+        extra = self._workspace(width)
+        return (native, extra), (width, native.address, *(x.ctypes.data for x in extra))
 
     def __call__(self, rows: Mapping[str, Array], out: Array, threads: int = 1) -> None:
         """Fill ``out`` (B, m) from rows (B, n) by input name; all contiguous, of the kernel's number type."""

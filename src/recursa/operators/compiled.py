@@ -53,6 +53,7 @@ class CompiledExpression:
         self._constants = tuple(np.array(x, dtype=np.float64) for x in self._lowered.constants.values())
         self._may_be_singular = has_inverses(self.simplified)
         self._entry: Callable[..., Any] | None = None
+        self._served: set[bool] = set()  # whether the entry takes single states (True), batches (False)
 
     @property
     def plan(self) -> Plan:
@@ -108,7 +109,9 @@ class CompiledExpression:
         )
         if self._may_be_singular:
             require_inverses(self.simplified, self.model, result, arguments)
-        if self._entry is None and result.ndim == len(self._shape):
+        single = result.ndim == len(self._shape)
+        if single not in self._served:
+            self._served.add(single)
             self._entry = self._store.entry(self.plan.name, tuple(arguments), self._shape)
         return result
 
