@@ -1,12 +1,10 @@
 /* Batches of states straight into compiled code: arrays whose leading axes are all the same in, a new array (or the
- * caller's) out. Anything else is answered with NotImplemented, and so are results so large that the general way costs
- * nothing beside them. */
+ * caller's) out. Anything else is answered with NotImplemented. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include <string.h>
 
-#define MAX_RESULT (1 << 19)  /* numbers */
-#define LOOKED_AT (1 << 13)   /* numbers that are still in the cache when they are looked at */
+#define MAX_NUMBERS (NPY_MAX_INTP / (npy_intp)sizeof(double))
 
 typedef struct {
     int ndim; /* leading axes */
@@ -43,7 +41,7 @@ static int read_batch(const Entry *self, PyObject *const *args, Batch *batch)
         return 0;
     batch->dims = PyArray_DIMS(first);
     batch->states = product(batch->dims, batch->ndim);
-    if (batch->states < 2 || batch->states > MAX_RESULT || self->count * batch->states > MAX_RESULT)
+    if (batch->states < 2 || self->count > MAX_NUMBERS / batch->states)
         return 0;
     for (int i = 0; i < self->inputs; i++) {
         const Input *input = self->input[i];
@@ -75,25 +73,8 @@ static int can_take(const Entry *self, const Batch *batch, PyArrayObject *array)
     return 1;
 }
 
-/* Some whole blocks; 0 if a result that has to be finite is not. */
-static int run_blocks(const Entry *self, const double *const *in, double *out, npy_intp blocks)
-{
-    const npy_intp width = self->wide.width, each = width * self->count;
-    const npy_intp some = self->judged && each < LOOKED_AT ? LOOKED_AT / each : self->judged ? 1 : blocks;
-    const double *here[MAX_INPUTS];
-    for (npy_intp at = 0; at < blocks; at += some) {
-        npy_intp now = blocks - at < some ? blocks - at : some;
-        for (int i = 0; i < self->inputs; i++)
-            here[i] = in[i] + at * width * self->input[i]->size;
-        code_call(&self->wide, self->inputs, now, here, out + at * each);
-        if (self->judged && !all_finite(out + at * each, now * each))
-            return 0;
-    }
-    return 1;
-}
-
 /* The states behind the last whole block, in a block that is filled up with the last of them. -1: no memory. */
-static int run_rest(const Entry *self, const Batch *batch, double *out, npy_intp rest)
+static int run_rest(const Entry *self, const Blocks *of, const Batch *batch, double *out, npy_intp rest)
 {
     const npy_intp width = self->wide.width, done = batch->states - rest;
     npy_intp room = width * self->count;
@@ -110,7 +91,7 @@ static int run_rest(const Entry *self, const Batch *batch, double *out, npy_intp
         for (npy_intp state = 0; state < width; state++, at += size)
             memcpy(at, batch->in[i] + (done + (state < rest ? state : rest - 1)) * size, (size_t)size * sizeof(double));
     }
-    int sound = run_blocks(self, in, block, 1);
+    int sound = blocks_run(of, in, block, 1);
     memcpy(out + done * self->count, block, (size_t)(rest * self->count) * sizeof(double));
     PyMem_RawFree(block);
     return sound;
@@ -120,12 +101,15 @@ static int run_rest(const Entry *self, const Batch *batch, double *out, npy_intp
 static int run(Entry *self, const Batch *batch, double *out)
 {
     const npy_intp blocks = batch->states / self->wide.width, rest = batch->states % self->wide.width;
+    Blocks of = {&self->wide, self->inputs, {0}, self->count, self->count * batch->states, self->judged};
+    for (int i = 0; i < self->inputs; i++)
+        of.sizes[i] = self->input[i]->size;
     int sound;
     self->working = 1;
     Py_BEGIN_ALLOW_THREADS
-    sound = run_blocks(self, batch->in, out, blocks);
+    sound = blocks_run(&of, batch->in, out, blocks);
     if (sound > 0 && rest > 0)
-        sound = run_rest(self, batch, out, rest);
+        sound = run_rest(self, &of, batch, out, rest);
     Py_END_ALLOW_THREADS
     self->working = 0;
     if (sound < 0)

@@ -131,6 +131,24 @@ PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, Py
 /* Runs code over blocks of ``width`` states. */
 void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out);
 
+/* None, or (width, address of the function, addresses of scratch, tables and numbers); 0 for anything else. */
+int read_code(Code *code, PyObject *given);
+
+/* What runs over blocks of states. */
+typedef struct {
+    const Code *code;
+    int inputs;
+    npy_intp sizes[MAX_INPUTS];
+    npy_intp count; /* numbers of the result of one state */
+    npy_intp total; /* of the whole result, of which these blocks may be a part */
+    int judged;     /* whether results have to be finite */
+} Blocks;
+
+/* Without Python. 0 if a result that has to be finite is not, then some are missing. */
+int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks);
+
+PyObject *blocks_of_python(PyObject *module, PyObject *args);
+
 int all_finite(const double *numbers, npy_intp count);
 int overlap(const void *a, npy_intp m, const void *b, npy_intp n); /* of doubles */
 

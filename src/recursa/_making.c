@@ -43,8 +43,7 @@ static void *address_of(PyObject *number)
     return (void *)(uintptr_t)PyLong_AsUnsignedLongLong(number);
 }
 
-/* None, or (width, address of the function, addresses of scratch, tables and numbers). */
-static int read_code(Code *code, PyObject *given)
+int read_code(Code *code, PyObject *given)
 {
     if (given == Py_None)
         return 1;

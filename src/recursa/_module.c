@@ -41,6 +41,7 @@ static PyObject *choose(PyObject *self, PyObject *number)
 }
 
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
+                                  {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
                                   {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_entry", "Thin entry into compiled kernels.", -1, functions,

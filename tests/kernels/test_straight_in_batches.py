@@ -178,3 +178,15 @@ def test_threads_that_share_an_entry_get_their_own_answers(bodies: int) -> None:
     for worker in workers:
         worker.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("threads", [None, 2])
+def test_results_that_no_cache_holds_have_the_bits_of_small_ones(threads: int | None) -> None:
+    robot = rc.robots.tree(40, seed=3)
+    few, _ = states(robot, 7)
+    q = np.tile(few, (400, 1))  # 36 MB of matrices, the last block incomplete; 7 rows, so that lanes change
+    expected = robot.mass_matrix(few)
+    room = np.empty(len(q) * robot.nv**2 + 3)
+    out = room[3:].reshape(len(q), robot.nv, robot.nv)  # no line of the cache begins with it
+    robot.mass_matrix(q, out=out, threads=threads)
+    same_bits(out, np.tile(expected, (400, 1, 1)))

@@ -28,8 +28,9 @@ from recursa.sweeps.plan import Plan
 try:
     from recursa._entry import MAX_INPUTS, Entry
     from recursa._entry import Method as Method
+    from recursa._entry import run as run_blocks
 except ImportError:  # the optional extension was not built
-    Entry = Method = None
+    Entry = Method = run_blocks = None
 
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
@@ -296,9 +297,14 @@ class Kernel:
 
     def _blocks(self, width: int, inputs: list[Array], out: Array, start: int, stop: int) -> None:
         """Some blocks of states, in the calling thread."""
-        extra = self._workspace(width)
         places = [x.ctypes.data + start * width * x.strides[0] for x in (*inputs, out)]
-        self._native(width).function(stop - start, *places, *[x.ctypes.data for x in extra])
+        native, extra = self._native(width), self._workspace(width)
+        if run_blocks is None or self.single or len(inputs) > MAX_INPUTS:
+            native.function(stop - start, *places, *[x.ctypes.data for x in extra])
+            return
+        code = width, native.address, *(x.ctypes.data for x in extra)
+        sizes = [x.shape[1] for x in inputs]
+        run_blocks(code, tuple(zip(places, sizes, strict=False)), places[-1], out.shape[1], out.size, stop - start)
 
 
 @cache

@@ -242,6 +242,8 @@ class _Tables:
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
             return self._part(visiting_order(plan.sweeps[int(rest)], model))
+        if kind in ("gaps", "filled"):
+            return self._tiles(name)
         if kind in ("direct", "step"):
             return self._direct(kind, rest)
         if kind == "runs":
@@ -273,6 +275,18 @@ class _Tables:
         columns = 1 if program.unit is None else program.unit.count
         whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
         return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
+
+    def _tiles(self, name: str) -> int:
+        """Where the result is zero for many entries in a row, and where it is not."""
+        width = self.shape.width
+        filled = self.program.results.filled(width)
+        starts = [k * width for k, one in enumerate(filled) if one]
+        ends = [0, *(start + width for start in starts)]
+        gaps = [(end, start) for end, start in zip(ends, [*starts, len(filled) * width], strict=True) if start > end]
+        counts = {"gaps.count": len(gaps), "filled.count": len(starts), "filled.rest": len(filled) * width}
+        if name in counts:
+            return counts[name]
+        return self._part(starts if name == "filled" else (x for gap in gaps for x in gap))
 
     def _direct(self, kind: str, rest: str) -> int:
         direct = self.loops.direct

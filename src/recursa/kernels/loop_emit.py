@@ -119,7 +119,7 @@ class Loops:
                 self._products(self.product)
             else:
                 self._compute_results()
-                turn_results(writer) if self.direct is None else copy_rest(writer)
+                turn_results(writer, gaps=self._has_gaps()) if self.direct is None else copy_rest(writer)
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line
@@ -133,6 +133,12 @@ class Loops:
         begin = f"define void @{name}(i64 %blocks, {pointers}) #0 {{"
         lines = [begin, "start:", *header, *writer.lines, "  ret void", "}"]
         return Function(lines, frozenset(writer.intrinsics))
+
+    def _has_gaps(self) -> bool:
+        """Whether a good part of the result is zero for so many entries in a row as there are lanes."""
+        width = self.writer.shape.width
+        filled = self.results.filled(width) if width > 1 else []
+        return 4 * filled.count(False) > len(filled)
 
     def _columns(self) -> None:
         """The sweeps that wait for a unit vector, for each; what they find is a column of the matrix."""

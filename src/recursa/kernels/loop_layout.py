@@ -50,6 +50,11 @@ class Results:
         nodes = self.graph.nodes
         return sorted({x for x in self.outputs if isinstance(x, int) and nodes[x].op != "load"})
 
+    def filled(self, width: int) -> list[bool]:
+        """For every ``width`` entries, as far as they go, whether one of them may be other than zero."""
+        whole = range(0, len(self.outputs) - width + 1, width)
+        return [not all(map(is_zero, self.outputs[start : start + width])) for start in whole]
+
     def loads(self) -> list[tuple[str, int, Slot]]:
         """The stored numbers they need: area, body or link, slot."""
         nodes = self.graph.reachable(x for x in self.outputs if isinstance(x, int))

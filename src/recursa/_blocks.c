@@ -1,0 +1,93 @@
+/* Many blocks of states through compiled code; large results are written past the caches.
+ *
+ * A result that is larger than the caches would be read into them only to be overwritten. So a piece of it is computed in
+ * a room that stays in the cache, and copied from there by stores that do not read. */
+#define NO_IMPORT_ARRAY
+#include "_entry.h"
+#include <string.h>
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define STREAMS 1
+#else
+#define STREAMS 0
+#endif
+
+#define LARGE ((npy_intp)4 << 20) /* numbers of a result, 32 MB, that caches do not keep */
+#define PIECE (1 << 15)           /* numbers that are still in the cache when they are looked at or copied */
+#define LINE 8                    /* numbers of a line of the cache */
+
+static void copy_past_caches(double *to, const double *from, npy_intp count)
+{
+#if STREAMS
+    npy_intp head = (npy_intp)((LINE - (uintptr_t)to / sizeof(double) % LINE) % LINE), i = head;
+    memcpy(to, from, (size_t)head * sizeof(double));
+    for (; i + LINE <= count; i += LINE)
+        for (int k = 0; k < LINE; k += 2)
+            _mm_stream_pd(to + i + k, _mm_loadu_pd(from + i + k));
+    memcpy(to + i, from + i, (size_t)(count - i) * sizeof(double));
+#else
+    memcpy(to, from, (size_t)count * sizeof(double));
+#endif
+}
+
+int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks)
+{
+    const npy_intp width = of->code->width, each = width * of->count, piece = each < PIECE ? PIECE / each : 1;
+    const int streamed = STREAMS && blocks > piece && each > LINE && of->total >= LARGE &&
+                         (uintptr_t)out % sizeof(double) == 0;
+    const npy_intp some = of->judged || streamed ? piece : blocks;
+    double *room = streamed ? PyMem_RawMalloc((size_t)(some * each) * sizeof(double)) : NULL;
+    const double *here[MAX_INPUTS];
+    int sound = 1;
+    for (npy_intp at = 0; sound && at < blocks; at += some) {
+        npy_intp now = blocks - at < some ? blocks - at : some;
+        double *target = room != NULL ? room : out + at * each;
+        for (int i = 0; i < of->inputs; i++)
+            here[i] = in[i] + at * width * of->sizes[i];
+        code_call(of->code, of->inputs, now, here, target);
+        sound = !of->judged || all_finite(target, now * each);
+        if (room != NULL)
+            copy_past_caches(out + at * each, room, now * each);
+    }
+#if STREAMS
+    if (room != NULL)
+        _mm_sfence();
+#endif
+    PyMem_RawFree(room);
+    return sound;
+}
+
+/* run(code, ((address, size) of every input), address of the result, its numbers per state, those of all, blocks) */
+PyObject *blocks_of_python(PyObject *module, PyObject *args)
+{
+    PyObject *given, *inputs;
+    unsigned long long out;
+    Py_ssize_t count, total, blocks;
+    Code code = {0};
+    Blocks of = {&code, 0, {0}, 0, 0, 0};
+    const double *in[MAX_INPUTS];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!Knnn", &PyTuple_Type, &given, &PyTuple_Type, &inputs, &out, &count, &total, &blocks))
+        return NULL;
+    Py_ssize_t number = PyTuple_GET_SIZE(inputs);
+    int sound = number >= 1 && number <= MAX_INPUTS && count >= 0 && read_code(&code, given);
+    for (Py_ssize_t i = 0; sound && i < number; i++) {
+        unsigned long long address;
+        Py_ssize_t size;
+        sound = PyArg_ParseTuple(PyTuple_GET_ITEM(inputs, i), "Kn", &address, &size);
+        in[i] = (const double *)(uintptr_t)address;
+        of.sizes[i] = size;
+    }
+    if (!sound) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "run needs code, a few inputs and a result");
+        return NULL;
+    }
+    of.inputs = (int)number;
+    of.count = count;
+    of.total = total;
+    Py_BEGIN_ALLOW_THREADS
+    blocks_run(&of, in, (double *)(uintptr_t)out, blocks);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
