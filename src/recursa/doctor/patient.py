@@ -98,7 +98,7 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
         sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
     for link in links.values():
         for shape in link.geometry:
-            sizes[link.name] = max(sizes[link.name], length(shape.origin) + (shape.radius or 0.0))
+            sizes[link.name] = max(sizes[link.name], length(shape.pose.translation) + (shape.reach or 0.0))
     return {name: size if math.isfinite(size) else 0.0 for name, size in sizes.items()}
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from recursa.model.geometry import Geometry as Geometry
+from recursa.model.geometry import Material as Material
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
@@ -37,19 +39,6 @@ class Mimic:
 
 
 @dataclass(frozen=True)
-class Geometry:
-    """One visual or collision shape, as far as the doctor needs it. Mesh files are never opened.
-
-    ``origin`` is the shape's origin in link coordinates; ``radius`` the distance from there to its farthest point,
-    ``None`` where only the mesh file would tell.
-    """
-
-    shape: str
-    origin: Vec3 = ZERO
-    radius: float | None = None
-
-
-@dataclass(frozen=True)
 class LinkRecord:
     """A link or a named frame.
 
@@ -64,7 +53,7 @@ class LinkRecord:
     inertia: SymMat3 = SYM_ZERO
     inertial: bool = False
     frame: bool = False
-    geometry: tuple[Geometry, ...] = ()
+    geometry: tuple[Geometry, ...] = field(default=(), repr=False)  # kernels are found by the repr of a model
     about_origin: RigidInertia | None = None
     line: int | None = field(default=None, compare=False)
 
