@@ -167,5 +167,16 @@ def no_inertial(patient: Patient) -> Iterator[Finding]:
         return
     for link in patient.links.values():
         if link.geometry and not link.inertial and patient.body[link.name] != WORLD:
-            fix = "Add mass, centre of mass and inertia, or remove the shape if it is not a part."
+            fix = (
+                "Add mass, centre of mass and inertia, estimate them (robot.with_inertia_from_geometry), or remove the "
+                "shape if it is not a part."
+            )
             yield about(link, "no-inertial", None, "it has a shape but no inertial element.", fix)
+
+
+def estimated(patient: Patient) -> Iterator[Finding]:
+    """Mass data that are not the source's but were worked out from shapes."""
+    for link in patient.links.values():
+        if link.estimated:
+            reason = f"its mass, {link.mass:.4g} kg, and inertia are an estimate from {link.estimated}."
+            yield about(link, "estimated", link.mass, reason, "Replace them where they are known.")

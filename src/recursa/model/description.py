@@ -44,7 +44,8 @@ class LinkRecord:
 
     ``inertia`` is about the centre of mass, in link axes. ``inertial`` tells whether the source gave mass data at all;
     ``frame`` marks a named frame, which has none by nature. ``about_origin`` is there where mass, first and second
-    moments about the link's origin are what was given: they count, and the others follow from them.
+    moments about the link's origin are what was given: they count, and the others follow from them. ``estimated`` says
+    what mass data were worked out from, if they are not the source's.
     """
 
     name: str
@@ -55,6 +56,7 @@ class LinkRecord:
     frame: bool = False
     geometry: tuple[Geometry, ...] = field(default=(), repr=False)  # kernels are found by the repr of a model
     about_origin: RigidInertia | None = None
+    estimated: str = field(default="", compare=False, repr=False)
     line: int | None = field(default=None, compare=False)
 
 
