@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gc
 import pickle
+import random
 import weakref
+from pathlib import Path
 
 import pytest
 
+import recursa as rc
 from recursa.errors import ModelError
 from recursa.formats import xml
 from recursa.formats.xml import Element, clipped, parse
+from robot_data import urdf_files
 
 
 def refusal(text: str | bytes, source: str | None = "arm.urdf") -> ModelError:
@@ -204,3 +208,89 @@ def test_long_names_are_clipped_in_messages() -> None:
     assert clipped("abc", 3) == "abc"
     assert clipped("abcd", 3) == "abc..."
     assert len(refusal(f"<a><{'b' * 5000}></a>").reason) < 200
+
+
+# ---- plain documents, which are read without expat -------------------------------------------------------------------
+
+_SEED = """<?xml version="1.0" encoding="utf-8"?>
+<!-- an arm - made by hand -->
+<robot name="arm" xmlns:xacro='x'>
+  <link name="båse"/>text
+  <xacro:a b.c-d_e = "1 &lt; 2"><x/></xacro:a >
+  <joint
+    name="j" type='fixed'><parent link="a]]>"/><child link="b"></child></joint><!--x--><![CDATA[y]]><?pi z?>
+</robot>
+<!-- end -->
+"""
+_PIECES = ("<", ">", "/", "&", "&amp;", '"', "'", "=", " ", "\n", "\t", "\r", "-", "--", "-->", "<!--", "]]>", "]", "!",
+           "?", "<?", "?>", ":", ".", "a", "1", "é", "\ufffe", "\uffff", "\x01", "\x7f", "</robot>", "<a>", "</a>",
+           "<a b='c'/>", "<![CDATA[", 'b="c" b="d"', "<?xml version='1.0'?>", "<!DOCTYPE a>", "\ufeff")  # fmt: skip
+
+
+def shown(element: Element) -> tuple[object, ...]:
+    children = tuple(shown(child) for child in element.children)
+    return element.tag, element.attributes, element.line, element.source, element.text, children
+
+
+def by_expat(document: bytes) -> tuple[object, ...] | None:
+    try:
+        return shown(xml._Reading("file", [], False).run(document))
+    except ModelError:
+        return None
+
+
+def agree(document: bytes) -> bool:
+    """Whether a document was read without expat; then as expat reads it."""
+    found = xml.tree(document, Element, "file", [])
+    assert found is None or shown(found) == by_expat(document)
+    return found is not None
+
+
+needs_fast_reader = pytest.mark.skipif(xml.tree is None, reason="built without a compiler")
+
+
+@needs_fast_reader
+def test_fast_reader_agrees_with_expat_on_robots() -> None:
+    files = [*Path(rc.__file__).parent.glob("urdf/*.urdf"), *urdf_files()[::4]]
+    plain = [agree(file.read_bytes().replace(b"\r", b"")) for file in files]
+    assert sum(plain) >= 0.8 * len(plain)
+
+
+@needs_fast_reader
+def test_fast_reader_agrees_with_expat_on_mutilated_documents() -> None:
+    """What it takes expat takes as well, for the same; all else it leaves to expat."""
+    rng, read = random.Random(5), 0
+    seeds = [_SEED, _SEED.replace("&lt;", "").replace("<![CDATA[y]]><?pi z?>", "").replace("]]>", "")]
+    for _ in range(4000):
+        text = list(rng.choice(seeds))
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            at = rng.randrange(len(text))
+            text[at : at + rng.choice((0, 0, 1, 1, 3, 20))] = rng.choice(_PIECES)
+        read += agree("".join(text).encode())
+    assert read > 100
+
+
+@needs_fast_reader
+@pytest.mark.parametrize(
+    ("document", "plain"),
+    [("<a/>", True), ("<a></a >", True), ("<a\n b='1'\n/>\n", True), ("<a b='é' c=\"'\"/>", True), ("<a>]</a>", False),
+     ("<a b='1'c='2'/>", False), ("<a b='1' b='2'/>", False), ("<a><b></a></b>", False), ("<a/><b/>", False),
+     ("<a>", False), ("", False), ("<a", False), ("<a b", False), ("<a b='", False), ("<!--", False), ("</a>", False),
+     ("<a b='&amp;'/>", False), ("<a b='1\n2'/>", False), ("<é/>", False), ("<a" * 70 + "/>" * 70, False),
+     ("<a>" * 70 + "</a>" * 70, False), ("<a><aa></a></aa>", False), ("<aa></a>", False), ("<a></aa>", False),
+     (f"<a b='{'x' * 9000}'/>", False), (" <?xml version='1.0'?><a/>", False)],
+)  # fmt: skip
+def test_what_is_plain(document: str, plain: bool) -> None:
+    assert agree(document.encode()) == plain
+
+
+def test_errors_are_explained_with_or_without_the_fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        with pytest.raises(ModelError) as caught:
+            parse("<robot>\n<link></robot>", "file")
+        return str(caught.value)
+
+    before = said()
+    monkeypatch.setattr(xml, "tree", None)
+    assert said() == before
+    assert shown(parse(_SEED.replace(']]>"', '"')))[0] == "robot"

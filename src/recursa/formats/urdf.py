@@ -42,6 +42,7 @@ _OTHER_FORMATS = {
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
+_TENSOR = tuple(f"i{entry}" for entry in SymMat3._fields)
 
 
 def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
@@ -70,7 +71,10 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     read = [_joint(name, element) for name, element in joints.items()]
     return Description(
         name=root.attributes.get("name", "") or "robot",
-        links=(*_undeclared_world(links, joints, read), *(_link(name, element, materials) for name, element in links.items())),
+        links=(
+            *_undeclared_world(links, joints, read),
+            *(_link(name, element, materials) for name, element in links.items()),
+        ),
         joints=tuple(read),
         source=source,
         notes=tuple(root.notes),
@@ -136,12 +140,13 @@ def _link(name: str, element: Element, materials: Materials) -> LinkRecord:
     inertial = element.child("inertial")
     if inertial is None:
         return LinkRecord(name, geometry=geometry, line=element.line)
-    placement = placement_of(inertial.child("origin"), owner)
+    parts = inertial.parts()
+    placement = placement_of(parts.get("origin"), owner)
     return LinkRecord(
         name,
-        mass=number_of(inertial.child("mass"), "value", owner, 0.0),
+        mass=number_of(parts.get("mass"), "value", owner, 0.0),
         com=placement.translation,
-        inertia=_inertia(inertial.child("inertia"), placement.rotation, owner),
+        inertia=_inertia(parts.get("inertia"), placement.rotation, owner),
         inertial=True,
         geometry=geometry,
         line=element.line,
@@ -152,7 +157,7 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     """The tensor about the centre of mass, turned into link axes; entries not given are zero."""
     if element is None:
         return SYM_ZERO
-    tensor = SymMat3(*(number_of(element, "i" + entry, owner, 0.0) for entry in SymMat3._fields))
+    tensor = SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _TENSOR])
     return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
 
 
@@ -163,24 +168,24 @@ def _joint(name: str, element: Element) -> JointRecord:
     owner = f"joint '{clipped(name)}'"
     kind = _kind(element, owner)
     nv = KINDS[kind].nv if kind in KINDS else 0
-    axis, dynamics = element.child("axis"), element.child("dynamics")
-    limits, effort, velocity = _limits(element.child("limit"), kind, owner)
-    armature, damping, friction = (_per_freedom(dynamics, a, nv, owner) for a in ("armature", "damping", "friction"))
+    parts = element.parts()
+    axis, dynamics = parts.get("axis"), parts.get("dynamics")
+    limits, effort, velocity = _limits(parts.get("limit"), kind, owner)
     return JointRecord(
         name,
         kind,
-        parent=_end(element, "parent", owner),
-        child=_end(element, "child", owner),
-        placement=placement_of(element.child("origin"), owner),
+        parent=_end(element, parts, "parent", owner),
+        child=_end(element, parts, "child", owner),
+        placement=placement_of(parts.get("origin"), owner),
         axis=vector_of(axis, "xyz", owner, X_AXIS),
         pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
-        armature=armature,
-        damping=damping,
-        friction=friction,
+        armature=_per_freedom(dynamics, "armature", nv, owner),
+        damping=_per_freedom(dynamics, "damping", nv, owner),
+        friction=_per_freedom(dynamics, "friction", nv, owner),
         limits=limits,
         effort=effort,
         velocity=velocity,
-        mimic=_mimic(element.child("mimic"), owner),
+        mimic=_mimic(parts.get("mimic"), owner),
         line=element.line,
     )
 
@@ -195,9 +200,9 @@ def _kind(element: Element, owner: str) -> JointType:
     return kind
 
 
-def _end(element: Element, tag: str, owner: str) -> str:
+def _end(element: Element, parts: dict[str, Element], tag: str, owner: str) -> str:
     """The link at one end of a joint."""
-    end = element.child(tag)
+    end = parts.get(tag)
     if end is None:
         raise element.error(f'{owner} has no <{tag} link="..."/>; every joint needs a parent and a child link')
     return text_of(end, "link", owner)

@@ -37,20 +37,23 @@ def read_shapes(link: Element, owner: str, materials: Materials) -> Iterator[Geo
     for part in link.children:
         role = _ROLES.get(part.tag)
         if role is not None:
-            holder = part.child("geometry")
+            inside = part.parts()
+            holder = inside.get("geometry")
             if holder is not None and holder.children:
-                yield _shape(part, role, holder.children[0], owner, materials)
+                yield _shape(part, inside, role, holder.children[0], owner, materials)
 
 
-def _shape(part: Element, role: Role, shape: Element, owner: str, materials: Materials) -> Geometry:
-    material = part.child("material")
+def _shape(
+    part: Element, inside: dict[str, Element], role: Role, shape: Element, owner: str, materials: Materials
+) -> Geometry:
+    is_mesh, material = shape.tag == "mesh", inside.get("material")
     return Geometry(
         shape.tag,
         role,
-        size=_size(shape, owner),
-        pose=placement_of(part.child("origin"), owner),
-        mesh=shape.attributes.get("filename", "") if shape.tag == "mesh" else "",
-        scale=vector_of(shape, "scale", owner, NO_SCALE) if shape.tag == "mesh" else NO_SCALE,
+        size=() if is_mesh else _size(shape, owner),
+        pose=placement_of(inside.get("origin"), owner),
+        mesh=shape.attributes.get("filename", "") if is_mesh else "",
+        scale=vector_of(shape, "scale", owner, NO_SCALE) if is_mesh else NO_SCALE,
         material=None if material is None else _material(material, materials),
         name=part.attributes.get("name", ""),
     )

@@ -9,9 +9,12 @@ from recursa.errors import ModelError
 from recursa.formats.xml import Element, clipped
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import ZERO, Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
 RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+
+_USUAL = {"0 0 0": ZERO, "0.0 0.0 0.0": ZERO, "1 0 0": X_AXIS, "0 1 0": Y_AXIS, "0 0 1": Z_AXIS}
+"""Most vectors in robot files."""
 
 
 def placement_of(origin: Element | None, owner: str) -> Transform:
@@ -54,8 +57,18 @@ def text_of(element: Element, attribute: str, owner: str) -> str:
 
 def vector_of(element: Element | None, attribute: str, owner: str, default: Vec3) -> Vec3:
     """Three numbers; the default if the element or the attribute is missing."""
-    if element is None or attribute not in element.attributes:
+    text = None if element is None else element.attributes.get(attribute)
+    if element is None or text is None:
         return default
+    usual = _USUAL.get(text)
+    if usual is not None:
+        return usual
+    try:  # without looking closer, where all is well: loading is mostly this
+        x, y, z = map(float, text.split())
+        if text.isascii() and "_" not in text:
+            return Vec3(x, y, z)
+    except ValueError:
+        pass
     values = numbers_of(element, attribute, owner)
     if len(values) != 3:
         raise wrong_count(element, attribute, owner, "3 numbers", len(values))
@@ -64,12 +77,19 @@ def vector_of(element: Element | None, attribute: str, owner: str, default: Vec3
 
 def number_of(element: Element | None, attribute: str, owner: str, default: float) -> float:
     """One number; the default if the element or the attribute is missing."""
-    if element is None or attribute not in element.attributes:
+    text = None if element is None else element.attributes.get(attribute)
+    if element is None or text is None:
         return default
+    try:  # as in vector_of
+        value = float(text)
+        if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text:
+            return value
+    except ValueError:
+        pass
     values = numbers_of(element, attribute, owner)
     if len(values) != 1:
         raise wrong_count(element, attribute, owner, "1 number", len(values))
-    if element.attributes[attribute].strip(" \t\r\n") != element.attributes[attribute]:
+    if text.strip(" \t\r\n") != text:
         forgive_blanks(element, attribute, owner)
     return values[0]
 
@@ -79,9 +99,10 @@ def numbers_of(element: Element, attribute: str, owner: str) -> Sequence[float]:
     text = element.attributes[attribute]
     words = text.split()  # also at blanks of other alphabets: no-break spaces come with text copied from documents
     try:
+        if text.isascii() and "_" not in text:
+            return [float(word) for word in words]
         if all(word.isascii() for word in words) and "_" not in text:
-            if not text.isascii():
-                forgive_blanks(element, attribute, owner)
+            forgive_blanks(element, attribute, owner)
             return [float(word) for word in words]
     except ValueError:
         pass

@@ -4,7 +4,7 @@ Only what robot descriptions need: comments and processing instructions are drop
 asked for; namespaces are not resolved. A document type (and with it every entity but the five built-in ones) is
 refused, sizes are bounded, and whatever is wrong with the text comes out as a :class:`~recursa.errors.ModelError` with
 the line. Blanks and text before the XML declaration, which other readers pass over, are passed over here as well, with
-a note.
+a note. Plain documents, as most are, are read by ``_xml.c`` to the same tree; expat has the others, and all errors.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ from xml.parsers import expat
 from recursa.errors import ModelError
 from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
+
+try:
+    from recursa._xml import tree
+except ImportError:  # built without a compiler
+    tree = None
 
 MAX_DEPTH = 100
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -83,6 +88,10 @@ class Element:
                 return element
         return None
 
+    def parts(self) -> dict[str, Element]:
+        """The children by tag; of those with the same tag the first."""
+        return {element.tag: element for element in reversed(self.children)}
+
     def error(self, message: str) -> ModelError:
         """An error that points at this element's line."""
         return ModelError(message, line=self.line, source=self.source)
@@ -131,7 +140,9 @@ def parse(text: str | bytes, source: str | None = None, *, with_text: bool = Fal
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
     notes: list[Note] = []
-    return _Reading(source, notes, with_text).run(_checked_utf8(text, source, notes))
+    document = _checked_utf8(text, source, notes)
+    plain = tree(document, Element, source, notes) if tree is not None and not with_text else None
+    return plain or _Reading(source, notes, with_text).run(document)
 
 
 class _Reading:

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
+from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
@@ -38,6 +39,7 @@ class Mimic:
     offset: float = 0.0
 
 
+@quickly_made
 @dataclass(frozen=True)
 class LinkRecord:
     """A link or a named frame.
@@ -60,6 +62,7 @@ class LinkRecord:
     line: int | None = field(default=None, compare=False)
 
 
+@quickly_made
 @dataclass(frozen=True)
 class JointRecord:
     """A joint from a parent link to a child link.

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from recursa.model.quick import quickly_made
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 
@@ -27,6 +28,7 @@ class Material:
     texture: str = ""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Geometry:
     """One visual or collision shape of a link.
