@@ -22,6 +22,8 @@ from recursa.spatial.vec3 import SymMat3, Vec3
 READABLE = (".stl", ".obj", ".ply", ".off", ".glb", ".dae")
 _ROUNDING = 1e-12  # of a mesh's size: what is smaller is what sums over triangles left of zero
 
+_FLAT = 1e-9  # of its size cubed: a smaller volume is that of a sheet, thickened by rounding
+
 
 def with_mesh_paths(description: Description, assets: Assets) -> Description:
     """The description with the paths of the meshes that lie in the folders; those that a reader found stay."""
@@ -51,11 +53,20 @@ def mesh_solid(shape: Geometry, link: str) -> tuple[RigidInertia, str]:
     mesh, words = _opened(Path(shape.path), where), f"mesh '{name}'"
     mesh.apply_scale(tuple(shape.scale))
     if not mesh.is_volume:
-        mesh, words = mesh.convex_hull, f"convex hull of mesh '{name}', which is not closed"
+        mesh, words = _hull(mesh), f"convex hull of mesh '{name}', which is not closed"
+    size = 0.0 if mesh is None else float(mesh.scale)
+    if mesh is None or not mesh.volume > _FLAT * size**3:
+        raise ModelError(f"{where} has no volume to take an inertia from; is it flat, empty, or scaled by zero?")
     found = mesh.mass_properties
-    if not found.mass > 0.0:
-        raise ModelError(f"{where} has no volume to take an inertia from; is it flat, or scaled by zero?")
-    return _inertia(float(found.mass), found.center_mass.tolist(), found.inertia.tolist(), float(mesh.scale)), words
+    return _inertia(float(found.mass), found.center_mass.tolist(), found.inertia.tolist(), size), words
+
+
+def _hull(mesh: Any) -> Any:
+    """The convex hull; None where there are too few points for one."""
+    try:
+        return mesh.convex_hull
+    except Exception:  # of whichever library makes hulls
+        return None
 
 
 def _inertia(volume: float, center: list[float], tensor: list[list[float]], size: float) -> RigidInertia:
@@ -76,7 +87,9 @@ def _opened(path: Path, where: str) -> Any:
         raise ModelError(f"{where} is of a kind that is not read; it must be one of {', '.join(READABLE)}")
     content = read_bytes(path)
     if b"<!DOCTYPE" in content:
-        raise ModelError(f"{where} has a document type, which is not accepted, because entities can be used for attacks")
+        raise ModelError(
+            f"{where} has a document type, which is not accepted, because entities can be used for attacks"
+        )
     try:
         return trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force="mesh")
     except Exception as error:  # whatever a reader of some format stumbles over

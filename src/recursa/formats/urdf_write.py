@@ -26,11 +26,11 @@ def write_urdf(description: Description) -> str:
     """The description as URDF text, which :func:`~recursa.formats.urdf.read_urdf` reads back to the same numbers.
 
     Rotations come back to 1e-15, all else exactly. Joint types, attributes and multiple values that are Recursa's
-    additions to the format are written as ``read_urdf`` understands them. Shapes that a URDF has no word for (ellipsoids,
-    planes) are left out, as are those without a size or a file. Named frames become links without inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an
-    infinite limit as the largest float, which reads back as infinite. A link
-    frame at the far end of its joint (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a
-    fixed joint from there.
+    additions to the format are written as ``read_urdf`` understands them. Shapes that a URDF has no word for
+    (ellipsoids, planes) are left out, as are those without a size or a file. Named frames become links without
+    inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an infinite limit as
+    the largest float, which reads back as infinite. A link frame at the far end of its joint
+    (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a fixed joint from there.
 
     >>> from recursa.formats.urdf import read_urdf
     >>> print(write_urdf(read_urdf('<robot name="one"><link name="base"/></robot>')), end="")
@@ -87,8 +87,8 @@ def _sizes(shape: Geometry) -> dict[str, str]:
 
 
 def _material(shape: Geometry) -> list[str]:
-    """The material of a visual shape; described wherever it is used, which readers take for the same."""
-    if shape.material is None or shape.role != "visual":
+    """The material of a shape; described wherever it is used, which readers take for the same."""
+    if shape.material is None:
         return []
     color = [_tag("color", {"rgba": _numbers(*shape.material.rgba)})] if shape.material.rgba else []
     image = [_tag("texture", {"filename": shape.material.texture})] if shape.material.texture else []

@@ -40,7 +40,8 @@ def solid(shape: str, size: tuple[float, ...]) -> RigidInertia | None:
     if shape == "sphere":
         return solid("ellipsoid", size * 3)
     if shape in ("cylinder", "capsule"):
-        return _round(*size, caps=shape == "capsule")
+        radius, length = size
+        return _round(radius, length, caps=shape == "capsule")
     return None
 
 
@@ -55,7 +56,9 @@ def _round(radius: float, length: float, caps: bool) -> RigidInertia:
     volume = math.pi * rr * length
     across, along = volume * (3.0 * rr + ll) / 12.0, volume * rr / 2.0
     ball = 4.0 / 3.0 * math.pi * rr * radius if caps else 0.0
-    across += ball * (0.4 * rr + 0.25 * ll + 0.375 * length * radius)  # centres of half balls are 3/8 r from their faces
+    across += ball * (
+        0.4 * rr + 0.25 * ll + 0.375 * length * radius
+    )  # centres of half balls are 3/8 r from their faces
     return RigidInertia(volume + ball, ZERO, SymMat3.diagonal(across, across, along + 0.4 * ball * rr))
 
 
