@@ -47,10 +47,13 @@ from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.formats.dh_write import DHTable as DHTable
+from recursa.formats.ros import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
 from recursa.model.dh import DHLink as DHLink
+from recursa.model.geometry import Geometry as Geometry
+from recursa.model.geometry import Material as Material
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 from recursa.version import __version__ as __version__

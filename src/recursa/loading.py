@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.doctor import Finding, Report, examine
 from recursa.errors import ModelError
+from recursa.formats.meshes import with_mesh_paths
 from recursa.formats.source import Assets, source_of
 from recursa.formats.table import FormatName, Options, read
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
@@ -44,7 +45,7 @@ def load(
     - ``mimic``: "free" keeps a mimicking joint independent and the tie as data; "tie" ties it, reducing nv. None: what
       the file says, "free" where it says nothing.
     - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
-      file is opened.
+      file is opened, and no mesh is opened here. :func:`recursa.ros_paths` has the folders of an installed ROS.
     - ``arguments``: values for the arguments of a file that has some.
 
     A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
@@ -53,7 +54,10 @@ def load(
     >>> rc.load('<robot name="box"><link name="base"/></robot>')
     <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
     """
-    description = read(source_of(source, Assets(assets)), format, Options(strict, dict(arguments or {})))
+    folders = Assets(assets)
+    description = read(source_of(source, folders), format, Options(strict, dict(arguments or {})))
+    if folders.folders:
+        description = with_mesh_paths(description, folders)
     if gravity is None:
         gravity = description.gravity or STANDARD_GRAVITY
     floating, mimic = floating or description.floating, mimic or description.mimic or "free"

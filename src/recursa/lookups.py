@@ -1,4 +1,4 @@
-"""What people look up of a robot: limits, names, units, inertial parameters, states by name."""
+"""What people look up of a robot: limits, names, units, inertial parameters, shapes, states by name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from recursa.errors import unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.facade.parameters import PARAMETERS
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
+from recursa.model.geometry import ROLES, Geometry, Role
 from recursa.model.model import Joint
 from recursa.sweeps.batching import Array, as_array
 
@@ -145,6 +146,28 @@ class Lookups(Facade):
         ('kg', 'kg m', 'kg m', 'kg m', 'kg m^2')
         """
         return tuple(_UNITS[name.rstrip("xyz")] for name in PARAMETERS) * self.model.nbodies
+
+    # ---- shapes ------------------------------------------------------------------------------------------------------
+
+    def geometry(self, link: str, role: Role | None = None) -> tuple[Geometry, ...]:
+        """The shapes of a link, in the order of its file: how it looks and what it bumps into, as data.
+
+        - ``role``: "visual" or "collision"; None for both.
+
+        Of each its ``shape``, ``size``, ``pose`` in the link, ``material``, and of a mesh the reference ``mesh``, its
+        ``scale`` and the ``path`` where :func:`recursa.load` found it in the folders ``assets=``, else None; see
+        :class:`recursa.Geometry`. Links on fixed joints keep their own shapes.
+
+        >>> import recursa as rc
+        >>> hip = rc.load(rc.robots.urdf("quadruped")).geometry("front_left_hip", role="visual")
+        >>> [(part.shape, part.size) for part in hip]
+        [('box', (0.09, 0.09, 0.08))]
+        """
+        self.model.link_index(link)
+        if role is not None and role not in ROLES:
+            raise unknown_name("role", str(role), ROLES)
+        shapes = next(one.geometry for one in self.model.description.links if one.name == link)
+        return tuple(shape for shape in shapes if role in (None, shape.role))
 
     # ---- states by name ----------------------------------------------------------------------------------------------
 

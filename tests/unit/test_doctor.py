@@ -228,6 +228,7 @@ def test_every_check_has_a_robot_that_triggers_it() -> None:
 
     models = [rc.load(text, strict=False).model for text, _ in FINDINGS.values()]
     models.append(rc.load(rc.robots.tree(2).to_urdf(), strict=False, floating=True).model)
+    models.append(rc.load(one_arm(SHAPE), strict=False).with_inertia_from_geometry(role="visual").model)
     for examine in CHECKS:
         assert any(list(examine(Patient(model))) for model in models), examine.__name__
 

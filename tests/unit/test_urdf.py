@@ -147,10 +147,10 @@ def test_geometry_gives_the_distance_to_the_farthest_point() -> None:
         "<visual><geometry/></visual><visual/>",
     ]
     geometry = link("".join(shapes)).geometry
-    assert [(g.shape, g.radius) for g in geometry] == [
+    assert [(g.shape, g.reach) for g in geometry] == [
         ("box", 3.5), ("sphere", 0.5), ("cylinder", 5.0), ("capsule", 7.0), ("mesh", None), ("box", None),
     ]  # fmt: skip
-    assert geometry[0].origin == Vec3(1.0, 2.0, 3.0)
+    assert geometry[0].pose.translation == Vec3(1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize(

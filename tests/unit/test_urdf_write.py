@@ -29,8 +29,15 @@ def apart(one: Rotation, other: Rotation) -> float:
 
 
 def same_but_for_rotations(one: Description, other: Description) -> None:
-    """Equal records, geometry left out, the rotations of joints to 1e-15."""
-    assert [replace(record, geometry=()) for record in one.links] == list(other.links)
+    """Equal records, the rotations of joints and shapes to 1e-15."""
+    assert [replace(record, geometry=()) for record in one.links] == [
+        replace(record, geometry=()) for record in other.links
+    ]
+    for a, b in zip(one.links, other.links, strict=True):
+        for shape, again in zip(a.geometry, b.geometry, strict=True):
+            assert replace(shape, pose=again.pose) == again
+            assert shape.pose.translation == again.pose.translation
+            assert apart(shape.pose.rotation, again.pose.rotation) <= 1e-15
     assert len(one.joints) == len(other.joints)
     for a, b in zip(one.joints, other.joints, strict=True):
         kind = "continuous" if a.kind == "revolute" and a.limits is None else a.kind

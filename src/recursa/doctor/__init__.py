@@ -25,6 +25,7 @@ CHECKS = (
     link_checks.center_of_mass,
     link_checks.units,
     link_checks.no_inertial,
+    link_checks.estimated,
     joint_checks.hinges,
     joint_checks.axes,
     joint_checks.limits,

@@ -16,6 +16,8 @@ _UNIT_AXIS = 1e-6
 
 def non_finite(patient: Patient) -> Iterator[Finding]:
     """Numbers that are not numbers."""
+    if patient.finite:
+        return
     fix = "Replace them by finite numbers."
     for link in patient.links.values():
         if not finite_link(link):
@@ -70,8 +72,8 @@ def losses(patient: Patient) -> Iterator[Finding]:
     """Armature, damping or friction of the wrong sign."""
     for joint in patient.joints:
         for name, values in (("armature", joint.armature), ("damping", joint.damping), ("friction", joint.friction)):
-            least = min(values, default=0.0)
-            if least < 0.0:
+            if values and min(values) < 0.0:
+                least = min(values)
                 reason = f"its {name} is {least:g}, which would add energy."
                 yield about(joint, name, least, reason, "Make it zero or positive.")
 

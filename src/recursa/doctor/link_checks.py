@@ -51,7 +51,7 @@ def floating_world(patient: Patient) -> Iterator[Finding]:
 
 def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
     """Links that resist turning but not pushing."""
-    for link in patient.moving():
+    for link in patient.moving:
         if link.mass == 0.0 and any(link.inertia) and finite_link(link):
             yield about(link, "mass", 0.0, "it has inertia but no mass.", "Give it a mass, or remove the inertia.")
 
@@ -61,7 +61,7 @@ def massless_body(patient: Patient) -> Iterator[Finding]:
     if patient.lacking.massless:
         return
     said = {found.joint for found in patient.singular} | ({0} if floats_the_world(patient.model) else set())
-    said |= {patient.body[link.name] for link in patient.moving() if link.mass != 0.0 or any(link.inertia)}
+    said |= {patient.body[link.name] for link in patient.moving if link.mass != 0.0 or any(link.inertia)}
     for number, (joint, inertia) in enumerate(zip(patient.model.joints, patient.model.inertias, strict=True)):
         if inertia.mass == 0.0 and number not in said:
             reason = f"joint '{joint.name}' moves it, but it has no mass, nor has anything fixed to it."
@@ -71,16 +71,18 @@ def massless_body(patient: Patient) -> Iterator[Finding]:
 
 def principal_moments(patient: Patient) -> Iterator[Finding]:
     """Inertia tensors that no body can have: a negative moment, or a broken triangle inequality."""
-    for link in patient.sound():
+    for link in patient.sound:
+        fault = _fault(patient, link)
+        if fault is None:
+            continue
         low, mid, high = patient.moments[link.name]
         moments = f"({low:.6g}, {mid:.6g}, {high:.6g}) kg m^2"
         short = high - mid - low
-        fault = _fault(patient, link)
         if fault == "inertia":
             reason = f"its inertia about the centre of mass has principal moments {moments}; none may be negative."
             fix = "Check the signs of the products of inertia, and that the tensor is about the centre of mass."
             yield about(link, fault, low, reason, fix)
-        elif fault == "triangle":
+        else:
             reason = (
                 f"its principal moments {moments} break the triangle inequality by {short:.3g} kg m^2: "
                 "the largest may not exceed the sum of the other two."
@@ -92,6 +94,8 @@ def principal_moments(patient: Patient) -> Iterator[Finding]:
 def _fault(patient: Patient, link: LinkRecord) -> Literal["inertia", "triangle"] | None:
     """What is wrong with the moments of a sound link, if anything."""
     low, mid, high = patient.moments[link.name]
+    if low >= 0.0 and high - mid - low <= 0.0:
+        return None
     tolerance = max(ROUNDING * max(abs(low), abs(high)), patient.noise(link.mass, link.com))
     if low < -tolerance:
         return "inertia"
@@ -104,14 +108,14 @@ def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
     A body of one link that was named for its moments is not named again.
     The 4x4 pseudo-inertia is positive semidefinite when the Euler tensor J_c = tr(I_c)/2 - I_c is (4.3.6).
     """
-    parts = Counter(patient.body[link.name] for link in patient.moving())
-    said = {patient.body[link.name] for link in patient.sound() if _fault(patient, link)}
+    parts = Counter(patient.body[link.name] for link in patient.moving)
+    said = {patient.body[link.name] for link in patient.sound if _fault(patient, link)}
     bodies = zip(patient.model.joints, patient.model.inertias, patient.body_moments, strict=True)
     for number, (joint, inertia, (low, mid, high)) in enumerate(bodies):
         if not inertia.mass > 0.0 or (parts[number] == 1 and number in said):
             continue
         least, largest = 0.5 * (low + mid - high), 0.5 * (mid + high - low)  # of J_c
-        if least < -max(ROUNDING * largest, patient.noise(inertia.mass, inertia.com())):
+        if least < 0.0 and least < -max(ROUNDING * largest, patient.noise(inertia.mass, inertia.com())):
             reason = (
                 f"the body that joint '{joint.name}' moves (with what is fixed to it) has a second moment of mass of "
                 f"{least:.3g} kg m^2; no positive mass has that, and forward dynamics can blow up."
@@ -121,39 +125,39 @@ def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
 
 def center_of_mass(patient: Patient) -> Iterator[Finding]:
     """Centres of mass far outside the link."""
-    for link in patient.sound():
-        distance, size = length(link.com), patient.scale
-        reason = f"its centre of mass is {distance:.4g} m from the link origin"
-        if size > 0.0:
-            far, reason = distance > _FAR * size, f"{reason}, while the robot's links reach {size:.3g} m."
-        else:
-            radius = _gyration_radius(patient, link)
-            far = distance > max(_REMOTE, _GROSS * radius)
-            reason = f"{reason}, with a radius of gyration of {radius:.3g} m."
-        if far:
+    for link in patient.sound:
+        distance, size, radius = length(link.com), patient.scale, _gyration_radius(patient, link)
+        if distance > (_FAR * size if size > 0.0 else max(_REMOTE, _GROSS * radius)):
+            other = (
+                f"while the robot's links reach {size:.3g} m"
+                if size > 0.0
+                else f"with a radius of gyration of {radius:.3g} m"
+            )
+            reason = f"its centre of mass is {distance:.4g} m from the link origin, {other}."
             fix = "Check its units (millimetres?) and that it is given in link coordinates."
             yield about(link, "com", distance, reason, fix)
 
 
 def units(patient: Patient) -> Iterator[Finding]:
     """Radii of gyration that do not fit the size of the link: usually inertia in wrong units."""
-    for link in patient.sound():
+    for link in patient.sound:
         largest, distance = patient.moments[link.name][2], length(link.com)
         if not largest > patient.noise(link.mass, link.com):
             continue
         radius = _gyration_radius(patient, link)
         own, size = patient.sizes[link.name], patient.scale
-        data = f"mass {link.mass:g} kg and inertia {largest:.3g} kg m^2"
-        reason = f"{data} mean a radius of gyration of {radius:.3g} m, while "
         if (radius > _WIDE * size) if size > 0.0 else (distance > 0.0 and radius > max(_REMOTE, _GROSS * distance)):
-            reach = (
-                f"the robot's links reach {size:.3g} m" if size > 0.0 else f"its centre of mass is at {distance:.3g} m"
-            )
-            reason += f"{reach}."
+            other = f"the robot's links reach {size:.3g}" if size > 0.0 else f"its centre of mass is at {distance:.3g}"
+            reason = _unfitting(link, largest, radius, other)
             yield about(link, "units", radius, reason, "Check the units of the inertia: kg m^2, not kg mm^2 or g cm^2.")
         elif own > 0.0 and radius < _NARROW * own:
-            reason += f"the link reaches {own:.3g} m."
+            reason = _unfitting(link, largest, radius, f"the link reaches {own:.3g}")
             yield about(link, "units", radius, reason, "Check the units of the inertia (kg m^2) and of the mass (kg).")
+
+
+def _unfitting(link: LinkRecord, moment: float, radius: float, other: str) -> str:
+    data = f"mass {link.mass:g} kg and inertia {moment:.3g} kg m^2"
+    return f"{data} mean a radius of gyration of {radius:.3g} m, while {other} m."
 
 
 def _gyration_radius(patient: Patient, link: LinkRecord) -> float:
@@ -167,5 +171,16 @@ def no_inertial(patient: Patient) -> Iterator[Finding]:
         return
     for link in patient.links.values():
         if link.geometry and not link.inertial and patient.body[link.name] != WORLD:
-            fix = "Add mass, centre of mass and inertia, or remove the shape if it is not a part."
+            fix = (
+                "Add mass, centre of mass and inertia, estimate them (robot.with_inertia_from_geometry), or remove the "
+                "shape if it is not a part."
+            )
             yield about(link, "no-inertial", None, "it has a shape but no inertial element.", fix)
+
+
+def estimated(patient: Patient) -> Iterator[Finding]:
+    """Mass data that are not the source's but were worked out from shapes."""
+    for link in patient.links.values():
+        if link.estimated:
+            reason = f"its mass, {link.mass:.4g} kg, and inertia are an estimate from {link.estimated}."
+            yield about(link, "estimated", link.mass, reason, "Replace them where they are known.")

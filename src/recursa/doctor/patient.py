@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
-from recursa.dynamics.hinges import Singular, principal
+from recursa.dynamics.hinges import Singular, principal, tensors_of_bodies
 from recursa.dynamics.lacking import Lacking
 from recursa.model.description import JointRecord, LinkRecord
 from recursa.model.model import WORLD, WORLD_LINK, Model
+from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import Vec3
 
 POINT = 1e-12
@@ -23,9 +25,11 @@ class Patient:
         self.links: dict[str, LinkRecord] = {link.name: link for link in model.description.links}
         self.joints: tuple[JointRecord, ...] = model.description.joints
         self.body = {link.name: link.body for link in model.links}
-        self.moments = dict(zip(self.links, principal([link.inertia for link in self.links.values()]), strict=True))
-        self.body_moments = principal([inertia.moment_about_com() for inertia in model.inertias])
-        self.lacking = Lacking.of(model) if _is_finite(model) else Lacking(model, (), massless=False)
+        moments = principal([*(link.inertia for link in self.links.values()), *tensors_of_bodies(model)])
+        self.moments = dict(zip(self.links, moments, strict=False))
+        self.body_moments = moments[len(self.links) :]
+        self.finite = all(map(finite_link, self.links.values())) and all(map(_finite_joint, self.joints))
+        self.lacking = Lacking.of(model, self.body_moments) if self.finite else Lacking(model, (), massless=False)
         self.sizes = _link_sizes(self.links, self.joints)
         self.scale = max(self.sizes.values(), default=0.0)  # 0 where neither joints nor shapes tell a size
 
@@ -39,13 +43,15 @@ class Patient:
         size = max(self.scale, length(com))
         return POINT * mass * size * size
 
-    def moving(self) -> Iterator[LinkRecord]:
+    @cached_property
+    def moving(self) -> tuple[LinkRecord, ...]:
         """Links with mass data that the robot moves."""
-        return (link for link in self.links.values() if link.inertial and self.body[link.name] != WORLD)
+        return tuple(link for link in self.links.values() if link.inertial and self.body[link.name] != WORLD)
 
-    def sound(self) -> Iterator[LinkRecord]:
+    @cached_property
+    def sound(self) -> tuple[LinkRecord, ...]:
         """Those with finite numbers and positive mass."""
-        return (link for link in self.moving() if link.mass > 0.0 and finite_link(link))
+        return tuple(link for link in self.moving if link.mass > 0.0 and (self.finite or finite_link(link)))
 
 
 def floats_the_world(model: Model) -> bool:
@@ -58,17 +64,18 @@ def floats_the_world(model: Model) -> bool:
     return empty and bool(below) and all(joint.kind != "fixed" for joint in below)
 
 
-def _is_finite(model: Model) -> bool:
-    links = all(finite_link(link) for link in model.description.links)
-    return links and all(_finite_joint(joint) for joint in model.description.joints)
-
-
 def finite_link(link: LinkRecord) -> bool:
     """Whether all mass data of a link are finite."""
-    return all(math.isfinite(x) for x in (link.mass, *link.com, *link.inertia))
+    numbers = (link.mass, *link.com, *link.inertia)
+    return math.isfinite(sum(numbers)) or all(map(math.isfinite, numbers))
 
 
 def _finite_joint(joint: JointRecord) -> bool:
+    placement, losses = joint.placement, (*joint.armature, *joint.damping, *joint.friction)
+    numbers = (*placement.translation, *placement.rotation, *joint.axis, joint.pitch, *losses)
+    bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
+    if joint.mimic is None and math.isfinite(sum(numbers) + sum(bounds)):
+        return True  # most are; a sum says so soonest
     return not any(True for _ in non_finite_data(joint))
 
 
@@ -98,7 +105,8 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
         sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
     for link in links.values():
         for shape in link.geometry:
-            sizes[link.name] = max(sizes[link.name], length(shape.origin) + (shape.radius or 0.0))
+            if shape.size or shape.pose is not IDENTITY_TRANSFORM:
+                sizes[link.name] = max(sizes[link.name], length(shape.pose.translation) + (shape.reach or 0.0))
     return {name: size if math.isfinite(size) else 0.0 for name, size in sizes.items()}
 
 

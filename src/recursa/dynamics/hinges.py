@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,12 @@ RELATIVE_ZERO = 1e-12
 
 ROUNDING = 1e-9
 """Relative: principal moments that differ by less are the same, in data that people write."""
+
+
+Moments = list[list[float]]
+"""Three principal moments of every tensor, in rising order."""
+
+_FULL = (0, 3, 4, 3, 1, 5, 4, 5, 2)  # the nine entries of a tensor among its six numbers
 
 
 class Singular(NamedTuple):
@@ -165,9 +172,9 @@ def singular_freedom(model: Model, at: int, pivot: float) -> Singular:
     return Singular(number, at - model.joints[number].v_start, float(pivot))
 
 
-def idle_hinges(model: Model) -> list[Singular]:
+def idle_hinges(model: Model, moments: Moments) -> list[Singular]:
     """Joints without hinge inertia at two configurations drawn at random, limits or not: none of them is special."""
-    if _all_solid(model):
+    if _all_solid(model, moments):
         return []
     rng = np.random.default_rng(0)
     return singular_at(model, {"q": np.array([_anywhere(model, rng) for _ in range(2)])})
@@ -177,19 +184,23 @@ def _anywhere(model: Model, rng: np.random.Generator) -> list[float]:
     return [x for joint in model.joints if joint.independent for x in joint.kind.random(rng, None)]
 
 
-def _all_solid(model: Model) -> bool:
+def _all_solid(model: Model, moments: Moments) -> bool:
     """Whether every body has mass and moments of its own: then no joint needs a closer look."""
-    moments = principal([inertia.moment_about_com() for inertia in model.inertias])
     return all(
         inertia.mass > 0.0 and low > ROUNDING * high and min(joint.armature) >= 0.0
         for joint, inertia, (low, _, high) in zip(model.joints, model.inertias, moments, strict=True)
     )
 
 
-def principal(tensors: Sequence[SymMat3]) -> list[list[float]]:
+def principal(tensors: Sequence[SymMat3]) -> Moments:
     """Principal values of symmetric tensors, each in rising order; nan where numbers overflow."""
-    full = np.array([[list(row) for row in tensor.rows()] for tensor in tensors]).reshape(-1, 3, 3)
-    fine = np.isfinite(full).all(axis=(1, 2))
-    values = np.full((len(full), 3), math.nan)
-    values[fine] = np.linalg.eigvalsh(full[fine])
+    numbers = np.fromiter(chain.from_iterable(tensors), float, 6 * len(tensors)).reshape(-1, 6)
+    fine = np.isfinite(numbers).all(axis=1)
+    values = np.full((len(numbers), 3), math.nan)
+    values[fine] = np.linalg.eigvalsh(numbers[fine][:, _FULL].reshape(-1, 3, 3))
     return values.tolist()
+
+
+def tensors_of_bodies(model: Model) -> list[SymMat3]:
+    """The inertia of every body about its centre of mass."""
+    return [inertia.moment_about_com() for inertia in model.inertias]

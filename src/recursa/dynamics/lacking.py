@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recursa.dynamics.hinges import ROUNDING, Singular, idle_hinges, principal
+from recursa.dynamics.hinges import ROUNDING, Moments, Singular, idle_hinges, principal, tensors_of_bodies
 from recursa.dynamics.needs import needs_hinges, needs_inertia
 from recursa.errors import ModelError, SingularHingeError
 from recursa.model.model import Model
@@ -28,9 +28,9 @@ class Lacking:
     massless: bool
 
     @classmethod
-    def of(cls, model: Model) -> Lacking:
-        """Found out once; two sweeps on floats at most."""
-        hinges = tuple(idle_hinges(model))
+    def of(cls, model: Model, moments: Moments | None = None) -> Lacking:
+        """Found out once; two sweeps on floats at most. ``moments``: the principal moments of the bodies, if known."""
+        hinges = tuple(idle_hinges(model, moments or principal(tensors_of_bodies(model))))
         return cls(model, hinges, bool(hinges) and not any(any(inertia.components()) for inertia in model.inertias))
 
     def require(self, plan: Plan) -> None:
@@ -72,7 +72,6 @@ def hinge_words(model: Model, found: Singular, given: str = "") -> tuple[str, st
 def has_negative_data(model: Model) -> bool:
     """Whether any mass, moment of inertia or armature is negative: then a hinge inertia can be, too."""
     masses = (inertia.mass for inertia in model.inertias)
-    tensors = principal([inertia.moment_about_com() for inertia in model.inertias])
-    moments = (low + ROUNDING * abs(high) for low, _, high in tensors)  # but for rounding
+    moments = (low + ROUNDING * abs(high) for low, _, high in principal(tensors_of_bodies(model)))  # but for rounding
     armatures = (x for joint in model.joints for x in joint.armature)
     return any(x < 0.0 for x in (*masses, *moments, *armatures))

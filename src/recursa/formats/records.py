@@ -1,8 +1,8 @@
 """Records as plain data and back, and the JSON schema of both: all three read the types of the records' fields.
 
-A record is an object with a key per field, fields at their default left out; vectors, inertias, rotations (row by row)
-and transforms (rotation, translation) are lists, values by name objects. Numbers keep all their bits; those that JSON
-has no word for are "inf", "-inf" and "nan".
+A record is an object with a key per field, fields at their default left out, those with the metadata ``saved=False``
+always; vectors, inertias, rotations (row by row) and transforms (rotation, translation) are lists, values by name
+objects. Numbers keep all their bits; those that JSON has no word for are "inf", "-inf" and "nan".
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _below(place: str, key: str) -> str:
 @cache
 def _fields(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
     hints = get_type_hints(kind)
-    return tuple((field, hints[field.name]) for field in fields(kind))
+    return tuple((field, hints[field.name]) for field in fields(kind) if field.metadata.get("saved", True))
 
 
 @cache

@@ -16,6 +16,7 @@ from recursa.formats.json_text import parse_json
 from recursa.formats.records import plain, record, schema
 from recursa.formats.source import Source
 from recursa.model.description import Description, JointRecord
+from recursa.model.geometry import SIZES, Geometry
 from recursa.model.inputs import require_rotation
 from recursa.model.joints import KINDS
 from recursa.model.model import Model
@@ -145,6 +146,10 @@ def _check(description: Description) -> None:
             _require_count(getattr(joint, part), nv, joint, f"joints[{k}].{part}")
         for part in ("placement", "after"):
             require_rotation(getattr(joint, part), f"joints[{k}].{part}")
+    for k, link in enumerate(description.links):
+        for n, shape in enumerate(link.geometry):
+            require_rotation(shape.pose, f"links[{k}].geometry[{n}].pose")
+            _require_size(shape, f"links[{k}].geometry[{n}].size")
     for k, closure in enumerate(description.closures):
         for part in ("placement", "placement_on_second"):
             require_rotation(getattr(closure, part), f"closures[{k}].{part}")
@@ -188,3 +193,9 @@ def _require_name(what: str, name: str, known: Any, place: str) -> None:
 def _require_count(values: tuple[float, ...], nv: int, joint: JointRecord, place: str) -> None:
     if len(values) not in (0, nv):
         raise ModelError(f"{place}: joint '{joint.name}' ({joint.kind}) takes {nv} numbers or none, not {len(values)}")
+
+
+def _require_size(shape: Geometry, place: str) -> None:
+    count = SIZES.get(shape.shape, 0)
+    if len(shape.size) not in (0, count):
+        raise ModelError(f"{place}: a {shape.shape!r} takes {count} numbers or none, not {len(shape.size)}")

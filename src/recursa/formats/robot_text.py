@@ -32,6 +32,9 @@ def model_from_text(text: str) -> Model:
     if "description" in data:  # earlier versions wrote the options beside it
         options = {name: data[name] for name in ("gravity", "floating", "mimic")}
         data = {**data["description"], **options}
+    for link in data.get("links", ()):
+        if any("role" not in shape for shape in link.get("geometry", ())):  # there was only how far they reach
+            del link["geometry"]
     description: Description = record(data, Description, "")
     gravity, mimic = description.gravity or STANDARD_GRAVITY, description.mimic or "free"
     bare = replace(description, gravity=None, floating=False, mimic=None)

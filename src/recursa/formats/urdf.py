@@ -3,7 +3,7 @@
 Read as the format says, with four additions: joint types ``spherical`` and ``helical`` (``pitch`` in metres per radian
 on ``<axis>``), the attribute ``armature`` on ``<dynamics>``, and damping, friction and armature with one number per
 freedom. Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing
-about dynamics are passed over, mesh files are never opened, and of an element that stands twice the first counts.
+about the robot are passed over, mesh files are never opened, and of an element that stands twice the first counts.
 """
 
 from __future__ import annotations
@@ -13,14 +13,24 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from recursa.errors import ModelError, did_you_mean
+from recursa.errors import did_you_mean
+from recursa.formats.urdf_shapes import Materials, read_materials, read_shapes
+from recursa.formats.urdf_values import (
+    RUN_XACRO,
+    forgive_blanks,
+    number_of,
+    numbers_of,
+    placement_of,
+    text_of,
+    vector_of,
+    wrong_count,
+)
 from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, Description, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
+from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
 
 URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind for kind in get_args(JointType)}
 LARGEST = sys.float_info.max
@@ -32,8 +42,7 @@ _OTHER_FORMATS = {
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
-_SIZES = {"box": ["size"], "sphere": ["radius"], "cylinder": ["radius", "length"], "capsule": ["radius", "length"]}
-_RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+_TENSOR = tuple(f"i{entry}" for entry in SymMat3._fields)
 
 
 def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
@@ -58,10 +67,14 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     if not links:
         hint = "is it a xacro file that was never given its macros, or only a fragment?"
         raise root.error(f"the robot has no links; {hint}")
+    materials = read_materials(root)
     read = [_joint(name, element) for name, element in joints.items()]
     return Description(
         name=root.attributes.get("name", "") or "robot",
-        links=(*_undeclared_world(links, joints, read), *(_link(name, element) for name, element in links.items())),
+        links=(
+            *_undeclared_world(links, joints, read),
+            *(_link(name, element, materials) for name, element in links.items()),
+        ),
         joints=tuple(read),
         source=source,
         notes=tuple(root.notes),
@@ -85,7 +98,7 @@ def _undeclared_world(
 def _check_root(root: Element, strict: bool) -> None:
     if root.tag != "robot":
         if root.tag.startswith("xacro:"):
-            hint = _RUN_XACRO
+            hint = RUN_XACRO
         else:
             hint = _OTHER_FORMATS.get(root.tag.lower(), "is this a robot description?")
         raise root.error(f"expected the root element <robot> of a URDF, found <{clipped(root.tag)}>; {hint}")
@@ -98,7 +111,7 @@ def _meet_xacro(element: Element, strict: bool) -> None:
         if child.tag.startswith("xacro:"):
             if strict:
                 hint = "if it says nothing about the robot, strict=False passes over it"
-                raise child.error(f"found <{clipped(child.tag)}>; {_RUN_XACRO}; {hint}")
+                raise child.error(f"found <{clipped(child.tag)}>; {RUN_XACRO}; {hint}")
             reason = f"<{clipped(child.tag)}> was passed over: what it stands for is missing in the robot."
             child.forgive("xacro", reason, "Run 'xacro file.xacro > file.urdf' and load the result.")
 
@@ -109,7 +122,7 @@ def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
     for element in root.children:
         if element.tag != tag:
             continue
-        name = _text(element, "name", f"a {tag}")
+        name = text_of(element, "name", f"a {tag}")
         if name in found:
             lines = f"on line {found[name].line} and again on line {element.line}"
             raise element.error(f"two {tag}s are called '{clipped(name)}', {lines}; rename one of them")
@@ -121,20 +134,19 @@ def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
 # ---- links -------------------------------------------------------------------------------------------------------
 
 
-def _link(name: str, element: Element) -> LinkRecord:
+def _link(name: str, element: Element, materials: Materials) -> LinkRecord:
     owner = f"link '{clipped(name)}'"
-    geometry = tuple(
-        shape for part in element.children if part.tag in ("visual", "collision") for shape in _geometry(part, owner)
-    )
+    geometry = tuple(read_shapes(element, owner, materials))
     inertial = element.child("inertial")
     if inertial is None:
         return LinkRecord(name, geometry=geometry, line=element.line)
-    placement = _placement(inertial.child("origin"), owner)
+    parts = inertial.parts()
+    placement = placement_of(parts.get("origin"), owner)
     return LinkRecord(
         name,
-        mass=_number(inertial.child("mass"), "value", owner, 0.0),
+        mass=number_of(parts.get("mass"), "value", owner, 0.0),
         com=placement.translation,
-        inertia=_inertia(inertial.child("inertia"), placement.rotation, owner),
+        inertia=_inertia(parts.get("inertia"), placement.rotation, owner),
         inertial=True,
         geometry=geometry,
         line=element.line,
@@ -145,28 +157,8 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     """The tensor about the centre of mass, turned into link axes; entries not given are zero."""
     if element is None:
         return SYM_ZERO
-    tensor = SymMat3(*(_number(element, "i" + entry, owner, 0.0) for entry in SymMat3._fields))
+    tensor = SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _TENSOR])
     return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
-
-
-def _geometry(part: Element, owner: str) -> list[Geometry]:
-    """The shape of a visual or collision element; a list, because its geometry may be missing."""
-    holder = part.child("geometry")
-    if holder is None:
-        return []
-    origin = _vector(part.child("origin"), "xyz", owner, ZERO)
-    return [Geometry(shape.tag, origin, _reach(shape, owner)) for shape in holder.children[:1]]
-
-
-def _reach(shape: Element, owner: str) -> float | None:
-    """The distance from a shape's origin to its farthest point; None where that is not told."""
-    names = _SIZES.get(shape.tag, ())
-    if not names or any(name not in shape.attributes for name in names):
-        return None
-    if shape.tag == "box":
-        return 0.5 * math.hypot(*_vector(shape, "size", owner, ZERO))
-    radius, half = _number(shape, "radius", owner, 0.0), 0.5 * _number(shape, "length", owner, 0.0)
-    return math.hypot(radius, half) if shape.tag == "cylinder" else radius + half
 
 
 # ---- joints ------------------------------------------------------------------------------------------------------
@@ -176,44 +168,44 @@ def _joint(name: str, element: Element) -> JointRecord:
     owner = f"joint '{clipped(name)}'"
     kind = _kind(element, owner)
     nv = KINDS[kind].nv if kind in KINDS else 0
-    axis, dynamics = element.child("axis"), element.child("dynamics")
-    limits, effort, velocity = _limits(element.child("limit"), kind, owner)
-    armature, damping, friction = (_per_freedom(dynamics, a, nv, owner) for a in ("armature", "damping", "friction"))
+    parts = element.parts()
+    axis, dynamics = parts.get("axis"), parts.get("dynamics")
+    limits, effort, velocity = _limits(parts.get("limit"), kind, owner)
     return JointRecord(
         name,
         kind,
-        parent=_end(element, "parent", owner),
-        child=_end(element, "child", owner),
-        placement=_placement(element.child("origin"), owner),
-        axis=_vector(axis, "xyz", owner, X_AXIS),
+        parent=_end(element, parts, "parent", owner),
+        child=_end(element, parts, "child", owner),
+        placement=placement_of(parts.get("origin"), owner),
+        axis=vector_of(axis, "xyz", owner, X_AXIS),
         pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
-        armature=armature,
-        damping=damping,
-        friction=friction,
+        armature=_per_freedom(dynamics, "armature", nv, owner),
+        damping=_per_freedom(dynamics, "damping", nv, owner),
+        friction=_per_freedom(dynamics, "friction", nv, owner),
         limits=limits,
         effort=effort,
         velocity=velocity,
-        mimic=_mimic(element.child("mimic"), owner),
+        mimic=_mimic(parts.get("mimic"), owner),
         line=element.line,
     )
 
 
 def _kind(element: Element, owner: str) -> JointType:
-    name = _text(element, "type", owner)
+    name = text_of(element, "type", owner)
     kind = URDF_TYPES.get(name.strip())
     if kind is not None and name != name.strip():
-        _forgive_blanks(element, "type", owner)
+        forgive_blanks(element, "type", owner)
     if kind is None:
         raise element.error(f"{owner}: unknown joint type '{clipped(name)}'. {did_you_mean(clipped(name), URDF_TYPES)}")
     return kind
 
 
-def _end(element: Element, tag: str, owner: str) -> str:
+def _end(element: Element, parts: dict[str, Element], tag: str, owner: str) -> str:
     """The link at one end of a joint."""
-    end = element.child(tag)
+    end = parts.get(tag)
     if end is None:
         raise element.error(f'{owner} has no <{tag} link="..."/>; every joint needs a parent and a child link')
-    return _text(end, "link", owner)
+    return text_of(end, "link", owner)
 
 
 def _pitch(axis: Element | None, joint: Element, owner: str) -> float:
@@ -221,7 +213,7 @@ def _pitch(axis: Element | None, joint: Element, owner: str) -> float:
         where = axis or joint
         example = '<axis xyz="0 0 1" pitch="0.01"/>'
         raise where.error(f"{owner} is helical and needs its pitch in metres per radian, as in {example}")
-    return _number(axis, "pitch", owner, 0.0)
+    return number_of(axis, "pitch", owner, 0.0)
 
 
 _Limits = tuple[tuple[float, float] | None, float | None, float | None]
@@ -242,7 +234,7 @@ def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
 
 
 def _bound(limit: Element, attribute: str, owner: str) -> float:
-    value = _number(limit, attribute, owner, 0.0)
+    value = number_of(limit, attribute, owner, 0.0)
     return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
 
 
@@ -250,9 +242,9 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
     if element is None:
         return None
     return Mimic(
-        _text(element, "joint", owner),
-        _number(element, "multiplier", owner, 1.0),
-        _number(element, "offset", owner, 0.0),
+        text_of(element, "joint", owner),
+        number_of(element, "multiplier", owner, 1.0),
+        number_of(element, "offset", owner, 0.0),
     )
 
 
@@ -260,109 +252,9 @@ def _per_freedom(element: Element | None, attribute: str, nv: int, owner: str) -
     """One number for all freedoms of a joint, or one for each; zero where nothing is given."""
     if nv == 0 or element is None or attribute not in element.attributes:
         return (0.0,) * nv
-    values = _numbers(element, attribute, owner)
+    values = numbers_of(element, attribute, owner)
     if len(values) == 1:
         return tuple(values) * nv
     if len(values) != nv:
-        raise _wrong_count(element, attribute, owner, "1 number" if nv == 1 else f"1 or {nv} numbers", len(values))
+        raise wrong_count(element, attribute, owner, "1 number" if nv == 1 else f"1 or {nv} numbers", len(values))
     return tuple(values)
-
-
-# ---- attributes --------------------------------------------------------------------------------------------------
-
-
-def _placement(origin: Element | None, owner: str) -> Transform:
-    """The pose that an origin element gives; the identity if it is missing."""
-    if origin is None:
-        return IDENTITY_TRANSFORM
-    xyz = _vector(origin, "xyz", owner, ZERO)
-    if "quat_xyzw" in origin.attributes:
-        return Transform(_quaternion(origin, owner), xyz)
-    rpy = _vector(origin, "rpy", owner, ZERO)
-    if rpy == ZERO:
-        return Transform(IDENTITY, xyz)
-    # the cosine of infinity is nan as well, but with a warning from NumPy
-    return Transform.from_xyz_rpy(xyz, [angle if math.isfinite(angle) else math.nan for angle in rpy])
-
-
-def _quaternion(origin: Element, owner: str) -> Rotation:
-    """The rotation in ``quat_xyzw``, which URDF 1.2 allows in place of ``rpy``."""
-    if "rpy" in origin.attributes:
-        raise origin.error(f"{owner}: <origin> has both rpy and quat_xyzw; keep one of them")
-    values = _numbers(origin, "quat_xyzw", owner)
-    if len(values) != 4:
-        raise _wrong_count(origin, "quat_xyzw", owner, "4 numbers", len(values))
-    quaternion = Quaternion(*values)
-    if quaternion.norm_squared() == 0.0:
-        raise origin.error(f"{owner}: quat_xyzw is zero and gives no rotation; no rotation is '0 0 0 1'")
-    return Rotation.from_quaternion(quaternion).snapped()
-
-
-def _text(element: Element, attribute: str, owner: str) -> str:
-    """A name that must be there."""
-    value = element.attributes.get(attribute, "")
-    if not value:
-        problem = "is empty" if attribute in element.attributes else "is missing"
-        raise element.error(f"{owner}: the attribute '{attribute}' of <{element.tag}> {problem}")
-    if "${" in value or "$(" in value:
-        raise element.error(f'{owner}: <{element.tag} {attribute}="{clipped(value)}">; {_RUN_XACRO}')
-    return value
-
-
-def _vector(element: Element | None, attribute: str, owner: str, default: Vec3) -> Vec3:
-    """Three numbers; the default if the element or the attribute is missing."""
-    if element is None or attribute not in element.attributes:
-        return default
-    values = _numbers(element, attribute, owner)
-    if len(values) != 3:
-        raise _wrong_count(element, attribute, owner, "3 numbers", len(values))
-    return Vec3(*values)
-
-
-def _optional(element: Element | None, attribute: str, owner: str) -> float | None:
-    """One number; None if the element or the attribute is missing."""
-    if element is None or attribute not in element.attributes:
-        return None
-    values = _numbers(element, attribute, owner)
-    if len(values) != 1:
-        raise _wrong_count(element, attribute, owner, "1 number", len(values))
-    if element.attributes[attribute].strip(" \t\r\n") != element.attributes[attribute]:
-        _forgive_blanks(element, attribute, owner)
-    return values[0]
-
-
-def _number(element: Element | None, attribute: str, owner: str, default: float) -> float:
-    """One number; the default if the element or the attribute is missing."""
-    value = _optional(element, attribute, owner)
-    return default if value is None else value
-
-
-def _numbers(element: Element, attribute: str, owner: str) -> Sequence[float]:
-    """The numbers of an attribute, as C would read decimal text; Python alone would allow more."""
-    text = element.attributes[attribute]
-    words = text.split()  # also at blanks of other alphabets: no-break spaces come with text copied from documents
-    try:
-        if all(word.isascii() for word in words) and "_" not in text:
-            if not text.isascii():
-                _forgive_blanks(element, attribute, owner)
-            return [float(word) for word in words]
-    except ValueError:
-        pass
-    if "${" in text or "$(" in text:
-        hint = _RUN_XACRO
-    elif "," in text:
-        hint = "write decimals with a point and put blanks between numbers"
-    else:
-        hint = "write plain decimal numbers with blanks between them"
-    shown = f'<{element.tag} {attribute}="{clipped(text)}">'
-    raise element.error(f"{owner}: {shown} is not numeric; {hint}")
-
-
-def _forgive_blanks(element: Element, attribute: str, owner: str) -> None:
-    shown = f"<{element.tag} {attribute}={clipped(element.attributes[attribute])!r}>"
-    element.forgive("blank", f"{owner}: {shown} has a blank where some readers stumble over it.", "Remove it.")
-
-
-def _wrong_count(element: Element, attribute: str, owner: str, needed: str, got: int) -> ModelError:
-    shown = f'<{element.tag} {attribute}="{clipped(element.attributes[attribute])}">'
-    return element.error(f"{owner}: {shown} needs {needed}, got {got or 'none'}")

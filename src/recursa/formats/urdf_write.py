@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from recursa.errors import ModelError
 from recursa.formats.urdf import LARGEST, URDF_TYPES
-from recursa.model.description import LIMITED, Description, JointRecord, JointType, LinkRecord
+from recursa.formats.urdf_shapes import SIZE_ATTRIBUTES
+from recursa.model.description import LIMITED, Description, Geometry, JointRecord, JointType, LinkRecord
+from recursa.model.geometry import NO_SCALE
 from recursa.model.inputs import unused
 from recursa.model.joints import has_axis
 from recursa.spatial.rotation import IDENTITY
@@ -24,11 +26,11 @@ def write_urdf(description: Description) -> str:
     """The description as URDF text, which :func:`~recursa.formats.urdf.read_urdf` reads back to the same numbers.
 
     Rotations come back to 1e-15, all else exactly. Joint types, attributes and multiple values that are Recursa's
-    additions to the format are written as ``read_urdf`` understands them. Geometry is not kept. Named frames become
-    links without inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an
-    infinite limit as the largest float, which reads back as infinite. A link
-    frame at the far end of its joint (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a
-    fixed joint from there.
+    additions to the format are written as ``read_urdf`` understands them. Shapes that a URDF has no word for
+    (ellipsoids, planes) are left out, as are those without a size or a file. Named frames become links without
+    inertia. A revolute joint without limits is written as ``continuous``, which is the same thing; an infinite limit as
+    the largest float, which reads back as infinite. A link frame at the far end of its joint
+    (standard Denavit-Hartenberg) becomes an extra massless link at the joint and a fixed joint from there.
 
     >>> from recursa.formats.urdf import read_urdf
     >>> print(write_urdf(read_urdf('<robot name="one"><link name="base"/></robot>')), end="")
@@ -41,7 +43,7 @@ def write_urdf(description: Description) -> str:
     taken_joints = {joint.name for joint in description.joints}
     content: list[str] = []
     for link in description.links:
-        content += _element("link", {"name": link.name}, _inertial(link))
+        content += _element("link", {"name": link.name}, [*_inertial(link), *_shapes(link)])
     for joint in description.joints:
         if joint.after == IDENTITY_TRANSFORM:
             content += _joint(joint, joint.child)
@@ -65,6 +67,32 @@ def _inertial(link: LinkRecord) -> list[str]:
         _tag("inertia", inertia),
     ]
     return _element("inertial", {}, content)
+
+
+def _shapes(link: LinkRecord) -> Iterator[str]:
+    for shape in link.geometry:
+        if shape.mesh if shape.shape == "mesh" else shape.size and shape.shape in SIZE_ATTRIBUTES:
+            holder = _element("geometry", {}, [_tag(shape.shape, _sizes(shape))])
+            content = [*_origin(shape.pose), *holder, *_material(shape)]
+            yield from _element(shape.role, {"name": shape.name} if shape.name else {}, content)
+
+
+def _sizes(shape: Geometry) -> dict[str, str]:
+    if shape.shape == "mesh":
+        scale = {"scale": _numbers(*shape.scale)} if shape.scale != NO_SCALE else {}
+        return {"filename": shape.mesh, **scale}
+    if shape.shape == "box":
+        return {"size": _numbers(*shape.size)}
+    return {name: _numbers(x) for name, x in zip(SIZE_ATTRIBUTES[shape.shape], shape.size, strict=True)}
+
+
+def _material(shape: Geometry) -> list[str]:
+    """The material of a shape; described wherever it is used, which readers take for the same."""
+    if shape.material is None:
+        return []
+    color = [_tag("color", {"rgba": _numbers(*shape.material.rgba)})] if shape.material.rgba else []
+    image = [_tag("texture", {"filename": shape.material.texture})] if shape.material.texture else []
+    return _element("material", {"name": shape.material.name}, [*color, *image])
 
 
 def _joint(joint: JointRecord, child: str) -> list[str]:

@@ -83,6 +83,10 @@ class Element:
                 return element
         return None
 
+    def parts(self) -> dict[str, Element]:
+        """The children by tag; of those with the same tag the first."""
+        return {element.tag: element for element in reversed(self.children)}
+
     def error(self, message: str) -> ModelError:
         """An error that points at this element's line."""
         return ModelError(message, line=self.line, source=self.source)

@@ -12,11 +12,11 @@ from recursa.model.inputs import finite, floats
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
-from recursa.model.rounding import settled_inertia, weighed_transform
+from recursa.model.rounding import added_inertia
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -195,10 +195,10 @@ class _Assembly:
 
     def add(self, record: JointRecord) -> None:
         parent = self.where[record.parent]
-        placed = parent.offset @ record.placement
+        placed = _composed(parent.offset, record.placement)
         link = self.tree.links[record.child]
         if record.kind == "fixed":
-            self._lay(link, parent.body, placed @ record.after)
+            self._lay(link, parent.body, _composed(placed, record.after))
         else:
             self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
 
@@ -208,9 +208,10 @@ class _Assembly:
         self.where[record.name] = link
         if body != WORLD and record.inertial:
             own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
-            if offset != IDENTITY_TRANSFORM:
-                own = weighed_transform(offset).inertia(own)
-            self.inertias[body] = settled_inertia(self.inertias[body] + own)
+            if offset == IDENTITY_TRANSFORM:
+                self.inertias[body] = self.inertias[body] + own
+            else:
+                self.inertias[body] = added_inertia(self.inertias[body], own, offset)
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
         kind = KINDS[record.kind]
@@ -250,6 +251,15 @@ class _Assembly:
         return tuple(_tied(joint, self.joints, numbers, fail) for joint in self.joints)
 
 
+def _composed(outer: Transform, inner: Transform) -> Transform:
+    """``outer @ inner``; an identity, as most are, costs nothing but that zeros are positive, as in a product."""
+    if outer == IDENTITY_TRANSFORM:
+        return Transform(inner.rotation, inner.translation + ZERO)
+    if inner == IDENTITY_TRANSFORM:
+        return Transform(outer.rotation, outer.translation + ZERO)
+    return outer @ inner
+
+
 def _hinge(record: JointRecord) -> Hinge:
     axis = unit_axis(record.axis)
     plane = Rotation.z_to(axis).snapped() if record.kind == "planar" else IDENTITY
@@ -258,6 +268,8 @@ def _hinge(record: JointRecord) -> Hinge:
 
 def unit_axis(axis: Vec3) -> Vec3:
     """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
+    if axis in (X_AXIS, Y_AXIS, Z_AXIS):
+        return axis
     largest = max(abs(c) for c in axis)
     if largest == 0.0:
         return X_AXIS

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from recursa.model.geometry import Geometry as Geometry
+from recursa.model.geometry import Material as Material
+from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
@@ -36,26 +39,15 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True)
-class Geometry:
-    """One visual or collision shape, as far as the doctor needs it. Mesh files are never opened.
-
-    ``origin`` is the shape's origin in link coordinates; ``radius`` the distance from there to its farthest point,
-    ``None`` where only the mesh file would tell.
-    """
-
-    shape: str
-    origin: Vec3 = ZERO
-    radius: float | None = None
-
-
+@quickly_made
 @dataclass(frozen=True)
 class LinkRecord:
     """A link or a named frame.
 
     ``inertia`` is about the centre of mass, in link axes. ``inertial`` tells whether the source gave mass data at all;
     ``frame`` marks a named frame, which has none by nature. ``about_origin`` is there where mass, first and second
-    moments about the link's origin are what was given: they count, and the others follow from them.
+    moments about the link's origin are what was given: they count, and the others follow from them. ``estimated`` says
+    what mass data were worked out from, if they are not the source's.
     """
 
     name: str
@@ -64,11 +56,13 @@ class LinkRecord:
     inertia: SymMat3 = SYM_ZERO
     inertial: bool = False
     frame: bool = False
-    geometry: tuple[Geometry, ...] = ()
+    geometry: tuple[Geometry, ...] = field(default=(), repr=False)  # kernels are found by the repr of a model
     about_origin: RigidInertia | None = None
+    estimated: str = field(default="", compare=False, repr=False)
     line: int | None = field(default=None, compare=False)
 
 
+@quickly_made
 @dataclass(frozen=True)
 class JointRecord:
     """A joint from a parent link to a child link.

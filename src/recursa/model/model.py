@@ -11,6 +11,7 @@ from recursa.errors import unknown_name
 from recursa.model.description import Description, Mimic
 from recursa.model.description import MimicMode as MimicMode
 from recursa.model.joint_kind import Hinge, JointKind
+from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -35,6 +36,7 @@ class Tie:
     offset: float
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Joint:
     """A moving joint with its constants, ready for the sweeps. Joint k carries body k.
@@ -100,6 +102,7 @@ class Joint:
         return self.tie is None
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Link:
     """A link or named frame: the body it is part of (or WORLD) and its pose in that body."""

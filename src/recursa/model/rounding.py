@@ -7,6 +7,7 @@ such a remainder cannot be seen from the number; it can from the terms that it w
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from recursa.spatial.inertia import RigidInertia
@@ -73,3 +74,34 @@ def weighed_transform(pose: Transform) -> Transform:
 def settled_inertia(inertia: RigidInertia) -> RigidInertia:
     """Plain numbers again, remainders of rounding being zero."""
     return RigidInertia.from_components([_weighed(x).settled() for x in inertia.components()])
+
+
+def added_inertia(total: RigidInertia, inertia: RigidInertia, pose: Transform) -> RigidInertia:
+    """``total`` and a body more that is fixed to it at a pose, remainders of rounding being zero.
+
+    Plain numbers tell of most sums that they are no such remainders: then nothing has to be weighed.
+    """
+    plain = total + pose.inertia(inertia)
+    if _certain(plain, total, inertia, pose):
+        return plain
+    return settled_inertia(total + weighed_transform(pose).inertia(inertia))
+
+
+def _certain(plain: RigidInertia, total: RigidInertia, own: RigidInertia, pose: Transform) -> bool:
+    """Whether all numbers are exact zeros, or larger than what rounding can leave of any terms: bounds of weights."""
+    mass, distance = abs(own.mass), _size(pose.translation)
+    first = _size(own.first) + mass * distance
+    moment = 16.0 * _size(own.moment) + 5.0 * distance * first
+    return (
+        _beyond(_ROUNDING * (abs(total.mass) + mass), (plain.mass,))
+        and _beyond(_ROUNDING * (_size(total.first) + first), plain.first)
+        and _beyond(_ROUNDING * (_size(total.moment) + moment), plain.moment)
+    )
+
+
+def _size(numbers: Iterable[float]) -> float:
+    return sum(map(abs, numbers))
+
+
+def _beyond(bound: float, numbers: Iterable[float]) -> bool:
+    return all(abs(x) > bound or x == 0.0 for x in numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from recursa.model.description import Closure, Description, Geometry, JointRecord, LinkRecord, NamedState, Relation
+from recursa.model.description import Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.joints import KINDS
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import Transform
@@ -45,13 +45,8 @@ def _link(link: LinkRecord, length: float, mass: float) -> LinkRecord:
         inertia=link.inertia * moment,
         about_origin=moments
         and RigidInertia(moments.mass * mass, moments.first * (mass * length), moments.moment * moment),
-        geometry=tuple(_shape(shape, length) for shape in link.geometry),
+        geometry=tuple(shape.scaled(length) for shape in link.geometry),
     )
-
-
-def _shape(shape: Geometry, length: float) -> Geometry:
-    radius = None if shape.radius is None else shape.radius * length
-    return replace(shape, origin=shape.origin * length, radius=radius)
 
 
 def _joint(joint: JointRecord, length: float, mass: float, units: Mapping[str, float]) -> JointRecord:

@@ -75,11 +75,18 @@ def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description
 
 def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
     if inertia is None:
-        return replace(link, mass=0.0, com=ZERO, inertia=SYM_ZERO, inertial=False, about_origin=None)
+        return replace(link, mass=0.0, com=ZERO, inertia=SYM_ZERO, inertial=False, about_origin=None, estimated="")
     com = inertia.com() if inertia.mass != 0.0 else ZERO
     about_com = inertia.moment_about_com()
     return replace(
-        link, mass=inertia.mass, com=com, inertia=about_com, inertial=True, frame=False, about_origin=inertia
+        link,
+        mass=inertia.mass,
+        com=com,
+        inertia=about_com,
+        inertial=True,
+        frame=False,
+        about_origin=inertia,
+        estimated="",
     )
 
 

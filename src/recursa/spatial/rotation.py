@@ -7,6 +7,7 @@ The sense is the same everywhere: a rotation takes **body components to referenc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, overload
 
 from recursa.spatial import constant_trig
@@ -100,7 +101,7 @@ class Rotation(NamedTuple):
     @staticmethod
     def from_constant_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
         """As :meth:`from_rpy` for constants of a robot: the same bits on every machine, right angles exact."""
-        return Rotation._of_turns(*(constant_trig.cos_sin(float(angle)) for angle in (roll, pitch, yaw))).snapped()
+        return _constant_turns(float(roll), float(pitch), float(yaw))
 
     @staticmethod
     def _of_turns(roll: tuple[Scalar, Scalar], pitch: tuple[Scalar, Scalar], yaw: tuple[Scalar, Scalar]) -> Rotation:
@@ -253,7 +254,17 @@ class Rotation(NamedTuple):
 
         cos(pi/2) in floating point is 6e-17; a specialised kernel would carry it along for ever.
         """
-        return Rotation(*(_snap(float(e), tolerance) for e in self))
+        if self == IDENTITY:
+            return IDENTITY
+        return Rotation(*[
+            e if tolerance < abs(e) < _BELOW_ONE else _snap(e, tolerance) for e in map(float, self)
+        ])  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _constant_turns(*angles: float) -> Rotation:
+    """Of roll, pitch, yaw; a robot has few different ones, and each of them often."""
+    return Rotation._of_turns(*map(constant_trig.cos_sin, angles)).snapped()
 
 
 def _coordinate_axis(axis: Vec3) -> int | None:
@@ -263,10 +274,15 @@ def _coordinate_axis(axis: Vec3) -> int | None:
     return next((i for i in range(3) if axis[i - 1] == axis[i - 2] == 0.0), None)
 
 
+_BELOW_ONE = 0.999  # an entry far from all exact ones, if it is not near zero
+
+
 def _snap(entry: float, tolerance: float) -> float:
-    for exact in (0.0, 1.0, -1.0):
-        if abs(entry - exact) <= tolerance:
-            return exact
+    size = abs(entry)
+    if size <= tolerance:
+        return 0.0
+    if abs(size - 1.0) <= tolerance:
+        return 1.0 if entry > 0.0 else -1.0
     return entry
 
 

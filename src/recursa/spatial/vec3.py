@@ -117,10 +117,14 @@ class SymMat3(NamedTuple):
         )
 
     def __add__(self, other: SymMat3) -> SymMat3:  # type: ignore[override]
-        return SymMat3(*(a + b for a, b in zip(self, other, strict=True)))
+        a, b, c, d, e, f = self
+        u, v, w, x, y, z = other
+        return SymMat3(a + u, b + v, c + w, d + x, e + y, f + z)
 
     def __sub__(self, other: SymMat3) -> SymMat3:
-        return SymMat3(*(a - b for a, b in zip(self, other, strict=True)))
+        a, b, c, d, e, f = self
+        u, v, w, x, y, z = other
+        return SymMat3(a - u, b - v, c - w, d - x, e - y, f - z)
 
     def __neg__(self) -> SymMat3:
         return SymMat3(*(-a for a in self))

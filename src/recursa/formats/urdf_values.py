@@ -1,0 +1,128 @@
+"""What stands in the attributes of a URDF: names, numbers, vectors, poses; errors name the element and its owner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from recursa.errors import ModelError
+from recursa.formats.xml import Element, clipped
+from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
+
+RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+
+_USUAL = {"0 0 0": ZERO, "0.0 0.0 0.0": ZERO, "1 0 0": X_AXIS, "0 1 0": Y_AXIS, "0 0 1": Z_AXIS}
+"""Most vectors in robot files."""
+
+
+def placement_of(origin: Element | None, owner: str) -> Transform:
+    """The pose that an origin element gives; the identity if it is missing."""
+    if origin is None:
+        return IDENTITY_TRANSFORM
+    xyz = vector_of(origin, "xyz", owner, ZERO)
+    if "quat_xyzw" in origin.attributes:
+        return Transform(_quaternion(origin, owner), xyz)
+    rpy = vector_of(origin, "rpy", owner, ZERO)
+    if rpy == ZERO:
+        return Transform(IDENTITY, xyz)
+    # the cosine of infinity is nan as well, but with a warning from NumPy
+    return Transform.from_xyz_rpy(xyz, [angle if math.isfinite(angle) else math.nan for angle in rpy])
+
+
+def _quaternion(origin: Element, owner: str) -> Rotation:
+    """The rotation in ``quat_xyzw``, which URDF 1.2 allows in place of ``rpy``."""
+    if "rpy" in origin.attributes:
+        raise origin.error(f"{owner}: <origin> has both rpy and quat_xyzw; keep one of them")
+    values = numbers_of(origin, "quat_xyzw", owner)
+    if len(values) != 4:
+        raise wrong_count(origin, "quat_xyzw", owner, "4 numbers", len(values))
+    quaternion = Quaternion(*values)
+    if quaternion.norm_squared() == 0.0:
+        raise origin.error(f"{owner}: quat_xyzw is zero and gives no rotation; no rotation is '0 0 0 1'")
+    return Rotation.from_quaternion(quaternion).snapped()
+
+
+def text_of(element: Element, attribute: str, owner: str) -> str:
+    """A name that must be there."""
+    value = element.attributes.get(attribute, "")
+    if not value:
+        problem = "is empty" if attribute in element.attributes else "is missing"
+        raise element.error(f"{owner}: the attribute '{attribute}' of <{element.tag}> {problem}")
+    if "${" in value or "$(" in value:
+        raise element.error(f'{owner}: <{element.tag} {attribute}="{clipped(value)}">; {RUN_XACRO}')
+    return value
+
+
+def vector_of(element: Element | None, attribute: str, owner: str, default: Vec3) -> Vec3:
+    """Three numbers; the default if the element or the attribute is missing."""
+    text = None if element is None else element.attributes.get(attribute)
+    if element is None or text is None:
+        return default
+    usual = _USUAL.get(text)
+    if usual is not None:
+        return usual
+    try:  # without looking closer, where all is well: loading is mostly this
+        x, y, z = map(float, text.split())
+        if text.isascii() and "_" not in text:
+            return Vec3(x, y, z)
+    except ValueError:
+        pass
+    values = numbers_of(element, attribute, owner)
+    if len(values) != 3:
+        raise wrong_count(element, attribute, owner, "3 numbers", len(values))
+    return Vec3(*values)
+
+
+def number_of(element: Element | None, attribute: str, owner: str, default: float) -> float:
+    """One number; the default if the element or the attribute is missing."""
+    text = None if element is None else element.attributes.get(attribute)
+    if element is None or text is None:
+        return default
+    try:  # as in vector_of
+        value = float(text)
+        if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text:
+            return value
+    except ValueError:
+        pass
+    values = numbers_of(element, attribute, owner)
+    if len(values) != 1:
+        raise wrong_count(element, attribute, owner, "1 number", len(values))
+    if text.strip(" \t\r\n") != text:
+        forgive_blanks(element, attribute, owner)
+    return values[0]
+
+
+def numbers_of(element: Element, attribute: str, owner: str) -> Sequence[float]:
+    """The numbers of an attribute, as C would read decimal text; Python alone would allow more."""
+    text = element.attributes[attribute]
+    words = text.split()  # also at blanks of other alphabets: no-break spaces come with text copied from documents
+    try:
+        if text.isascii() and "_" not in text:
+            return [float(word) for word in words]
+        if all(word.isascii() for word in words) and "_" not in text:
+            forgive_blanks(element, attribute, owner)
+            return [float(word) for word in words]
+    except ValueError:
+        pass
+    if "${" in text or "$(" in text:
+        hint = RUN_XACRO
+    elif "," in text:
+        hint = "write decimals with a point and put blanks between numbers"
+    else:
+        hint = "write plain decimal numbers with blanks between them"
+    shown = f'<{element.tag} {attribute}="{clipped(text)}">'
+    raise element.error(f"{owner}: {shown} is not numeric; {hint}")
+
+
+def forgive_blanks(element: Element, attribute: str, owner: str) -> None:
+    """Note that an attribute has blanks around what it says."""
+    shown = f"<{element.tag} {attribute}={clipped(element.attributes[attribute])!r}>"
+    element.forgive("blank", f"{owner}: {shown} has a blank where some readers stumble over it.", "Remove it.")
+
+
+def wrong_count(element: Element, attribute: str, owner: str, needed: str, got: int) -> ModelError:
+    """The error for more or fewer numbers than there should be."""
+    shown = f'<{element.tag} {attribute}="{clipped(element.attributes[attribute])}">'
+    return element.error(f"{owner}: {shown} needs {needed}, got {got or 'none'}")
