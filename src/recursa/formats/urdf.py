@@ -27,13 +27,13 @@ LARGEST = sys.float_info.max
 """Stands for infinity in limits: every reader of the format can read this number."""
 
 _OTHER_FORMATS = {
-    "sdf": "SDF is not supported; convert it to URDF",
+    "sdf": "this is SDF; leave format= out or say format='sdf'",
     "mujoco": "this is MJCF (MuJoCo), which is not read here; convert it to URDF",
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
 _SIZES = {"box": ["size"], "sphere": ["radius"], "cylinder": ["radius", "length"], "capsule": ["radius", "length"]}
-_RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+_RUN_XACRO = "this is xacro source; declare xmlns:xacro on <robot>, or say format='xacro', to have it expanded"
 
 
 def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
@@ -51,7 +51,11 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    root = parse(text, source)
+    return describe_urdf(parse(text, source), source, strict=strict)
+
+
+def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
+    """The same from the root element."""
     _check_root(root, strict)
     links = _by_name(root, "link", strict)
     joints = _by_name(root, "joint", strict)
@@ -100,7 +104,7 @@ def _meet_xacro(element: Element, strict: bool) -> None:
                 hint = "if it says nothing about the robot, strict=False passes over it"
                 raise child.error(f"found <{clipped(child.tag)}>; {_RUN_XACRO}; {hint}")
             reason = f"<{clipped(child.tag)}> was passed over: what it stands for is missing in the robot."
-            child.forgive("xacro", reason, "Run 'xacro file.xacro > file.urdf' and load the result.")
+            child.forgive("xacro", reason, "Load it with format='xacro', and its macros.")
 
 
 def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:

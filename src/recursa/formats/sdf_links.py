@@ -1,0 +1,78 @@
+"""The links of SDF: masses and shapes."""
+
+from __future__ import annotations
+
+import math
+
+from recursa.formats.sdf_notes import Notes
+from recursa.formats.sdf_values import flag, marked, number, pose_of, vector
+from recursa.formats.xml import Element, clipped
+from recursa.model.description import Geometry, LinkRecord
+from recursa.spatial.rotation import IDENTITY
+from recursa.spatial.vec3 import SymMat3, Vec3
+
+_SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+_DIAGONAL = ("xx", "yy", "zz")
+
+
+def link_record(name: str, element: Element, notes: Notes) -> LinkRecord:
+    """A link under its full name. What is not said is what the format says: one kilogram, one kilogram metre squared."""
+    owner = f"link '{clipped(name)}'"
+    inertial = element.child("inertial")
+    if inertial is None:
+        reason = f"{owner} has no <inertial>, which in SDF means 1 kg and 1 kg m^2 about every axis."
+        notes.add(element, "default-mass", reason, "Write the masses that it has.")
+    elif marked(inertial, "auto"):
+        what = f'{owner}: <inertial auto="true"> leaves mass and inertia to be computed from shapes'
+        raise inertial.error(f"{what}, which is not done here; write them down")
+    elif inertial.child("fluid_added_mass") is not None:
+        notes.add(inertial, "added-mass", f"{owner}: <fluid_added_mass> was passed over.", "Expect it to be missing.")
+    _unmodelled(element, owner, notes)
+    placed = pose_of(None if inertial is None else inertial.child("pose"), owner)
+    moments = None if inertial is None else inertial.child("inertia")
+    tensor = SymMat3(
+        *(number(moments, "i" + entry, owner, float(entry in _DIAGONAL)) for entry in SymMat3._fields)
+    )  # fmt: skip
+    return LinkRecord(
+        name,
+        mass=number(inertial, "mass", owner, 1.0),
+        com=placed.translation,
+        inertia=tensor if placed.rotation == IDENTITY else placed.rotation.symmetric(tensor),
+        inertial=True,
+        geometry=tuple(
+            shape for part in element.children if part.tag in ("visual", "collision") for shape in _geometry(part, owner)
+        ),
+        line=notes.line(element),
+    )
+
+
+def _unmodelled(element: Element, owner: str, notes: Notes) -> None:
+    if not flag(element, "gravity", owner, True):
+        notes.add(element, "weightless", f"{owner} is not to feel gravity, but it does here.", "Remove <gravity>.")
+    if flag(element, "kinematic", owner):
+        notes.add(element, "kinematic", f"{owner} is kinematic, but forces move it here.", "Remove <kinematic>.")
+    decay = element.child("velocity_decay")
+    if any(number(decay, tag, owner, 0.0) for tag in ("linear", "angular")):
+        notes.add(element, "decay", f"{owner}: <velocity_decay> was passed over.", "Give the joints damping.")
+
+
+def _geometry(part: Element, owner: str) -> list[Geometry]:
+    holder = part.child("geometry")
+    if holder is None:
+        return []
+    origin = pose_of(part.child("pose"), owner).translation
+    return [Geometry(shape.tag, origin, _reach(shape, owner)) for shape in holder.children[:1]]
+
+
+def _reach(shape: Element, owner: str) -> float | None:
+    """The distance from a shape's origin to its farthest point; None where that is not told."""
+    if shape.tag in ("box", "ellipsoid"):
+        tag = "size" if shape.tag == "box" else "radii"
+        size = vector(shape, tag, owner, Vec3(1.0, 1.0, 1.0))
+        return 0.5 * math.hypot(*size) if shape.tag == "box" else max(map(abs, size))
+    if shape.tag not in _SIZES:
+        return None
+    radius, half = number(shape, "radius", owner, 1.0), 0.5 * number(shape, "length", owner, 1.0)
+    if shape.tag == "sphere":
+        return radius
+    return math.hypot(radius, half) if shape.tag == "cylinder" else radius + half
