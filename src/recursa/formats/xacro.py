@@ -145,12 +145,12 @@ class _Expander:
 
     def content(self, element: Element, target: Element, where: _Where) -> _Work:
         """What stands inside an element, expanded into another."""
-        if element.text:
-            target.text += self.texts.text(element.text, where.names)
         for child in element.children:
             work = self.visit(child, target, where)
             if work is not None:
                 yield work
+        self.at = element
+        target.text += self.texts.text(element.text, where.names)  # its place among the children is not known
 
     def visit(self, child: Element, target: Element, where: _Where) -> _Work | None:
         self.at = child
@@ -269,8 +269,8 @@ class _Expander:
         return self.call(named, name, target, where)
 
     def call(self, element: Element, name: str, target: Element, where: _Where) -> _Work:
-        macro, where = self._macro(name, where)
-        inside = Scope(where.names, self.texts.value)
+        macro, home = self._macro(name, where)
+        inside = Scope(home.names, self.texts.value)
         open_ = list(macro.parameters)
         for parameter, text in element.attributes.items():
             if parameter not in open_:
@@ -286,7 +286,7 @@ class _Expander:
         if open_:
             raise ExpressionError(f"macro '{clipped(name)}' needs the parameters {', '.join(map(clipped, open_))}")
         self.calls.append((name, element))
-        yield self.content(macro.body, target, _Where(Scope(where.macros, self.texts.value), inside))
+        yield self.content(macro.body, target, _Where(Scope(home.macros, self.texts.value), inside))
         self.calls.pop()
 
     def _macro(self, name: str, where: _Where) -> tuple[_Macro, _Where]:

@@ -21,6 +21,8 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 
+_EVAL_CONSTANTS = {"true": True, "false": False}
+
 
 class Texts:
     """Evaluates the texts of one robot: it knows the arguments, the file that is being read, and how much was done."""
@@ -32,10 +34,11 @@ class Texts:
         self.asked: set[str] = set()
         self.files: list[str | None] = [path]
         self.steps = 0
-        functions = Scope(None, self.value)
-        for name, value in self._functions().items():
-            functions.set(name, value, lazy=False)
-        self.top = Scope(functions, self.value)
+        self.functions = self._functions()
+        outermost = Scope(None, self.value)
+        for name, value in self.functions.items():
+            outermost.set(name, value, lazy=False)
+        self.top = Scope(outermost, self.value)
 
     def spend(self, steps: int) -> None:
         """Count work; an error once there is too much of it."""
@@ -85,7 +88,7 @@ class Texts:
         command, _, rest = text.strip().partition(" ")
         rest = rest.strip()
         if command == "eval":
-            return evaluate(rest, _EvalNames(self))
+            return _joined([evaluate(rest, _EvalNames(self))])
         if command == "dirname":
             return str(Path(self._file()).resolve().parent)
         if command not in ("arg", "find", "env", "optenv"):
@@ -154,7 +157,7 @@ class _Names:
 
     def __init__(self, texts: Texts, scope: Scope) -> None:
         self.lookup = scope.__getitem__
-        self.known = lambda: [name for name in scope.names() if name not in NAMES]
+        self.known = lambda: [name for name in scope.names() if name not in texts.functions]
         self.spend = texts.spend
 
 
@@ -166,14 +169,14 @@ class _EvalNames:
         self.spend = texts.spend
 
     def lookup(self, name: str) -> Any:
-        if name in ("true", "false"):
-            return name == "true"
+        if name in _EVAL_CONSTANTS:
+            return _EVAL_CONSTANTS[name]
         if name == "arg":
             return Function("arg", lambda one: literal(self.texts.argument(one)))
-        if name in self.texts.arguments:
-            self.texts.asked.add(name)
-            return literal(self.texts.arguments[name])
-        return NAMES[name]
+        if name in NAMES:
+            return NAMES[name]
+        self.texts.asked.add(name)
+        return literal(self.texts.arguments[name])
 
     def known(self) -> list[str]:
         return [*self.texts.arguments, *NAMES]
