@@ -56,7 +56,10 @@ class DrakeModel:
         rate = np.zeros_like(turn)
         positions = np.zeros(plant.num_positions())
         for joint in robot.model.joints:
-            at, to = slice(joint.q_start, joint.q_start + joint.kind.nq), slice(joint.v_start, joint.v_start + joint.kind.nv)
+            at, to = (
+                slice(joint.q_start, joint.q_start + joint.kind.nq),
+                slice(joint.v_start, joint.v_start + joint.kind.nv),
+            )
             if joint.kind.name == "free":
                 self._free(joint.child, q[at], v[to], positions, turn[:, to], rate[:, to])
             elif joint.kind.name == "spherical":

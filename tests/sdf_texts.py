@@ -22,7 +22,9 @@ def joint(name: str, kind: str, parent: str, child: str, axis: str = "0 0 1", mo
 
 def model(*parts: str, version: str = "1.9", attributes: str = "", name: str = "robot") -> str:
     inside = "\n".join(parts)
-    return f'<?xml version="1.0"?>\n<sdf version="{version}"><model name="{name}" {attributes}>\n{inside}\n</model></sdf>'
+    return (
+        f'<?xml version="1.0"?>\n<sdf version="{version}"><model name="{name}" {attributes}>\n{inside}\n</model></sdf>'
+    )
 
 
 def pose(numbers: str, **attributes: str) -> str:
@@ -92,7 +94,8 @@ TEXTS: dict[str, str] = {
         f"""<model name="hand" placement_frame="flange"><pose relative_to="mount">0.1 0 0 0 0.3 0</pose>
           <frame name="flange" attached_to="palm"><pose>0.1 0.1 0 0 0 0.5</pose></frame>
           {link("palm", 1.0, pose("0.2 0 0 0 0 0.1"))}{link("finger", 0.3, pose("0.5 0 0.1 0 0.2 0"))}
-          {joint("grip", "prismatic", "palm", "finger", '<axis><xyz expressed_in="__model__">0 1 0</xyz></axis>')}</model>""",
+          {joint("grip", "prismatic", "palm", "finger", '<axis><xyz expressed_in="__model__">0 1 0</xyz></axis>')}
+          </model>""",
         joint("a", "revolute", "world", "base", "0 0 1"),
         joint("b", "revolute", "base", "hand::palm", "0 1 0"),
     ),

@@ -27,12 +27,12 @@ def ours(path: Path, folder: Path, arguments: Mapping[str, str]) -> Tree:
 
 
 def reference(path: Path, folder: Path, arguments: Mapping[str, str]) -> Tree:
-    """The tool's expansion; ``$(find NAME)`` is the folder NAME below ``folder``, or that one itself."""
+    """The tool's expansion; ``$(find NAME)`` is the folder NAME below ``folder``."""
     xacro = pytest.importorskip("xacro")
     from xacro import substitution_args
 
     def find(name: str) -> str:
-        return str(folder if folder.name == name else folder / name)
+        return str(folder / name)
 
     before = substitution_args._eval_dict["find"], substitution_args._eval_find
     substitution_args._eval_dict["find"] = substitution_args._eval_find = find
@@ -95,7 +95,7 @@ def same(a: str, b: str) -> bool:
 
 
 def real_files() -> list[tuple[Path, Path]]:
-    """xacro files of the packages rtb-data and example-robot-data that are robots, with the folder of their packages."""
+    """xacro files of the packages rtb-data and example-robot-data with the folder of their packages."""
     site = Path(sysconfig.get_path("purelib"))
     folders = [site / "rtbdata" / "xacro", site / "cmeel.prefix" / "share" / "example-robot-data" / "robots"]
     return [(path, folder) for folder in folders for path in sorted(folder.rglob("*.xacro"))]

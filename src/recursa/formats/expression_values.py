@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from recursa.errors import ModelError
@@ -18,10 +19,6 @@ MAX_BITS = 4096
 MAX_TEXT = 65_536
 MAX_WEIGHT = 131_072  # of a list or dictionary with all that is in it, in characters
 _NUMBER = 8  # the weight of a number
-
-
-class ExpressionError(ModelError):
-    """What is wrong with an expression; who evaluates it adds the place."""
 
 
 class Function:
@@ -67,7 +64,7 @@ def weight(value: Any) -> int:
         else:
             total += _NUMBER
         if total + len(pending) > MAX_WEIGHT:
-            raise ExpressionError("a list or dictionary becomes too large")
+            raise ModelError("a list or dictionary becomes too large")
     return total
 
 
@@ -77,19 +74,19 @@ def bounded(value: Any) -> Any:
         return value
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
-            raise ExpressionError(f"a whole number has more than {MAX_BITS} bits")
+            raise ModelError(f"a whole number has more than {MAX_BITS} bits")
     elif isinstance(value, str):
         _text_fits(len(value))
     elif isinstance(value, list | tuple | dict):
         weight(value)
     elif not isinstance(value, Function):
-        raise ExpressionError(f"the result is {kind(value)}, which has no place in a robot description")
+        raise ModelError(f"the result is {kind(value)}, which has no place in a robot description")
     return value
 
 
 def _text_fits(length: int) -> None:
     if length > MAX_TEXT:
-        raise ExpressionError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
+        raise ModelError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
 
 
 def kind(value: Any) -> str:
@@ -109,23 +106,23 @@ def _times(a: Any, b: Any) -> Any:
         if not isinstance(times, int):
             raise TypeError
         if weight(many) * times > MAX_TEXT:
-            raise ExpressionError(f"repeating {kind(many)} {times} times makes it too large")
+            raise ModelError(f"repeating {kind(many)} {times} times makes it too large")
         return many * times
     return _numeric(operator.mul)(a, b)
 
 
 def _plus(a: Any, b: Any) -> Any:
     if isinstance(a, str | list) and type(a) is type(b):
-        return a + b
+        return operator.add(a, b)
     return _numeric(operator.add)(a, b)
 
 
 def _power(a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int) and b > 0 and a.bit_length() * b > MAX_BITS:
-        raise ExpressionError(f"a power has more than {MAX_BITS} bits")
+        raise ModelError(f"a power has more than {MAX_BITS} bits")
     found = _numeric(operator.pow)(a, b)
     if isinstance(found, complex):
-        raise ExpressionError("a power of a negative number is not real")
+        raise ModelError("a power of a negative number is not real")
     return found
 
 
@@ -172,22 +169,22 @@ def apply(name: str, function: Callable[..., Any], *given: Any, **named: Any) ->
         raise
     except TypeError:
         shown = " and ".join(kind(one) for one in given) or "nothing"
-        raise ExpressionError(f"'{name}' cannot be applied to {shown}") from None
+        raise ModelError(f"'{name}' cannot be applied to {shown}") from None
     except ZeroDivisionError:
-        raise ExpressionError(f"'{name}' divides by zero") from None
+        raise ModelError(f"'{name}' divides by zero") from None
     except (ValueError, OverflowError, LookupError, AttributeError) as error:
-        raise ExpressionError(f"'{name}': {str(error)[:100] or type(error).__name__}") from None
+        raise ModelError(f"'{name}': {str(error)[:100] or type(error).__name__}") from None
 
 
 def item_of(container: Any, index: Any) -> Any:
     """``container[index]``."""
     if not isinstance(container, str | list | tuple | dict):
-        raise ExpressionError(f"{kind(container)} has no items")
+        raise ModelError(f"{kind(container)} has no items")
     try:
         return container[index]
     except (LookupError, TypeError):
         shown = repr(index)[:60]
-        raise ExpressionError(f"{kind(container)} of {len(container)} has no item {shown}") from None
+        raise ModelError(f"{kind(container)} of {len(container)} has no item {shown}") from None
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------
@@ -196,13 +193,13 @@ def item_of(container: Any, index: Any) -> Any:
 def _range(*given: int) -> list[int]:
     steps = range(*given)
     if len(steps) > MAX_TEXT // _NUMBER:
-        raise ExpressionError(f"a range of {len(steps)} numbers is too long")
+        raise ModelError(f"a range of {len(steps)} numbers is too long")
     return list(steps)
 
 
 def _round(value: float, digits: int | None = None) -> float:
     if digits is not None and abs(digits) > 400:
-        raise ExpressionError(f"round to {digits} digits")
+        raise ModelError(f"round to {digits} digits")
     return round(value, digits)
 
 
@@ -233,13 +230,15 @@ _BUILTINS: dict[str, Callable[..., Any]] = {
     "list": list, "dict": dict, "map": _map, "len": len, "str": str, "float": float, "int": int,
     "min": min, "max": max, "round": _round, "sorted": sorted, "range": _range, "abs": abs, "all": all, "any": any,
     "divmod": divmod, "enumerate": lambda *a: [list(x) for x in enumerate(*a)], "bool": bool,
-    "reversed": lambda x: list(reversed(x)), "sum": lambda x: sum(x), "tuple": list, "zip": lambda *a: [list(x) for x in zip(*a)],
+    "reversed": lambda x: list(reversed(x)), "sum": lambda x: sum(x), "tuple": list,
+    "zip": lambda *a: [list(x) for x in zip(*a, strict=False)],
 }  # fmt: skip
 _DIRECT = ("list", "dict", "map", "len", "str", "float", "int", "min", "max", "round", "sorted", "range")
 _MATH = (
-    "acos asin atan acosh asinh atanh sinh cosh tanh exp expm1 log log10 log2 log1p sqrt hypot pow fabs floor ceil trunc "
-    "fmod copysign degrees radians isnan isinf isfinite isclose gcd fsum"
-).split()
+    "acos", "asin", "atan", "acosh", "asinh", "atanh", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log10", "log2",
+    "log1p", "sqrt", "hypot", "pow", "fabs", "floor", "ceil", "trunc", "fmod", "copysign", "degrees", "radians",
+    "isnan", "isinf", "isfinite", "isclose", "gcd", "fsum",
+)  # fmt: skip
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 
 
@@ -285,13 +284,12 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
 
 def member_of(owner: Any, name: str) -> Any:
     """``owner.name``: a method, a name in a namespace, or an item of a dictionary that came from YAML."""
-    for base, methods in METHODS.items():
-        if isinstance(owner, base) and not isinstance(owner, Namespace) and name in methods:
-            method = methods[name]
-            return Function(name, lambda *given: method(owner, *given))
+    methods = next((found for base, found in METHODS.items() if isinstance(owner, base)), {})
+    if name in methods and not isinstance(owner, Namespace):
+        return Function(name, partial(methods[name], owner))
     if isinstance(owner, dict | Dotted):
         try:
             return owner[name]
         except KeyError:
-            raise ExpressionError(f"there is no '{name[:60]}' behind the dot") from None
-    raise ExpressionError(f"{kind(owner)} has no '{name[:60]}'")
+            raise ModelError(f"there is no '{name[:60]}' behind the dot") from None
+    raise ModelError(f"{kind(owner)} has no '{name[:60]}'")

@@ -17,10 +17,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
-from recursa.errors import did_you_mean
+from recursa.errors import ModelError, did_you_mean
 from recursa.formats.expression_values import (
     BINARY,
-    ExpressionError,
     Function,
     Namespace,
     apply,
@@ -90,7 +89,7 @@ class PlainNames:
 
 
 def evaluate(text: str, names: Names) -> Any:
-    """The value of an expression; whatever is wrong is an :class:`ExpressionError` without a place.
+    """The value of an expression; whatever is wrong is an :class:`~recursa.errors.ModelError` without a place.
 
     >>> evaluate("[1, 2.5][-1] ** 2 if not flag else 'no'", PlainNames({"flag": False}))
     6.25
@@ -102,7 +101,7 @@ def evaluate(text: str, names: Names) -> Any:
 def compiled(text: str) -> Evaluator:
     """An expression, read once and evaluated often."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"an expression has {len(text)} characters; at most {MAX_LENGTH} are read")
+        raise ModelError(f"an expression has {len(text)} characters; at most {MAX_LENGTH} are read")
     return _Parser(_tokens(text)).run()
 
 
@@ -116,7 +115,7 @@ def _tokens(text: str) -> list[_Token]:
     while True:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ExpressionError(f"{text[at : at + 20].strip()!r} cannot be read")
+            raise ModelError(f"{text[at : at + 20].strip()!r} cannot be read")
         kind = match.lastgroup or "end"
         word = match[kind]
         found.append(_Token("word" if kind == "name" and word in _WORDS else kind, word))
@@ -157,16 +156,16 @@ class _Parser:
         if self.take(text) is None:
             raise self.unexpected(f"'{text}'")
 
-    def unexpected(self, wanted: str) -> ExpressionError:
+    def unexpected(self, wanted: str) -> ModelError:
         token = self.peek
         found = "the expression ends" if token.kind == "end" else f"'{token.text[:40]}' was found"
         hint = "; loops and functions of one's own are not supported" if token.text in ("for", "lambda") else ""
-        return ExpressionError(f"expected {wanted}, but {found}{hint}")
+        return ModelError(f"expected {wanted}, but {found}{hint}")
 
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise ExpressionError(f"an expression nests deeper than {MAX_DEPTH}")
+            raise ModelError(f"an expression nests deeper than {MAX_DEPTH}")
 
     # ---- from loose to tight -----------------------------------------------------------------------------------------
 
@@ -352,9 +351,9 @@ def _number(text: str) -> int | float:
         return bounded(int(text, 16))
     if text.isdigit():
         if len(text) > 1 and text[0] == "0" and text.strip("0"):
-            raise ExpressionError(f"the whole number {text[:20]} begins with 0")
+            raise ModelError(f"the whole number {text[:20]} begins with 0")
         if len(text) > 1200:
-            raise ExpressionError(f"a number has {len(text)} digits")
+            raise ModelError(f"a number has {len(text)} digits")
         return bounded(int(text))
     return float(text)
 
@@ -376,7 +375,7 @@ def _lookup(name: str, names: Names) -> Any:
         return names.lookup(name)
     except KeyError:
         hint = did_you_mean(name, [known for known in names.known() if known.isidentifier()])
-        raise ExpressionError(f"the name '{name[:60]}' is not defined. {hint}") from None
+        raise ModelError(f"the name '{name[:60]}' is not defined. {hint}") from None
 
 
 def _chosen(condition: Evaluator, yes: Evaluator, no: Evaluator, names: Names) -> Any:
@@ -420,7 +419,7 @@ def _folded(first: Evaluator, rest: list[tuple[str, Evaluator]], names: Names) -
 def _signed(part: Evaluator, minus: bool, names: Names) -> Any:
     value = part(names)
     if not isinstance(value, int | float):
-        raise ExpressionError("a sign stands before what is no number")
+        raise ModelError("a sign stands before what is no number")
     return -value if minus else +value
 
 
@@ -439,7 +438,7 @@ def _member(name: str, owner: Any, names: Names) -> Any:
 
 def _called(given: list[Evaluator], named: dict[str, Evaluator], function: Any, names: Names) -> Any:
     if not isinstance(function, Function):
-        raise ExpressionError("what stands before the bracket is no function")
+        raise ModelError("what stands before the bracket is no function")
     values = [part(names) for part in given]
     names.spend(1 + sum(map(cost, values)))
     return apply(function.name, function.call, *values, **{key: part(names) for key, part in named.items()})
@@ -451,7 +450,7 @@ def _item(part: Evaluator, owner: Any, names: Names) -> Any:
 
 def _slice(parts: list[Evaluator | None], owner: Any, names: Names) -> Any:
     if not isinstance(owner, str | list):
-        raise ExpressionError("a part with ':' can be taken of text and lists only")
+        raise ModelError("a part with ':' can be taken of text and lists only")
     bounds = [None if part is None else part(names) for part in parts]
     names.spend(cost(owner))
     return apply(":", lambda one, *ends: one[slice(*ends)], owner, *bounds)
@@ -466,5 +465,5 @@ def _dict(pairs: list[tuple[Evaluator, Evaluator]], names: Names) -> dict[Any, A
     names.spend(len(pairs))
     keys = [key(names) for key, _ in pairs]
     if not all(isinstance(key, str | int | float) for key in keys):
-        raise ExpressionError("the keys of a dictionary must be text or numbers")
+        raise ModelError("the keys of a dictionary must be text or numbers")
     return bounded(dict(zip(keys, (value(names) for _, value in pairs), strict=True)))

@@ -2,8 +2,9 @@
 
 A robot is one model. It flies freely unless a joint holds it to the world or it is static, as the format says. Frames
 become named frames; models inside keep their names before ``::``. A universal or revolute2 joint becomes two revolute
-joints with a link without mass between them. Joints that close loops, and gearboxes, are kept as data. What would act on
-the robot and is not modelled (springs, links without gravity) is noted; sensors, plugins and contacts are passed over.
+joints with a link without mass between them. Joints that close loops, and gearboxes, are kept as data. What would act
+on the robot and is not modelled (springs, links without gravity) is noted; sensors, plugins and contacts are passed
+over.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from recursa.formats.sdf_notes import Notes
 from recursa.formats.sdf_scope import WORLD, Scope, composed
 from recursa.formats.sdf_tree import Tree, tree_of
 from recursa.formats.sdf_values import vector
-from recursa.formats.source import Assets, Source
+from recursa.formats.source import Source
 from recursa.formats.xml import Element, clipped
 from recursa.model.description import Description, JointRecord, LinkRecord
 from recursa.model.inputs import unused
@@ -33,6 +34,7 @@ _CHOICE = "model"  # the argument that chooses one of several models
 def read_sdf(source: Source, arguments: Mapping[str, str] | None = None) -> Description:
     """The description in an SDF text; ``arguments={"model": name}`` chooses one of several models.
 
+    >>> from recursa.formats.source import Assets
     >>> text = "<sdf version='1.9'><model name='box'><link name='body'/></model></sdf>"
     >>> read_sdf(Source(text, None, Assets())).floating
     True
@@ -147,7 +149,9 @@ class _Reading:
     def _world_joints(self, joints: Joints) -> None:
         """Joints that the world has, between this model and the world or itself."""
         for name, node in self.world.joints.items():
-            ends = {self.world.link(end.text.strip()) for tag in ("parent", "child") if (end := node.element.child(tag))}
+            ends = {
+                self.world.link(end.text.strip()) for tag in ("parent", "child") if (end := node.element.child(tag))
+            }
             if ends <= {WORLD, *self.poses}:
                 joints.add(self.world, self.stand.inverse, name, node)
             elif ends & self.poses.keys() - {WORLD}:
@@ -185,7 +189,9 @@ class _Reading:
         element = self.model.element
         for closure in tree.closures:
             if {closure.first, closure.second} & between:
-                raise element.error(f"joint '{clipped(closure.name)}' closes a loop of joints with two axes; change one")
+                raise element.error(
+                    f"joint '{clipped(closure.name)}' closes a loop of joints with two axes; change one"
+                )
         if tree.closures:
             listed = shortened([f"'{closure.name}'" for closure in tree.closures])
             reason = f"joints that close loops are kept as data, and the dynamics are those of the open tree: {listed}."
@@ -198,4 +204,3 @@ class _Reading:
             replace(joint, mimic=None) if joint.mimic is not None and joint.mimic.joint not in names else joint
             for joint in joints
         ]
-

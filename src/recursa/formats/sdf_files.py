@@ -76,7 +76,9 @@ class Documents:
     def _in_config(content: bytes, path: str) -> str:
         """The file of the newest version that a model.config names."""
         root = parse(content, path, with_text=True)
-        named = [(one, _VERSION.match(one.attributes.get("version", "1.0"))) for one in root.children if one.tag == "sdf"]
+        named = [
+            (one, _VERSION.match(one.attributes.get("version", "1.0"))) for one in root.children if one.tag == "sdf"
+        ]
         fitting = [(int(v[1]) if v else 0, one.text.strip()) for one, v in named if one.text.strip()]
         if not fitting:
             raise root.error("this model.config names no <sdf> file")

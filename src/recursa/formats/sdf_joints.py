@@ -33,7 +33,7 @@ _PARALLEL = 0.999999  # cosine of the angle between axes that are the same
 
 
 class Gear(NamedTuple):
-    """A gearbox: ``angle of second = -ratio * angle of first``, both seen from the reference, about axes in the model."""
+    """A gearbox: ``angle of second = -ratio * angle of first``, both from the reference, about axes in the model."""
 
     name: str
     ratio: float
@@ -64,7 +64,7 @@ class Joints:
         if type_ not in _TYPES:
             raise element.error(f"{owner}: unknown joint type '{clipped(type_)}'. {did_you_mean(type_, _TYPES)}")
         parent, child = (self._end(scope, element, tag, owner) for tag in ("parent", "child"))
-        if child == WORLD or child == parent:
+        if child in (WORLD, parent):
             hint = "the child must be a link" if child == WORLD else "it connects a link to itself"
             raise element.error(f"{owner}: {hint}")
         pose = composed(stand, scope.pose(name))
@@ -107,9 +107,13 @@ class Joints:
         return [found for gear in self.gears if (found := self._relation(gear)) is not None]
 
     def _relation(self, gear: Gear) -> Relation | None:
-        first, second = (self._wheel(gear, *wheel) for wheel in ((gear.first, gear.first_axis), (gear.second, gear.second_axis)))
+        first, second = (
+            self._wheel(gear, *wheel) for wheel in ((gear.first, gear.first_axis), (gear.second, gear.second_axis))
+        )
         if first is None or second is None:
-            reason = f"joint '{clipped(gear.name)}' is a gearbox whose wheels do not turn on its reference body; left out."
+            reason = (
+                f"joint '{clipped(gear.name)}' is a gearbox whose wheels do not turn on its reference body; left out."
+            )
             self.notes.add(gear.element, "gearbox", reason, "Hang both on that body by revolute joints along the axes.")
             return None
         ratio = -gear.ratio * first[1] * second[1]
@@ -178,7 +182,9 @@ class _Joint(NamedTuple):
         if not frame:
             return given
         turn = relative(self.pose, composed(self.stand, self.scope.pose(frame))).rotation
-        return Vec3(*(x.settled() for x in weighed_transform(Transform(turn, X_AXIS)).rotation @ Vec3(*map(Weighed, given))))
+        return Vec3(
+            *(x.settled() for x in weighed_transform(Transform(turn, X_AXIS)).rotation @ Vec3(*map(Weighed, given)))
+        )
 
     def pitch(self) -> float:
         """Metres per radian: a right-handed thread is positive, also where the older element counts the other way."""
@@ -221,4 +227,3 @@ def relative(base: Transform, frame: Transform) -> Transform:
     moved = back.rotation.inverse_times(Vec3(*(Weighed(x) for x in frame.translation)) - back.translation)
     turn = (base.rotation.T @ frame.rotation).snapped()
     return Transform(turn, Vec3(*(x.settled() for x in moved)))
-

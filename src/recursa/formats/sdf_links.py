@@ -16,7 +16,7 @@ _DIAGONAL = ("xx", "yy", "zz")
 
 
 def link_record(name: str, element: Element, notes: Notes) -> LinkRecord:
-    """A link under its full name. What is not said is what the format says: one kilogram, one kilogram metre squared."""
+    """A link under its full name. What is not said is as the format says: one kilogram, one kilogram metre squared."""
     owner = f"link '{clipped(name)}'"
     inertial = element.child("inertial")
     if inertial is None:
@@ -40,7 +40,10 @@ def link_record(name: str, element: Element, notes: Notes) -> LinkRecord:
         inertia=tensor if placed.rotation == IDENTITY else placed.rotation.symmetric(tensor),
         inertial=True,
         geometry=tuple(
-            shape for part in element.children if part.tag in ("visual", "collision") for shape in _geometry(part, owner)
+            shape
+            for part in element.children
+            if part.tag in ("visual", "collision")
+            for shape in _geometry(part, owner)
         ),
         line=notes.line(element),
     )

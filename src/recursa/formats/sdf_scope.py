@@ -6,7 +6,7 @@ followed with loops and not by recursion, so that long chains are fine and circl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from recursa.errors import did_you_mean
@@ -37,7 +37,7 @@ class Scope:
         self.element = element
         self.path = path
         self.outer = outer
-        self.depth = 0 if outer is None else outer.depth + 1
+        self.depth: int = 0 if outer is None else outer.depth + 1
         self.owner = f"{element.tag} '{clipped(element.attributes.get('name', ''))}'"
         self.links: dict[str, Node] = {}
         self.joints: dict[str, Node] = {}
@@ -48,7 +48,7 @@ class Scope:
         if outer is None:
             self._poses[WORLD] = IDENTITY_TRANSFORM
         self._documents = documents
-        self.static = flag(element, "static", self.owner) or (outer is not None and outer.static)
+        self.static: bool = flag(element, "static", self.owner) or (outer is not None and outer.static)
         if self.depth > MAX_NESTING:
             raise element.error(f"models are nested deeper than {MAX_NESTING}")
 
@@ -70,7 +70,7 @@ class Scope:
         """Take in a link, joint, frame or model."""
         name = name_of(child, child.tag)
         owner = f"{child.tag} '{clipped(name)}'"
-        known = {"link": self.links, "frame": self.frames, "model": self.models, "joint": self.joints}[child.tag]
+        known: Container[str] = getattr(self, f"{child.tag}s")
         if name in known:
             raise child.error(f"two {child.tag}s of {self.owner} are called '{clipped(name)}'; rename one of them")
         if name in (WORLD, MODEL):

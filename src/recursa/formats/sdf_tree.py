@@ -1,4 +1,4 @@
-"""Links and joints of any graph as a tree: loops are cut, joints that point inward are turned round, bodies set free."""
+"""Links and joints of any graph as a tree: loops are cut, joints that point inward turned round, bodies set free."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Tree(NamedTuple):
 def tree_of(links: Sequence[str], joints: Sequence[JointRecord], through: Iterable[str]) -> Tree:
     """The tree of some links; ``through`` are links without mass inside a joint, which must not be left hanging.
 
-    One group of links that nothing holds is a tree that floats. If there are several, or some are held, each that is not
-    held gets a free joint.
+    One group of links that nothing holds is a tree that floats. If there are several, or some are held, each that is
+    not held gets a free joint.
     """
     group = {name: name for name in (WORLD, *links)}
 

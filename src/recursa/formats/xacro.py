@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.formats.expression_values import ExpressionError
 from recursa.formats.source import Assets, Source
 from recursa.formats.urdf import describe_urdf
 from recursa.formats.xacro_scope import Scope, truth
@@ -29,7 +28,7 @@ PREFIX = "xacro:"
 _DEFAULT = r"""\$\{.*?\}|\$\(.*?\)|(?:'.*?'|".*?"|[^\s'"]+)+|"""
 _PARAMETER = re.compile(rf"\s*([^\s:=]+?)\s*:?=\s*(\^\|?)?({_DEFAULT})(?:\s+|\Z)(.*)", re.S)
 
-_Work = Generator["_Work", None, Any]  # what calls others yields them, so that nesting costs no Python stack
+_Work = Generator[Any, Any, Any]  # what calls others yields them, so that nesting costs no Python stack
 
 
 def begins(root: str, text: str) -> bool:
@@ -117,7 +116,7 @@ class _Expander:
     def require_arguments(self) -> None:
         for name in self.texts.given:
             if name not in self.texts.asked:
-                raise ExpressionError(f"the file has no argument '{name[:60]}'. {did_you_mean(name, self.texts.asked)}")
+                raise ModelError(f"the file has no argument '{name[:60]}'. {did_you_mean(name, self.texts.asked)}")
 
     def placed(self, error: ModelError) -> ModelError:
         """The error with file and line, and the macro that was being expanded."""
@@ -173,7 +172,7 @@ class _Expander:
     def element(self, element: Element, target: Element, where: _Where) -> _Work | None:
         name = self.texts.text(_required(element, PREFIX + "name"), where.names)
         if not name:
-            raise ExpressionError("the name of a <xacro:element> is empty")
+            raise ModelError("the name of a <xacro:element> is empty")
         named = Element(name, dict(element.attributes), element.line, element.source, element.notes)
         del named.attributes[PREFIX + "name"]
         named.children, named.text = element.children, element.text
@@ -182,7 +181,7 @@ class _Expander:
     def attribute(self, element: Element, target: Element, where: _Where) -> None:
         name, value = (self.texts.text(_required(element, one), where.names) for one in ("name", "value"))
         if not name:
-            raise ExpressionError("the name of a <xacro:attribute> is empty")
+            raise ModelError("the name of a <xacro:attribute> is empty")
         target.attributes[name] = value
 
     def value(self, text: str, where: _Where) -> Any:
@@ -201,7 +200,7 @@ class _Expander:
         value, default = element.attributes.get("value"), element.attributes.get("default")
         remove = self._flag(element, "remove", "false", where)
         if sum((value is not None, default is not None, remove)) > 1:
-            raise ExpressionError(f"property '{name}': value, default and remove exclude each other")
+            raise ModelError(f"property '{name}': value, default and remove exclude each other")
         if remove and name in where.names:
             where.names.remove(name)
             return
@@ -220,7 +219,7 @@ class _Expander:
     def _property_name(self, element: Element, where: _Where) -> str:
         name = self.texts.text(_required(element, "name"), where.names)
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
-            raise ExpressionError(f"'{clipped(name)}' cannot be the name of a property: letters, digits and _ can")
+            raise ModelError(f"'{clipped(name)}' cannot be the name of a property: letters, digits and _ can")
         return name
 
     def _flag(self, element: Element, attribute: str, default: str, where: _Where) -> bool:
@@ -245,7 +244,7 @@ class _Expander:
     def define_macro(self, element: Element, target: Element, where: _Where) -> None:
         name = _required(element, "name").removeprefix(PREFIX)
         if name == "call" or "." in name:
-            raise ExpressionError(f"'{clipped(name)}' cannot be the name of a macro")
+            raise ModelError(f"'{clipped(name)}' cannot be the name of a macro")
         parameters: list[str] = []
         defaults: dict[str, tuple[bool, str | None]] = {}
         rest = element.attributes.get("params", "").strip()
@@ -274,7 +273,7 @@ class _Expander:
         open_ = list(macro.parameters)
         for parameter, text in element.attributes.items():
             if parameter not in open_:
-                raise ExpressionError(f"macro '{clipped(name)}' has no parameter '{clipped(parameter)}'. "
+                raise ModelError(f"macro '{clipped(name)}' has no parameter '{clipped(parameter)}'. "
                                       + did_you_mean(parameter, macro.parameters))  # fmt: skip
             open_.remove(parameter)
             inside.set(parameter, self.value(text, where), lazy=False)
@@ -284,7 +283,7 @@ class _Expander:
         self._give_blocks(blocks.children, open_, inside, name)
         self._give_defaults(macro, open_, inside, where)
         if open_:
-            raise ExpressionError(f"macro '{clipped(name)}' needs the parameters {', '.join(map(clipped, open_))}")
+            raise ModelError(f"macro '{clipped(name)}' needs the parameters {', '.join(map(clipped, open_))}")
         self.calls.append((name, element))
         yield self.content(macro.body, target, _Where(Scope(home.macros, self.texts.value), inside))
         self.calls.pop()
@@ -301,7 +300,7 @@ class _Expander:
             found = None
         if not isinstance(found, _Macro):
             hint = did_you_mean(name, where.macros.names())
-            raise ExpressionError(f"there is no macro '{clipped(name)}'. {hint}")
+            raise ModelError(f"there is no macro '{clipped(name)}'. {hint}")
         return found, _Where(macros, names)
 
     @staticmethod
@@ -310,12 +309,12 @@ class _Expander:
         for parameter in [one for one in open_ if one.startswith("*")]:
             block = next(given, None)
             if block is None:
-                raise ExpressionError(f"macro '{clipped(name)}' needs an element for its block '{clipped(parameter)}'")
+                raise ModelError(f"macro '{clipped(name)}' needs an element for its block '{clipped(parameter)}'")
             open_.remove(parameter)
             inside.set(parameter, block, lazy=False)
         left = next(given, None)
         if left is not None:
-            raise ExpressionError(f"macro '{clipped(name)}' has no use for the element <{clipped(left.tag)}>")
+            raise ModelError(f"macro '{clipped(name)}' has no use for the element <{clipped(left.tag)}>")
 
     def _give_defaults(self, macro: _Macro, open_: list[str], inside: Scope, where: _Where) -> None:
         for parameter in [one for one in open_ if one in macro.defaults and not one.startswith("*")]:
@@ -325,7 +324,7 @@ class _Expander:
             elif default is not None:
                 value = self.value(default, where)
             elif forward:
-                raise ExpressionError(f"there is no property '{clipped(parameter)}' to hand on (^)")
+                raise ModelError(f"there is no property '{clipped(parameter)}' to hand on (^)")
             else:
                 continue
             inside.set(parameter, value, lazy=False)
@@ -338,19 +337,19 @@ class _Expander:
         if "*" + name in where.names:
             return self.append(where.names["*" + name], target, where)
         blocks = [one.lstrip("*") for one in where.names.names() if one.startswith("*")]
-        raise ExpressionError(f"there is no block '{clipped(name)}'. {did_you_mean(name, blocks)}")
+        raise ModelError(f"there is no block '{clipped(name)}'. {did_you_mean(name, blocks)}")
 
     # ---- other files -------------------------------------------------------------------------------------------------
 
     def include(self, element: Element, target: Element, where: _Where) -> _Work | None:
         reference = self.texts.text(_required(element, "filename"), where.names)
         if re.search(r"[*?\[]", reference):
-            raise ExpressionError(f"'{clipped(reference)}' is a pattern; name the files to include")
+            raise ModelError(f"'{clipped(reference)}' is a pattern; name the files to include")
         optional = element.attributes.get("optional")
         if optional and truth(optional, optional) and self.assets.find(reference, self.texts.files[-1]) is None:
             return None
         if len(self.texts.files) > MAX_FILES:
-            raise ExpressionError(f"files include each other more than {MAX_FILES} deep")
+            raise ModelError(f"files include each other more than {MAX_FILES} deep")
         content, path = self.assets.read(reference, self.texts.files[-1], "<xacro:include>")
         self.texts.spend(len(content) >> 4)
         root = parse(content, str(path), with_text=True)
@@ -389,5 +388,5 @@ def _driven(work: _Work) -> Any:
             stack.pop()
             result = done.value
         if len(stack) > MAX_NESTING:
-            raise ExpressionError(f"elements and macros nest deeper than {MAX_NESTING}; does a macro call itself?")
+            raise ModelError(f"elements and macros nest deeper than {MAX_NESTING}; does a macro call itself?")
     return result

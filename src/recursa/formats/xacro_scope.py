@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from recursa.formats.expression_values import Dotted, ExpressionError
+from recursa.errors import ModelError
+from recursa.formats.expression_values import Dotted
 
 Evaluate = Callable[[str, "Scope"], Any]
 """What makes a value of a property's text, in the scope that it was defined in."""
@@ -78,12 +79,12 @@ class Scope(Dotted):
     def _own(self, name: str) -> Any:
         if name in self._lazy:
             if name in self._open:
-                raise ExpressionError(f"the property '{name[:60]}' is defined by itself; lazy_eval=\"false\" may help")
+                raise ModelError(f"the property '{name[:60]}' is defined by itself; lazy_eval=\"false\" may help")
             self._open.add(name)
             try:
                 value = literal(self._evaluate(self._values[name], self))
             except RecursionError:
-                raise ExpressionError("properties refer to each other in too long a chain") from None
+                raise ModelError("properties refer to each other in too long a chain") from None
             finally:
                 self._open.discard(name)
             self._values[name] = value
@@ -122,4 +123,4 @@ def truth(value: Any, condition: str) -> bool:
         return bool(int(value))
     except ValueError:
         shown = value[:60]
-        raise ExpressionError(f"the condition '{condition[:60]}' is '{shown}', neither true nor false") from None
+        raise ModelError(f"the condition '{condition[:60]}' is '{shown}', neither true nor false") from None

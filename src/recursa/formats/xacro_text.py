@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recursa.errors import did_you_mean
-from recursa.formats.expression_values import MAX_TEXT, NAMES, ExpressionError, Function, Namespace, tokenize
+from recursa.errors import ModelError, did_you_mean
+from recursa.formats.expression_values import MAX_TEXT, NAMES, Function, Namespace, tokenize
 from recursa.formats.expressions import evaluate
 from recursa.formats.source import Assets
 from recursa.formats.xacro_scope import Scope, literal
@@ -17,10 +17,12 @@ from recursa.formats.xacro_yaml import load_yaml
 MAX_STEPS = 1_000_000
 
 _PIECE = re.compile(
-    r"""(?P<escaped>\$\$+[{(]) | \$\{(?P<expression>[^}]*)\} | \$\((?P<substitution>[^)]*)\) | (?P<text>[^$]+|\$[^{($]+|\$\Z)""",
+    r"""(?P<escaped>\$\$+[{(]) | \$\{(?P<expression>[^}]*)\} | \$\((?P<substitution>[^)]*)\)
+      | (?P<text>[^$]+|\$[^{($]+|\$\Z)""",
     re.VERBOSE,
 )
 
+_PLACED = ", in $"
 _EVAL_CONSTANTS = {"true": True, "false": False}
 
 
@@ -44,7 +46,7 @@ class Texts:
         """Count work; an error once there is too much of it."""
         self.steps += steps
         if self.steps > MAX_STEPS:
-            raise ExpressionError(f"expanding this takes more than {MAX_STEPS} steps; does something call itself?")
+            raise ModelError(f"expanding this takes more than {MAX_STEPS} steps; does something call itself?")
 
     def value(self, text: str, scope: Scope) -> Any:
         """What a text stands for: the value of a single expression as it is, everything else as text."""
@@ -55,7 +57,7 @@ class Texts:
         while at < len(text):
             piece = _PIECE.match(text, at)
             if piece is None:
-                raise ExpressionError(f"'{text[at : at + 40]}' begins like an expression and does not end")
+                raise ModelError(f"'{text[at : at + 40]}' begins like an expression and does not end")
             at = piece.end()
             found.append(self._piece(piece, scope))
         if len(found) == 1:
@@ -74,10 +76,10 @@ class Texts:
             inner = self.text(expression, scope)
             try:
                 return evaluate(inner, _Names(self, scope))
-            except ExpressionError as error:
-                if "in ${" in error.reason:
+            except ModelError as error:
+                if _PLACED in error.reason or error.source is not None:
                     raise
-                raise ExpressionError(f"{error.reason}, in ${{{inner[:80]}}}") from None
+                raise ModelError(f"{error.reason}{_PLACED}{{{inner[:80]}}}") from None
         if (substitution := piece["substitution"]) is not None:
             return self._substituted(self.text(substitution, scope))
         return piece["text"]
@@ -88,20 +90,27 @@ class Texts:
         command, _, rest = text.strip().partition(" ")
         rest = rest.strip()
         if command == "eval":
-            return _joined([evaluate(rest, _EvalNames(self))])
+            return _joined([self._evaluated(rest)])
         if command == "dirname":
             return str(Path(self._file()).resolve().parent)
         if command not in ("arg", "find", "env", "optenv"):
             known = "arg, find, env, optenv, dirname, eval"
-            raise ExpressionError(f"'$({text[:60]})' is not known; there are: {known}")
+            raise ModelError(f"'$({text[:60]})' is not known; there are: {known}")
         name, _, default = rest.partition(" ")
         if not name:
-            raise ExpressionError(f"'$({text[:60]})' needs a name")
+            raise ModelError(f"'$({text[:60]})' needs a name")
         if command == "arg":
             return self.argument(name)
         if command == "find":
             return f"package://{name}"
         return self._environment(name, default.strip() if command == "optenv" else None)
+
+    def _evaluated(self, text: str) -> Any:
+        try:
+            return evaluate(text, _EvalNames(self))
+        except ModelError as error:
+            hint = "; '$(' ends at the first ')'" if "(" in text else ""
+            raise ModelError(f"{error.reason}, in $(eval {text[:80]}){hint}") from None
 
     def argument(self, name: str) -> str:
         """The value of an argument of the file."""
@@ -110,7 +119,7 @@ class Texts:
             return self.arguments[name]
         except KeyError:
             what = f"the argument '{name[:60]}' has no value. {did_you_mean(name, self.arguments)}"
-            raise ExpressionError(f"{what} Give it: arguments={{'{name[:60]}': ...}}, or --arg") from None
+            raise ModelError(f"{what} Give it: arguments={{'{name[:60]}': ...}}, or --arg") from None
 
     def _environment(self, name: str, default: str | None) -> str:
         """The environment is not read: the same file is the same robot for everybody. Users can hand values over."""
@@ -119,12 +128,12 @@ class Texts:
             return str(self.given[name])
         if default is None:
             what = f"the file asks for the environment variable '{name[:60]}', and the environment is not read"
-            raise ExpressionError(f"{what}; give it: arguments={{'{name[:60]}': ...}}, or --arg")
+            raise ModelError(f"{what}; give it: arguments={{'{name[:60]}': ...}}, or --arg")
         return default
 
     def _file(self) -> str:
         if self.files[-1] is None:
-            raise ExpressionError("this text comes from no file, so there is no folder that it is in")
+            raise ModelError("this text comes from no file, so there is no folder that it is in")
         return self.files[-1]
 
     # ---- functions ---------------------------------------------------------------------------------------------------
@@ -149,7 +158,7 @@ class Texts:
 
     @staticmethod
     def _fatal(*words: Any) -> Any:
-        raise ExpressionError("the file says: " + " ".join(str(word) for word in words)[:400])
+        raise ModelError("the file says: " + " ".join(str(word) for word in words)[:400])
 
 
 class _Names:
@@ -186,5 +195,5 @@ def _joined(found: list[Any]) -> str:
     pieces = [one if isinstance(one, str) else str(one) for one in found]
     length = sum(map(len, pieces))
     if length > MAX_TEXT:
-        raise ExpressionError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
+        raise ModelError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
     return "".join(pieces).replace("file://package://", "package://")
