@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (texts)
 """xacro files for tests, one for every part of the language."""
 
 from __future__ import annotations

@@ -31,9 +31,10 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("packages")
     for path, folder in REAL:
         package, *inside = path.relative_to(folder).parts
+        names = {package, OTHER_NAMES.get(package, package)}
         if package == "kuka_description":
             package, *inside = inside
-        names = {package, OTHER_NAMES.get(package, package), f"{package}_support"}
+            names = {package, f"{package}_support"}
         for name in names:
             copy = made.joinpath(name, *inside)
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,6 @@ from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.formats.sdf_files import Documents
 from recursa.formats.sdf_joints import Joints, relative
 from recursa.formats.sdf_links import link_record
-from recursa.formats.sdf_notes import Notes
 from recursa.formats.sdf_scope import WORLD, Scope, composed
 from recursa.formats.sdf_tree import Tree, tree_of
 from recursa.formats.sdf_values import vector
@@ -41,16 +40,16 @@ def read_sdf(source: Source, arguments: Mapping[str, str] | None = None) -> Desc
     """
     documents = Documents(source.assets)
     root = documents.root(source.content, source.path)
-    notes = Notes(source.path, root.notes)
-    world, element = _world(root, documents, source.path, notes)
+    world, element = _world(root, documents, source.path)
     try:
-        model = _chosen(world, element, dict(arguments or {}), notes)
-        return _Reading(world, model, notes).description(_gravity(element), source.path)
+        model = _chosen(world, dict(arguments or {}))
+        found = _Reading(world, model).description()
+        return replace(found, gravity=_gravity(element), source=source.path, notes=tuple(root.notes))
     except RecursionError:
         raise root.error("models are nested too deeply") from None
 
 
-def _world(root: Element, documents: Documents, path: str | None, notes: Notes) -> tuple[Scope, Element | None]:
+def _world(root: Element, documents: Documents, path: str | None) -> tuple[Scope, Element | None]:
     """The scope of the world, and its element if there is one."""
     worlds = [child for child in root.children if child.tag == "world"]
     if len(worlds) > 1:
@@ -64,11 +63,11 @@ def _world(root: Element, documents: Documents, path: str | None, notes: Notes) 
             if child.tag != "include" or element is None or error.line != child.line:
                 raise
             reason = f"an <include> was passed over: {error.reason}."
-            notes.add(child, "include", reason, "Name the folder that it is in: assets=, --assets.")
+            child.forgive("include", reason, "Name the folder that it is in: assets=, --assets.")
     return scope, element
 
 
-def _chosen(world: Scope, element: Element | None, arguments: dict[str, str], notes: Notes) -> Scope:
+def _chosen(world: Scope, arguments: dict[str, str]) -> Scope:
     """The one model, the one that is not static, or the one that was asked for."""
     name = arguments.pop(_CHOICE, None)
     if arguments:
@@ -86,7 +85,7 @@ def _chosen(world: Scope, element: Element | None, arguments: dict[str, str], no
     for scope in world.models.values():
         if scope is not found:
             reason = f"model '{clipped(scope.element.attributes['name'])}' was left out: a robot is one model."
-            notes.add(scope.element, "models", reason, "Load it by itself, or remove it.")
+            scope.element.forgive("models", reason, "Load it by itself, or remove it.")
     return found
 
 
@@ -101,8 +100,8 @@ def _gravity(world: Element | None) -> tuple[float, float, float] | None:
 class _Reading:
     """One model of a world, from frames to records."""
 
-    def __init__(self, world: Scope, model: Scope, notes: Notes) -> None:
-        self.world, self.model, self.notes = world, model, notes
+    def __init__(self, world: Scope, model: Scope) -> None:
+        self.world, self.model = world, model
         self.stand = world.pose(model.path.removesuffix("::"))
         model.become_root()
         self.poses: dict[str, Transform] = {WORLD: self.stand.inverse}
@@ -117,12 +116,13 @@ class _Reading:
             self.stands[inner.path] = composed(stand, scope.pose(name))
         for name, node in scope.links.items():
             self.poses[scope.path + name] = composed(stand, scope.pose(name))
-            self.links.append(link_record(scope.path + name, node.element, self.notes))
+            self.links.append(link_record(scope.path + name, node.element))
 
-    def description(self, gravity: tuple[float, float, float] | None, source: str | None) -> Description:
+    def description(self) -> Description:
+        """The links and joints of the model."""
         if not self.links:
             raise self.model.element.error(f"{self.model.owner} has no links")
-        joints = Joints(self.poses, self.notes)
+        joints = Joints(self.poses)
         for scope in self.model.scopes():
             if not scope.static:
                 for name, node in scope.joints.items():
@@ -140,10 +140,7 @@ class _Reading:
             joints=(*self._with_ties(tree.joints), *(joint for _, joint in frames)),
             closures=tree.closures,
             relations=tuple(one for one in relations if {one.joint, one.other} <= {j.name for j in tree.joints}),
-            gravity=gravity,
             floating=not tree.anchored,
-            source=source,
-            notes=tuple(self.notes.found),
         )
 
     def _world_joints(self, joints: Joints) -> None:
@@ -156,7 +153,7 @@ class _Reading:
                 joints.add(self.world, self.stand.inverse, name, node)
             elif ends & self.poses.keys() - {WORLD}:
                 reason = f"joint '{clipped(name)}' holds this model to another, which was left out."
-                self.notes.add(node.element, "models", reason, "Put both into one model.")
+                node.element.forgive("models", reason, "Put both into one model.")
 
     def _welds(self, taken: set[str]) -> list[JointRecord]:
         """Joints that fix the links of static models to the world."""
@@ -182,7 +179,7 @@ class _Reading:
                 taken.add(joint)
                 pose = composed(self.stands[scope.path], scope.pose(name))
                 placed = JointRecord(joint, "fixed", link, full, relative(self.poses[link], pose))
-                found.append((LinkRecord(full, frame=True, line=self.notes.line(node.element)), placed))
+                found.append((LinkRecord(full, frame=True, line=node.element.own_line), placed))
         return found
 
     def _note_tree(self, tree: Tree, between: set[str]) -> None:
@@ -195,7 +192,7 @@ class _Reading:
         if tree.closures:
             listed = shortened([f"'{closure.name}'" for closure in tree.closures])
             reason = f"joints that close loops are kept as data, and the dynamics are those of the open tree: {listed}."
-            self.notes.add(element, "loop", reason, "Constrain them, or remove them.")
+            element.forgive("loop", reason, "Constrain them, or remove them.")
 
     def _with_ties(self, joints: tuple[JointRecord, ...]) -> list[JointRecord]:
         """The joints; one that mimics a joint that closes a loop is free."""

@@ -11,7 +11,8 @@ import re
 from recursa.errors import ModelError
 from recursa.formats.sdf_values import flag, word
 from recursa.formats.source import Assets
-from recursa.formats.xml import Element, clipped, parse
+from recursa.formats.xml import Element, NotesElsewhere, clipped, parse
+from recursa.model.description import Note
 
 MAX_INCLUDED = 1000  # files in one robot
 MAX_DEPTH = 20  # of files that include each other
@@ -29,12 +30,14 @@ class Documents:
 
     def __init__(self, assets: Assets) -> None:
         self.assets = assets
+        self.notes: list[Note] = []
         self.opened = 0
         self.elements = 0
 
     def root(self, content: str | bytes, path: str | None) -> Element:
         """The root of a document as version 1.11 would have written it."""
-        root = parse(content, path, with_text=True)
+        notes = NotesElsewhere(self.notes, str(path)) if self.opened else self.notes
+        root = parse(content, path, with_text=True, notes=notes)
         if root.tag != "sdf":
             hint = "; only SDF files can be included" if self.opened else ""
             raise root.error(f"expected the root element <sdf>, found <{clipped(root.tag)}>{hint}")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from recursa.errors import did_you_mean
-from recursa.formats.sdf_notes import Notes
 from recursa.formats.sdf_scope import WORLD, Node, Scope, composed
 from recursa.formats.sdf_values import bound, number, strength, vector, word
 from recursa.formats.xml import Element, clipped
@@ -48,9 +47,8 @@ class Gear(NamedTuple):
 class Joints:
     """The joints of all scopes of a model. ``poses`` are those of links in the frame of the model, "world" included."""
 
-    def __init__(self, poses: Mapping[str, Transform], notes: Notes) -> None:
+    def __init__(self, poses: Mapping[str, Transform]) -> None:
         self.poses = poses
-        self.notes = notes
         self.records: list[JointRecord] = []
         self.between: list[LinkRecord] = []
         self.gears: list[Gear] = []
@@ -73,10 +71,10 @@ class Joints:
             return
         place = relative(self.poses[parent], pose), relative(pose, self.poses[child])
         kind = _TYPES[type_]
-        made = _Joint(scope, stand, pose, owner, element, self.notes)
+        made = _Joint(scope, stand, pose, owner, element)
         if type_ in _TWO_AXES:
             cross = f"{full}::cross"
-            self.between.append(LinkRecord(cross, line=self.notes.line(element)))
+            self.between.append(LinkRecord(cross, line=element.own_line))
             first = made.record(f"{full}::axis", kind, (parent, cross), (place[0], IDENTITY_TRANSFORM), "axis")
             second = made.record(f"{full}::axis2", kind, (cross, child), (IDENTITY_TRANSFORM, place[1]), "axis2")
             self.records += [first, second]
@@ -96,7 +94,7 @@ class Joints:
         self, scope: Scope, stand: Transform, full: str, element: Element, pose: Transform, ends: tuple[str, str]
     ) -> None:
         owner = f"joint '{clipped(full)}'"
-        made = _Joint(scope, stand, pose, owner, element, self.notes)
+        made = _Joint(scope, stand, pose, owner, element)
         axes = [pose.rotation @ made.axis(tag) for tag in ("axis", "axis2")]
         reference = self._end(scope, element, "gearbox_reference_body", owner)
         ratio = number(element, "gearbox_ratio", owner, 1.0)
@@ -114,10 +112,10 @@ class Joints:
             reason = (
                 f"joint '{clipped(gear.name)}' is a gearbox whose wheels do not turn on its reference body; left out."
             )
-            self.notes.add(gear.element, "gearbox", reason, "Hang both on that body by revolute joints along the axes.")
+            gear.element.forgive("gearbox", reason, "Hang both on that body by revolute joints along the axes.")
             return None
         ratio = -gear.ratio * first[1] * second[1]
-        return Relation(gear.name, second[0], first[0], (0.0, ratio), line=self.notes.line(gear.element))
+        return Relation(gear.name, second[0], first[0], (0.0, ratio), line=gear.element.own_line)
 
     def _wheel(self, gear: Gear, link: str, axis: Vec3) -> tuple[str, float] | None:
         """The joint on which a wheel turns on the reference body, and whether it counts as the gearbox does."""
@@ -140,7 +138,6 @@ class _Joint(NamedTuple):
     pose: Transform
     owner: str
     element: Element
-    notes: Notes
 
     def record(
         self, name: str, kind: JointType, ends: tuple[str, str], place: tuple[Transform, Transform], tag: str
@@ -150,7 +147,7 @@ class _Joint(NamedTuple):
         limit = None if axis is None else axis.child("limit")
         if nv and number(dynamics, "spring_stiffness", self.owner, 0.0):
             reason = f"{self.owner} has a spring, which is not among the forces here."
-            self.notes.add(self.element, "spring", reason, "Add its force to tau.")
+            self.element.forgive("spring", reason, "Add its force to tau.")
         damping, friction = (number(dynamics, what, self.owner, 0.0) for what in ("damping", "friction"))
         driven = kind in DRIVEN
         return JointRecord(
@@ -168,7 +165,7 @@ class _Joint(NamedTuple):
             effort=strength(limit, "effort", self.owner) if driven else None,
             velocity=strength(limit, "velocity", self.owner) if driven else None,
             mimic=self.mimic(axis) if driven else None,
-            line=self.notes.line(self.element),
+            line=self.element.own_line,
         )
 
     def axis(self, tag: str) -> Vec3:

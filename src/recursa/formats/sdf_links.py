@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from recursa.formats.sdf_notes import Notes
 from recursa.formats.sdf_values import flag, marked, number, pose_of, vector
 from recursa.formats.xml import Element, clipped
 from recursa.model.description import Geometry, LinkRecord
@@ -15,19 +14,19 @@ _SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("
 _DIAGONAL = ("xx", "yy", "zz")
 
 
-def link_record(name: str, element: Element, notes: Notes) -> LinkRecord:
+def link_record(name: str, element: Element) -> LinkRecord:
     """A link under its full name. What is not said is as the format says: one kilogram, one kilogram metre squared."""
     owner = f"link '{clipped(name)}'"
     inertial = element.child("inertial")
     if inertial is None:
         reason = f"{owner} has no <inertial>, which in SDF means 1 kg and 1 kg m^2 about every axis."
-        notes.add(element, "default-mass", reason, "Write the masses that it has.")
+        element.forgive("default-mass", reason, "Write the masses that it has.")
     elif marked(inertial, "auto"):
         what = f'{owner}: <inertial auto="true"> leaves mass and inertia to be computed from shapes'
         raise inertial.error(f"{what}, which is not done here; write them down")
     elif inertial.child("fluid_added_mass") is not None:
-        notes.add(inertial, "added-mass", f"{owner}: <fluid_added_mass> was passed over.", "Expect it to be missing.")
-    _unmodelled(element, owner, notes)
+        inertial.forgive("added-mass", f"{owner}: <fluid_added_mass> was passed over.", "Expect it to be missing.")
+    _unmodelled(element, owner)
     placed = pose_of(None if inertial is None else inertial.child("pose"), owner)
     moments = None if inertial is None else inertial.child("inertia")
     tensor = SymMat3(
@@ -45,18 +44,18 @@ def link_record(name: str, element: Element, notes: Notes) -> LinkRecord:
             if part.tag in ("visual", "collision")
             for shape in _geometry(part, owner)
         ),
-        line=notes.line(element),
+        line=element.own_line,
     )
 
 
-def _unmodelled(element: Element, owner: str, notes: Notes) -> None:
+def _unmodelled(element: Element, owner: str) -> None:
     if not flag(element, "gravity", owner, True):
-        notes.add(element, "weightless", f"{owner} is not to feel gravity, but it does here.", "Remove <gravity>.")
+        element.forgive("weightless", f"{owner} is not to feel gravity, but it does here.", "Remove <gravity>.")
     if flag(element, "kinematic", owner):
-        notes.add(element, "kinematic", f"{owner} is kinematic, but forces move it here.", "Remove <kinematic>.")
+        element.forgive("kinematic", f"{owner} is kinematic, but forces move it here.", "Remove <kinematic>.")
     decay = element.child("velocity_decay")
     if any(number(decay, tag, owner, 0.0) for tag in ("linear", "angular")):
-        notes.add(element, "decay", f"{owner}: <velocity_decay> was passed over.", "Give the joints damping.")
+        element.forgive("decay", f"{owner}: <velocity_decay> was passed over.", "Give the joints damping.")
 
 
 def _geometry(part: Element, owner: str) -> list[Geometry]:

@@ -83,7 +83,7 @@ def _undeclared_world(
             f"joint '{clipped(hanging[0].name)}' has the parent '{WORLD_LINK}', which is not declared; it was added."
         )
         first.forgive("world", reason, f'Write <link name="{WORLD_LINK}"/>.')
-        yield LinkRecord(WORLD_LINK, line=first.line)
+        yield LinkRecord(WORLD_LINK, line=first.own_line)
 
 
 def _check_root(root: Element, strict: bool) -> None:
@@ -132,7 +132,7 @@ def _link(name: str, element: Element) -> LinkRecord:
     )
     inertial = element.child("inertial")
     if inertial is None:
-        return LinkRecord(name, geometry=geometry, line=element.line)
+        return LinkRecord(name, geometry=geometry, line=element.own_line)
     placement = _placement(inertial.child("origin"), owner)
     return LinkRecord(
         name,
@@ -141,7 +141,7 @@ def _link(name: str, element: Element) -> LinkRecord:
         inertia=_inertia(inertial.child("inertia"), placement.rotation, owner),
         inertial=True,
         geometry=geometry,
-        line=element.line,
+        line=element.own_line,
     )
 
 
@@ -198,7 +198,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         effort=effort,
         velocity=velocity,
         mimic=_mimic(element.child("mimic"), owner),
-        line=element.line,
+        line=element.own_line,
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
@@ -18,8 +17,8 @@ from recursa.formats.source import Assets, Source
 from recursa.formats.urdf import describe_urdf
 from recursa.formats.xacro_scope import Scope, truth
 from recursa.formats.xacro_text import Texts
-from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import Description, JointRecord, LinkRecord, Note
+from recursa.formats.xml import Element, NotesElsewhere, clipped, parse
+from recursa.model.description import Description, Note
 
 MAX_FILES = 30  # that include each other
 MAX_NESTING = 2000  # of elements, conditions and macro calls in each other
@@ -42,17 +41,7 @@ def begins(root: str, text: str) -> bool:
 
 def read_xacro(source: Source, arguments: Mapping[str, str], *, strict: bool = True) -> Description:
     """The description in a xacro text, with values for its arguments."""
-    root = expand(source, arguments)
-    found = describe_urdf(root, source.path, strict=strict)
-    elsewhere = {(one.tag, one.attributes.get("name")) for one in root.children if one.source != root.source}
-
-    def links(record: LinkRecord) -> LinkRecord:
-        return replace(record, line=None) if ("link", record.name) in elsewhere else record
-
-    def joints(record: JointRecord) -> JointRecord:
-        return replace(record, line=None) if ("joint", record.name) in elsewhere else record
-
-    return replace(found, links=tuple(map(links, found.links)), joints=tuple(map(joints, found.joints)))
+    return describe_urdf(expand(source, arguments), source.path, strict=strict)
 
 
 def expand(source: Source, arguments: Mapping[str, str]) -> Element:
@@ -85,7 +74,7 @@ class _Expander:
         self.assets = assets
         self.calls: list[tuple[str, Element]] = []
         self.at: Element | None = None
-        self.notes: dict[str | None, list[Note]] = {}
+        self.notes: list[Note] = []
         self.handlers: dict[str, Callable[[Element, Element, _Where], _Work | None]] = {
             "property": self.define,
             "macro": self.define_macro,
@@ -101,16 +90,12 @@ class _Expander:
 
     def run(self, root: Element) -> Element:
         where = _Where(Scope(None, self.texts.value), self.texts.top)
-        self.notes[root.source] = root.notes
-        self.at = root
+        self.notes, self.at = root.notes, root
         try:
             found = _driven(self.copied(root, where))
             self.require_arguments()
         except ModelError as error:
             raise self.placed(error) from None
-        for path, notes in self.notes.items():
-            if path != root.source:
-                found.notes.extend(replace(n, reason=f"{n.reason} ({path}, line {n.line})", line=None) for n in notes)
         return found
 
     def require_arguments(self) -> None:
@@ -137,8 +122,7 @@ class _Expander:
             for name, value in element.attributes.items()
             if not name.startswith(PREFIX) and name != "xmlns:xacro"
         }
-        notes = self.notes.setdefault(element.source, [])
-        found = Element(element.tag, attributes, element.line, element.source, notes)
+        found = Element(element.tag, attributes, element.line, element.source, element.notes)
         yield self.content(element, found, where)
         return found
 
@@ -268,6 +252,7 @@ class _Expander:
         return self.call(named, name, target, where)
 
     def call(self, element: Element, name: str, target: Element, where: _Where) -> _Work:
+        self.texts.spend(20)
         macro, home = self._macro(name, where)
         inside = Scope(home.names, self.texts.value)
         open_ = list(macro.parameters)
@@ -352,8 +337,7 @@ class _Expander:
             raise ModelError(f"files include each other more than {MAX_FILES} deep")
         content, path = self.assets.read(reference, self.texts.files[-1], "<xacro:include>")
         self.texts.spend(len(content) >> 4)
-        root = parse(content, str(path), with_text=True)
-        self.notes.setdefault(str(path), []).extend(root.notes)
+        root = parse(content, str(path), with_text=True, notes=NotesElsewhere(self.notes, str(path)))
         space = self.texts.text(element.attributes.get("ns", ""), where.names)
         if space:
             inner = _Where(
