@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 import recursa as rc
 from recursa.cli.commands import recursa
 from recursa.formats.expressions import PlainNames, evaluate
+from watching import watched_opens
 from xacro_texts import MAIN, robot
 
 ARM = robot("""<xacro:arg name="links" default="2"/><xacro:property name="length" value="0.4"/>
@@ -218,27 +218,6 @@ def test_nothing_outside_the_folders_is_opened(reference: str, tmp_path: Path) -
 def refusal_of(path: Path, folder: Path) -> None:
     with pytest.raises(rc.ModelError):
         rc.load(path, assets=folder)
-
-
-_WATCHING: list[list[str]] = []
-
-
-def _watch(event: str, arguments: tuple[Any, ...]) -> None:
-    if _WATCHING and event == "open" and isinstance(arguments[0], str):
-        _WATCHING[-1].append(arguments[0])
-
-
-sys.addaudithook(_watch)
-
-
-def watched_opens(work: Any) -> list[str]:
-    """The files that were opened meanwhile, but for Python's own."""
-    _WATCHING.append([])
-    try:
-        work()
-    finally:
-        opened = _WATCHING.pop()
-    return [path for path in opened if not path.endswith((".py", ".pyc"))]
 
 
 def test_files_that_include_each_other_end(tmp_path: Path) -> None:

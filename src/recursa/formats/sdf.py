@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.formats.sdf_files import Documents
+from recursa.formats.sdf_gears import relations_of
 from recursa.formats.sdf_joints import Joints, relative
 from recursa.formats.sdf_links import link_record
 from recursa.formats.sdf_scope import WORLD, Scope, composed
@@ -133,13 +134,12 @@ class _Reading:
         tree = tree_of([link.name for link in links], records, [link.name for link in joints.between])
         self._note_tree(tree, {link.name for link in joints.between})
         frames = self._frames({joint.name for joint in tree.joints})
-        relations = joints.relations()
         return Description(
             name=self.model.element.attributes["name"],
             links=(*([LinkRecord(WORLD)] if tree.anchored else []), *links, *(link for link, _ in frames)),
             joints=(*self._with_ties(tree.joints), *(joint for _, joint in frames)),
             closures=tree.closures,
-            relations=tuple(one for one in relations if {one.joint, one.other} <= {j.name for j in tree.joints}),
+            relations=relations_of(joints.gears, tree.joints, self.poses),
             floating=not tree.anchored,
         )
 
@@ -149,7 +149,7 @@ class _Reading:
             ends = {
                 self.world.link(end.text.strip()) for tag in ("parent", "child") if (end := node.element.child(tag))
             }
-            if ends <= {WORLD, *self.poses}:
+            if ends <= self.poses.keys():
                 joints.add(self.world, self.stand.inverse, name, node)
             elif ends & self.poses.keys() - {WORLD}:
                 reason = f"joint '{clipped(name)}' holds this model to another, which was left out."

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from recursa.errors import did_you_mean
+from recursa.formats.sdf_gears import Gear, Wheel
 from recursa.formats.sdf_scope import WORLD, Node, Scope, composed
 from recursa.formats.sdf_values import bound, number, strength, vector, word
 from recursa.formats.xml import Element, clipped
-from recursa.model.description import DRIVEN, LIMITED, JointRecord, JointType, LinkRecord, Mimic, Relation
+from recursa.model.description import DRIVEN, LIMITED, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.rounding import Weighed, weighed_transform
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -28,20 +29,6 @@ _TYPES: dict[str, JointType] = {
     "gearbox": "fixed",
 }
 _TWO_AXES = ("universal", "revolute2")
-_PARALLEL = 0.999999  # cosine of the angle between axes that are the same
-
-
-class Gear(NamedTuple):
-    """A gearbox: ``angle of second = -ratio * angle of first``, both from the reference, about axes in the model."""
-
-    name: str
-    ratio: float
-    reference: str
-    first: str
-    first_axis: Vec3
-    second: str
-    second_axis: Vec3
-    element: Element
 
 
 class Joints:
@@ -60,7 +47,9 @@ class Joints:
         owner = f"joint '{clipped(full)}'"
         type_ = element.attributes.get("type", "").strip()
         if type_ not in _TYPES:
-            raise element.error(f"{owner}: unknown joint type '{clipped(type_)}'. {did_you_mean(type_, _TYPES)}")
+            raise element.error(
+                f"{owner}: unknown joint type '{clipped(type_)}'. {did_you_mean(clipped(type_), _TYPES)}"
+            )
         parent, child = (self._end(scope, element, tag, owner) for tag in ("parent", "child"))
         if child in (WORLD, parent):
             hint = "the child must be a link" if child == WORLD else "it connects a link to itself"
@@ -98,36 +87,8 @@ class Joints:
         axes = [pose.rotation @ made.axis(tag) for tag in ("axis", "axis2")]
         reference = self._end(scope, element, "gearbox_reference_body", owner)
         ratio = number(element, "gearbox_ratio", owner, 1.0)
-        self.gears.append(Gear(full, ratio, reference, ends[0], axes[0], ends[1], axes[1], element))
-
-    def relations(self) -> list[Relation]:
-        """The gearboxes as relations between the joints that hold their wheels."""
-        return [found for gear in self.gears if (found := self._relation(gear)) is not None]
-
-    def _relation(self, gear: Gear) -> Relation | None:
-        first, second = (
-            self._wheel(gear, *wheel) for wheel in ((gear.first, gear.first_axis), (gear.second, gear.second_axis))
-        )
-        if first is None or second is None:
-            reason = (
-                f"joint '{clipped(gear.name)}' is a gearbox whose wheels do not turn on its reference body; left out."
-            )
-            gear.element.forgive("gearbox", reason, "Hang both on that body by revolute joints along the axes.")
-            return None
-        ratio = -gear.ratio * first[1] * second[1]
-        return Relation(gear.name, second[0], first[0], (0.0, ratio), line=gear.element.own_line)
-
-    def _wheel(self, gear: Gear, link: str, axis: Vec3) -> tuple[str, float] | None:
-        """The joint on which a wheel turns on the reference body, and whether it counts as the gearbox does."""
-        for joint in self.records:
-            if joint.kind not in ("revolute", "continuous") or {joint.parent, joint.child} != {gear.reference, link}:
-                continue
-            turned = self.poses[joint.parent].rotation @ (joint.placement.rotation @ joint.axis)
-            size = math.sqrt(turned.norm_squared() * axis.norm_squared())
-            cosine = turned.dot(axis) / size if size else 0.0
-            if abs(cosine) > _PARALLEL:
-                return joint.name, math.copysign(1.0, cosine if joint.child == link else -cosine)
-        return None
+        first, second = map(Wheel, ends, axes)
+        self.gears.append(Gear(full, ratio, reference, first, second, element))
 
 
 class _Joint(NamedTuple):

@@ -18,6 +18,7 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 WORLD = "world"
 MAX_NESTING = 40  # of models in models
 
+_LONGEST = 4096  # characters of a name with those of models before it
 _KINDS = ("link", "frame", "model", "joint")
 
 
@@ -47,6 +48,7 @@ class Scope:
         self._poses: dict[str, Transform] = {MODEL: IDENTITY_TRANSFORM, "": IDENTITY_TRANSFORM}
         if outer is None:
             self._poses[WORLD] = IDENTITY_TRANSFORM
+        self._held: dict[str, tuple[Scope, str]] = {}
         self._documents = documents
         self.static: bool = flag(element, "static", self.owner) or (outer is not None and outer.static)
         if self.depth > MAX_NESTING:
@@ -194,7 +196,7 @@ class Scope:
         """The model inside that a name begins with, and the rest."""
         if name in self.models:
             return name, ""
-        first, _, rest = name.partition("::")
+        first, _, rest = name.partition("::") if len(name) <= _LONGEST else (name, "", "")
         while rest and first not in self.models:
             more, _, rest = rest.partition("::")
             first = f"{first}::{more}"
@@ -207,16 +209,17 @@ class Scope:
 
     def link(self, name: str) -> str:
         """The full name of the link that a frame is fixed to, or "world"."""
-        scope, seen = self, set()
-        while True:
-            if name == WORLD:
-                return WORLD
-            if name in scope.links:
-                return scope.path + name
-            if (scope.path, name) in seen:
+        scope: Scope = self
+        passed: dict[tuple[int, str], Scope] = {}
+        while name != WORLD and name not in scope.links and name not in scope._held:
+            if (id(scope), name) in passed:
                 raise scope._circle(name)
-            seen.add((scope.path, name))
+            passed[id(scope), name] = scope
             scope, name = scope._holder(name)
+        end = scope._held.get(name, (scope, name))
+        for (_, one), on_the_way in passed.items():
+            on_the_way._held[one] = end
+        return WORLD if end[1] == WORLD else end[0].path + end[1]
 
     def _holder(self, name: str) -> tuple[Scope, str]:
         """What a frame that is no link is fixed to: a frame here or in a model inside."""
