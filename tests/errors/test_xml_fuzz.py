@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_urdf_fuzz import ELEMENTS, NASTY, VALUES, Draw, damaged_bytes, damaged_text, fuzzing
 
 import recursa as rc
 from recursa.formats.source import Assets, Source
 from recursa.formats.xacro import expand
 from sdf_texts import HAND, INCLUDES, TEXTS
-from test_urdf_fuzz import ELEMENTS, NASTY, VALUES, Draw, damaged_bytes, damaged_text, fuzzing
 from xacro_reference import real_files
 from xacro_texts import CASES, robot
 

@@ -330,7 +330,7 @@ HOSTILE = {
     "frames_in_a_circle": model(link("a"), *(
         f'<frame name="f{k}"><pose relative_to="f{(k + 1) % 20000}">0 0 0 0 0 0</pose></frame>' for k in range(20000))),
     "many_links": model(*(f'<link name="l{k}"/>' for k in range(30000)), joint("j", "revolute", "world", "none")),
-    "huge_numbers": model(link("a", pose=pose("1e308 1e308 1e308 1e308 1e308 1e308")), joint("j", "ball", "x", "b", "")),
+    "huge_numbers": model(link("a", pose=pose("1e308 1e308 1e308 1e308 1e308 1")), joint("j", "ball", "x", "b", "")),
     "not_numbers": model(link("a", pose=pose("nan inf 0 nan inf 0")), joint("j", "revolute", "world", "a")),
     "all_joints_to_one": model(link("a"), *(joint(f"j{k}", "ball", "a", "a", "") for k in range(100))),
 }  # fmt: skip
