@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sysconfig
 import time
 import warnings
 from collections.abc import Callable
@@ -316,6 +317,18 @@ def test_mistakes_have_words_and_lines(text: str, words: str) -> None:
     with pytest.raises(rc.ModelError, match=words) as caught:
         loaded(text)
     assert caught.value.line is not None
+
+
+CASSIE = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots",
+              "cassie_description", "robots", "cassie.sdf")  # fmt: skip
+
+
+@pytest.mark.skipif(not CASSIE.exists(), reason="example-robot-data is not installed")
+def test_a_real_biped_with_loops_and_gearboxes() -> None:
+    found = loaded(CASSIE)
+    assert (found.nv, found.is_floating) == (44, True)
+    assert len(found.model.description.closures) == 6
+    assert {one.polynomial[1] for one in found.model.description.relations} == {-1 / 16, -1 / 25, -1 / 50}
 
 
 # ---- hostile files ---------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def _world(root: Element, documents: Documents, path: str | None) -> tuple[Scope
         try:
             scope.read([child], () if path is None else (path,))
         except ModelError as error:
-            if child.tag != "include" or element is None or error.line != child.line:
+            if child.tag != "include" or element is None or (error.source, error.line) != (child.source, child.line):
                 raise
             reason = f"an <include> was passed over: {error.reason}."
             child.forgive("include", reason, "Name the folder that it is in: assets=, --assets.")

@@ -29,9 +29,8 @@ def link_record(name: str, element: Element) -> LinkRecord:
     _unmodelled(element, owner)
     placed = pose_of(None if inertial is None else inertial.child("pose"), owner)
     moments = None if inertial is None else inertial.child("inertia")
-    tensor = SymMat3(
-        *(number(moments, "i" + entry, owner, float(entry in _DIAGONAL)) for entry in SymMat3._fields)
-    )  # fmt: skip
+    entries = (number(moments, f"i{entry}", owner, float(entry in _DIAGONAL)) for entry in SymMat3._fields)
+    tensor = SymMat3(*entries)
     return LinkRecord(
         name,
         mass=number(inertial, "mass", owner, 1.0),

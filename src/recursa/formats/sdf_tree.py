@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,8 +17,6 @@ class Tree(NamedTuple):
     joints: tuple[JointRecord, ...]
     closures: tuple[Closure, ...]
     anchored: bool
-    turned: tuple[str, ...]
-    """Joints whose parent is what the file calls the child."""
 
 
 def tree_of(links: Sequence[str], joints: Sequence[JointRecord], through: Iterable[str]) -> Tree:
@@ -56,19 +54,17 @@ def tree_of(links: Sequence[str], joints: Sequence[JointRecord], through: Iterab
             names.add(free.name)
             kept[WORLD].append(free)
     start = WORLD if anchored else roots[0]
-    directed, turned = _directed(start, kept)
+    directed = _directed(start, kept)
     order = {joint.name: number for number, joint in enumerate(joints)}
     return Tree(
         tuple(sorted(directed, key=lambda joint: order.get(joint.name, len(order)))),
         tuple(_closure(joint) for joint in cut),
         anchored,
-        tuple(turned),
     )
 
 
-def _roots(links: Sequence[str], kept: dict[str, list[JointRecord]], leader: object) -> list[str]:
+def _roots(links: Sequence[str], kept: dict[str, list[JointRecord]], leader: Callable[[str], str]) -> list[str]:
     """The first link of every group that the world does not hold which is the child of nothing."""
-    assert callable(leader)
     held = leader(WORLD)
     children = {joint.child for joints in kept.values() for joint in joints}
     found: dict[str, str] = {}
@@ -78,10 +74,9 @@ def _roots(links: Sequence[str], kept: dict[str, list[JointRecord]], leader: obj
     return list(found.values())
 
 
-def _directed(start: str, kept: dict[str, list[JointRecord]]) -> tuple[list[JointRecord], list[str]]:
+def _directed(start: str, kept: dict[str, list[JointRecord]]) -> list[JointRecord]:
     """All joints, outward from a link."""
     found: list[JointRecord] = []
-    turned: list[str] = []
     reached, pending = {start}, [start]
     while pending:
         link = pending.pop()
@@ -89,12 +84,10 @@ def _directed(start: str, kept: dict[str, list[JointRecord]]) -> tuple[list[Join
             other = joint.child if joint.parent == link else joint.parent
             if other in reached:
                 continue
-            if joint.parent != link:
-                turned.append(joint.name)
             found.append(joint if joint.parent == link else _turned(joint))
             reached.add(other)
             pending.append(other)
-    return found, turned
+    return found
 
 
 def _turned(joint: JointRecord) -> JointRecord:

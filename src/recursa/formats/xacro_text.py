@@ -59,6 +59,7 @@ class Texts:
             if piece is None:
                 raise ModelError(f"'{text[at : at + 40]}' begins like an expression and does not end")
             at = piece.end()
+            self.spend(1)
             found.append(self._piece(piece, scope))
         if len(found) == 1:
             return found[0]
