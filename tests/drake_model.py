@@ -107,7 +107,9 @@ class DrakeModel:
     def pose(self, link: str, q: Array) -> Array:
         zero = np.zeros(self.robot.nv)
         self.place(q, zero, zero)
-        return self.plant.EvalBodyPoseInWorld(self.context, self.body(link)).GetAsMatrix4()
+        *inner, name = link.split("::")
+        holder = next(one for one in self._instances(inner) if self.plant.HasFrameNamed(name, one))
+        return self.plant.GetFrameByName(name, holder).CalcPoseInWorld(self.context).GetAsMatrix4()
 
 
 def _matrix(quaternion: Array) -> Array:

@@ -52,7 +52,7 @@ TEXTS: dict[str, str] = {
     "frames": model(
         '<frame name="f" attached_to="upper"><pose>0.1 0.2 0.3 0.1 0.2 0.3</pose></frame>',
         '<frame name="g"><pose relative_to="f">0.2 0 0 0 0.4 0</pose></frame>',
-        '<frame name="h" attached_to="b"><pose relative_to="lower">0.2 0 0 0 0.4 0</pose></frame>',
+        '<frame name="h" attached_to="upper"><pose relative_to="lower">0.2 0 0 0 0.4 0</pose></frame>',
         link("base", 4.0, pose("0 0 0.3 0.1 0 0.2")),
         link("upper", 2.0, pose("0.4 0.1 0.5 0.3 -0.2 0.1", relative_to="base")),
         link("lower", 1.0, pose("0.3 0.1 0.2 0 0.5 0", relative_to="f")),

@@ -164,6 +164,16 @@ def test_frames_become_named_frames() -> None:
     )
 
 
+def test_frames_on_a_joint_and_on_its_child_are_the_same() -> None:
+    """Drake, with which the others are compared, puts a frame that is attached to a joint elsewhere."""
+    text = TEXTS["frames"]
+    q = loaded(text).random_state(2)[0]
+    on_joint = loaded(text.replace('name="h" attached_to="upper"', 'name="h" attached_to="b"'))
+    np.testing.assert_allclose(on_joint.pose(q, "h"), loaded(text).pose(q, "h"), rtol=0, atol=1e-15)
+    at_rest = on_joint.pose(0 * q, "lower") @ placed("0.2 0 0 0 0.4 0")
+    np.testing.assert_allclose(on_joint.pose(0 * q, "h"), at_rest, rtol=0, atol=1e-12)
+
+
 LIMITS = """<axis><xyz>0 0 1</xyz><limit><lower>-1.5</lower><upper>1e16</upper><effort>30</effort><velocity>-1</velocity></limit>
   <dynamics><damping>0.5</damping><friction>0.25</friction><spring_stiffness>7</spring_stiffness></dynamics></axis>"""  # noqa: E501
 
