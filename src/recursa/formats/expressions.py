@@ -15,19 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from recursa.errors import ModelError, did_you_mean
-from recursa.formats.expression_values import (
-    BINARY,
-    Function,
-    Namespace,
-    apply,
-    bounded,
-    cost,
-    item_of,
-    member_of,
-)
+from recursa.errors import ModelError
+from recursa.formats import expression_nodes as nodes
+from recursa.formats.expression_nodes import Evaluator, Names
+from recursa.formats.expression_values import bounded
 
 MAX_LENGTH = 2048
 MAX_DEPTH = 40
@@ -45,25 +38,6 @@ _TOKEN = re.compile(
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 _WORDS = {"and", "or", "not", "if", "else", "in", "is", "for", "lambda", "True", "False", "None"}
 _CONSTANTS = {"True": True, "False": False, "None": None}
-
-
-class Names(Protocol):
-    """What an expression is evaluated in."""
-
-    def lookup(self, name: str) -> Any:
-        """The value of a name; KeyError if there is none."""
-        ...
-
-    def known(self) -> list[str]:
-        """All names, for proposals."""
-        ...
-
-    def spend(self, steps: int) -> None:
-        """Count work; an error once there is too much of it."""
-        ...
-
-
-Evaluator = Callable[[Names], Any]
 
 
 class PlainNames:
@@ -175,7 +149,7 @@ class _Parser:
         if self.take("if"):
             condition = self.any_of()
             self.expect("else")
-            first = partial(_chosen, condition, first, self.choice())
+            first = partial(nodes.chosen, condition, first, self.choice())
         self.depth -= 1
         return first
 
@@ -183,26 +157,26 @@ class _Parser:
         parts = [self.all_of()]
         while self.take("or"):
             parts.append(self.all_of())
-        return parts[0] if len(parts) == 1 else partial(_first, parts, True)
+        return parts[0] if len(parts) == 1 else partial(nodes.first, parts, True)
 
     def all_of(self) -> Evaluator:
         parts = [self.negation()]
         while self.take("and"):
             parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else partial(_first, parts, False)
+        return parts[0] if len(parts) == 1 else partial(nodes.first, parts, False)
 
     def negation(self) -> Evaluator:
         count = 0
         while self.take("not"):
             count += 1
         found = self.comparison()
-        return found if not count else partial(_negated, found, count % 2 == 1)
+        return found if not count else partial(nodes.negated, found, count % 2 == 1)
 
     def comparison(self) -> Evaluator:
         first, rest = self.sum(), []
         while op := self.relation():
             rest.append((op, self.sum()))
-        return partial(_compared, first, rest) if rest else first
+        return partial(nodes.compared, first, rest) if rest else first
 
     def relation(self) -> str | None:
         if self.take("is"):
@@ -216,7 +190,7 @@ class _Parser:
         first, rest = operand(), []
         while op := self.take(*ops):
             rest.append((op, operand()))
-        return partial(_folded, first, rest) if rest else first
+        return partial(nodes.folded, first, rest) if rest else first
 
     def sum(self) -> Evaluator:
         return self.chain(self.product, "+", "-")
@@ -231,7 +205,7 @@ class _Parser:
             signs += 1
             minus ^= sign == "-"
         found = self.power()
-        return partial(_signed, found, minus) if signs else found
+        return partial(nodes.signed, found, minus) if signs else found
 
     def power(self) -> Evaluator:
         base = self.postfix()
@@ -240,19 +214,19 @@ class _Parser:
         self.deeper()
         exponent = self.unary()
         self.depth -= 1
-        return partial(_folded, base, [("**", exponent)])
+        return partial(nodes.folded, base, [("**", exponent)])
 
     def postfix(self) -> Evaluator:
         first: Evaluator = self.atom()
         steps: list[Callable[[Any, Names], Any]] = []
         while mark := self.take(".", "(", "["):
             if mark == ".":
-                steps.append(partial(_member, self.name()))
+                steps.append(partial(nodes.member, self.name()))
             elif mark == "(":
                 steps.append(self.call())
             else:
                 steps.append(self.index())
-        return partial(_followed, first, steps) if steps else first
+        return partial(nodes.followed, first, steps) if steps else first
 
     def name(self) -> str:
         token = self.peek
@@ -277,28 +251,28 @@ class _Parser:
                 raise self.unexpected("a name with '='")
             else:
                 given.append(self.choice())
-        return partial(_called, given, named)
+        return partial(nodes.called, given, named)
 
     def index(self) -> Callable[[Any, Names], Any]:
         parts: list[Evaluator | None] = [None if self.peek.text == ":" else self.choice()]
         while len(parts) < 3 and self.take(":"):
             parts.append(None if self.peek.text in (":", "]") else self.choice())
         self.expect("]")
-        return partial(_item, parts[0]) if len(parts) == 1 and parts[0] else partial(_slice, parts)
+        return partial(nodes.item, parts[0]) if len(parts) == 1 and parts[0] else partial(nodes.slice_of, parts)
 
     def atom(self) -> Evaluator:
         token = self.peek
         self.at += token.kind != "end"
         if token.kind == "number":
-            return partial(_constant, _number(token.text))
+            return partial(nodes.constant, _number(token.text))
         if token.kind == "text":
-            return partial(_constant, self.texts(token.text))
+            return partial(nodes.constant, self.texts(token.text))
         if token.kind == "name":
-            return partial(_lookup, token.text)
+            return partial(nodes.lookup, token.text)
         if token.text in _CONSTANTS:
-            return partial(_constant, _CONSTANTS[token.text])
+            return partial(nodes.constant, _CONSTANTS[token.text])
         if token.text == "[":
-            return partial(_list, self.several("]"))
+            return partial(nodes.list_of, self.several("]"))
         if token.text == "{":
             return self.dictionary()
         if token.text == "(":
@@ -326,12 +300,12 @@ class _Parser:
 
     def bracketed(self) -> Evaluator:
         if self.take(")"):
-            return partial(_list, [])
+            return partial(nodes.list_of, [])
         first = self.choice()
         if self.take(")"):
             return first
         self.expect(",")
-        return partial(_list, [first, *self.several(")")])
+        return partial(nodes.list_of, [first, *self.several(")")])
 
     def dictionary(self) -> Evaluator:
         pairs: list[tuple[Evaluator, Evaluator]] = []
@@ -343,7 +317,7 @@ class _Parser:
             key = self.choice()
             self.expect(":")
             pairs.append((key, self.choice()))
-        return partial(_dict, pairs)
+        return partial(nodes.dict_of, pairs)
 
 
 def _number(text: str) -> int | float:
@@ -360,110 +334,3 @@ def _number(text: str) -> int | float:
 
 def _unescaped(quoted: str) -> str:
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[0]), quoted[1:-1])
-
-
-# ---- evaluation: each is given what it was made of, and the names ----------------------------------------------------
-
-
-def _constant(value: Any, names: Names) -> Any:
-    return value
-
-
-def _lookup(name: str, names: Names) -> Any:
-    names.spend(1)
-    try:
-        return names.lookup(name)
-    except KeyError:
-        hint = did_you_mean(name, [known for known in names.known() if known.isidentifier()])
-        raise ModelError(f"the name '{name[:60]}' is not defined. {hint}") from None
-
-
-def _chosen(condition: Evaluator, yes: Evaluator, no: Evaluator, names: Names) -> Any:
-    return yes(names) if condition(names) else no(names)
-
-
-def _first(parts: list[Evaluator], truth: bool, names: Names) -> Any:
-    """The first that is true (of an ``or``) or false (of an ``and``), else the last."""
-    found = None
-    for part in parts:
-        found = part(names)
-        if bool(found) is truth:
-            break
-    return found
-
-
-def _negated(part: Evaluator, odd: bool, names: Names) -> bool:
-    return bool(part(names)) is not odd
-
-
-def _compared(first: Evaluator, rest: list[tuple[str, Evaluator]], names: Names) -> Any:
-    left, truth = first(names), True
-    for op, operand in rest:
-        right = operand(names)
-        names.spend(1 + cost(left) + cost(right))
-        truth = apply(op, BINARY[op], left, right)
-        if not truth:
-            break
-        left = right
-    return truth
-
-
-def _folded(first: Evaluator, rest: list[tuple[str, Evaluator]], names: Names) -> Any:
-    value = first(names)
-    for op, operand in rest:
-        value = apply(op, BINARY[op], value, operand(names))
-        names.spend(1 + cost(value))
-    return value
-
-
-def _signed(part: Evaluator, minus: bool, names: Names) -> Any:
-    value = part(names)
-    if not isinstance(value, int | float):
-        raise ModelError("a sign stands before what is no number")
-    return -value if minus else +value
-
-
-def _followed(first: Evaluator, steps: list[Callable[[Any, Names], Any]], names: Names) -> Any:
-    value = first(names)
-    for step in steps:
-        names.spend(1)
-        value = step(value, names)
-    return value
-
-
-def _member(name: str, owner: Any, names: Names) -> Any:
-    names.spend(0 if isinstance(owner, Namespace) else cost(owner))
-    return member_of(owner, name)
-
-
-def _called(given: list[Evaluator], named: dict[str, Evaluator], function: Any, names: Names) -> Any:
-    if not isinstance(function, Function):
-        raise ModelError("what stands before the bracket is no function")
-    values = [part(names) for part in given]
-    names.spend(1 + sum(map(cost, values)))
-    return apply(function.name, function.call, *values, **{key: part(names) for key, part in named.items()})
-
-
-def _item(part: Evaluator, owner: Any, names: Names) -> Any:
-    return item_of(owner, part(names))
-
-
-def _slice(parts: list[Evaluator | None], owner: Any, names: Names) -> Any:
-    if not isinstance(owner, str | list):
-        raise ModelError("a part with ':' can be taken of text and lists only")
-    bounds = [None if part is None else part(names) for part in parts]
-    names.spend(cost(owner))
-    return apply(":", lambda one, *ends: one[slice(*ends)], owner, *bounds)
-
-
-def _list(parts: list[Evaluator], names: Names) -> list[Any]:
-    names.spend(len(parts))
-    return bounded([part(names) for part in parts])
-
-
-def _dict(pairs: list[tuple[Evaluator, Evaluator]], names: Names) -> dict[Any, Any]:
-    names.spend(len(pairs))
-    keys = [key(names) for key, _ in pairs]
-    if not all(isinstance(key, str | int | float) for key in keys):
-        raise ModelError("the keys of a dictionary must be text or numbers")
-    return bounded(dict(zip(keys, (value(names) for _, value in pairs), strict=True)))
