@@ -26,7 +26,7 @@ def load(
     source: str | bytes | os.PathLike[str],
     *,
     format: FormatName | None = None,
-    floating: bool = False,
+    floating: bool | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = True,
     mimic: MimicMode | None = None,
@@ -35,9 +35,9 @@ def load(
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf", "recursa", "dh".
-    - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world,
-      unless a file of ours says otherwise.
+    - ``format``: None to find out, or one to insist on: "urdf", "xacro", "sdf", "recursa", "dh".
+    - ``floating``: True puts a free joint, named "root", under the root link; False welds that to the world. None: what
+      the file says (an SDF model flies unless something holds it), welded where it says nothing.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
     - ``strict``: refuse meaningless data (negative mass, nan, zero axis, a joint with nothing to move in a robot that
       has masses). Doubtful data are a :class:`~recursa.ModelWarning` and findings of ``robot.doctor()`` in any case; so
@@ -46,7 +46,8 @@ def load(
       the file says, "free" where it says nothing.
     - ``assets``: a folder, or several, in which included files, meshes and ``package://`` are looked for. No other
       file is opened, and no mesh is opened here. :func:`recursa.ros_paths` has the folders of an installed ROS.
-    - ``arguments``: values for the arguments of a file that has some.
+    - ``arguments``: values for the arguments of a file that has some: those of xacro, and ``{"model": name}`` for an
+      SDF world with several models.
 
     A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
 
@@ -60,7 +61,8 @@ def load(
         description = with_mesh_paths(description, folders)
     if gravity is None:
         gravity = description.gravity or STANDARD_GRAVITY
-    floating, mimic = floating or description.floating, mimic or description.mimic or "free"
+    floating = description.floating if floating is None else floating
+    mimic = mimic or description.mimic or "free"
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 

@@ -262,15 +262,15 @@ def test_duplicate_names_tell_both_lines(tag: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<sdf version='1.7'/>", ["<sdf>", "SDF is not supported"]),
+        ("<sdf version='1.7'/>", ["<sdf>", "this is SDF"]),
         ("<mujoco/>", ["<mujoco>", "MJCF"]),
         ("<COLLADA/>", ["<COLLADA>", "mesh"]),
         ("<arm/>", ["expected the root element <robot>", "found <arm>"]),
         ("<xacro:macro/>", ["xacro"]),
-        ("<robot><xacro:include filename='a'/></robot>", ["<xacro:include>", "run 'xacro"]),
-        ("<robot><link name='a'><xacro:box/></link></robot>", ["<xacro:box>", "run 'xacro"]),
-        ("<robot><link name='${prefix}a'/></robot>", ["${prefix}a", "run 'xacro"]),
-        ("<robot><link name='a'><inertial><mass value='$(arg m)'/></inertial></link></robot>", ["run 'xacro"]),
+        ("<robot><xacro:include filename='a'/></robot>", ["<xacro:include>", "declare xmlns:xacro"]),
+        ("<robot><link name='a'><xacro:box/></link></robot>", ["<xacro:box>", "declare xmlns:xacro"]),
+        ("<robot><link name='${prefix}a'/></robot>", ["${prefix}a", "declare xmlns:xacro"]),
+        ("<robot><link name='a'><inertial><mass value='$(arg m)'/></inertial></link></robot>", ["declare xmlns:xacro"]),
         ("<robot/>", ["has no links"]),
     ],
 )

@@ -28,7 +28,7 @@ def bench(
     out: Path | None,
     json_file: str | None,
     chart: Path | None,
-    floating: bool,
+    floating: bool | None,
     mimic: str,
 ) -> None:
     """Speed on this machine, beside the peers that are installed (pin, mujoco), as ratios in one run.

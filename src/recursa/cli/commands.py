@@ -28,7 +28,7 @@ for verb in (demo, inverse, simulate, plot, bench):
 @click.argument("robot", type=ROBOT, required=False)
 @click.option("--list", "list_robots", is_flag=True, help="List the bundled robots.")
 @robot_options
-def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_json: bool) -> None:
+def info(robot: str | None, list_robots: bool, floating: bool | None, mimic: str, as_json: bool) -> None:
     """Show a robot: tree, joints, masses, conventions, provenance.
 
     \b
@@ -45,7 +45,7 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
         show.robot_list(as_json)
         return
     if robot is None:
-        raise click.UsageError("which robot? Give a URDF file or a bundled name; --list shows those.")
+        raise click.UsageError("which robot? Give a robot file or a bundled name; --list shows those.")
     if Path(robot).suffix.lower() in _RUNS:
         from recursa.cli.runs import describe
 
@@ -61,7 +61,7 @@ def info(robot: str | None, list_robots: bool, floating: bool, mimic: str, as_js
 @recursa.command()
 @click.argument("robot", type=ROBOT)
 @robot_options
-def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
+def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None:
     """Check a robot's data. Exit code 0: healthy, 1: findings, 2: cannot be read.
 
     \b
@@ -88,7 +88,14 @@ def doctor(robot: str, floating: bool, mimic: str, as_json: bool) -> None:
 @click.option("--name", help="Name of the C function; without it, from robot and quantity.")
 @robot_options
 def export(
-    robot: str, quantity: str, out: Path, name: str | None, floating: bool, mimic: str, as_json: bool, **options: Any
+    robot: str,
+    quantity: str,
+    out: Path,
+    name: str | None,
+    floating: bool | None,
+    mimic: str,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Write a quantity of a robot as C99: source, header and a test program.
 
@@ -131,7 +138,7 @@ def explain(
     plot: Path | None,
     code: Any,
     vectors: tuple[str, ...],
-    floating: bool,
+    floating: bool | None,
     mimic: str,
     as_json: bool,
 ) -> None:
@@ -183,7 +190,7 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
 )
 @click.option("--robot", type=ROBOT, help="A URDF file or a bundled name: what every method costs in the code for it.")
 @robot_options
-def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_json: bool) -> None:
+def counts(name: str | None, robot: str | None, floating: bool | None, mimic: str, as_json: bool) -> None:
     """Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot costs.
 
     \b
@@ -226,7 +233,14 @@ def counts(name: str | None, robot: str | None, floating: bool, mimic: str, as_j
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the matrices, .json or .npz.")
 @robot_options
 def linearize(
-    robot: str, state: str, method: Any, out: Path | None, floating: bool, mimic: str, as_json: bool, **options: Any
+    robot: str,
+    state: str,
+    method: Any,
+    out: Path | None,
+    floating: bool | None,
+    mimic: str,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Stiffness, damping and mass near a state: d tau = P dq + V dv + D da.
 
@@ -337,7 +351,7 @@ def cache_clear(as_json: bool) -> None:
     help="Of the largest entry, or of 1 where that is smaller.",
 )  # fmt: skip
 @robot_options
-def compare(robot: str, peer: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+def compare(robot: str, peer: str, floating: bool | None, mimic: str, as_json: bool, **options: Any) -> None:
     """Our terms against a peer's, and the reason where they differ.
 
     \b

@@ -59,7 +59,7 @@ def demo(out: Path, space: bool, as_json: bool) -> None:
 @click.option("--from", "starts", multiple=True, metavar="NAME=VALUE", help="Where the cycloid starts, if not at zero.")
 @click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
 @robot_options
-def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+def inverse(robot: str, floating: bool | None, mimic: str, as_json: bool, **options: Any) -> None:
     """Torques for a motion: a CSV file, or a cycloid between two postures.
 
     \b
@@ -107,7 +107,7 @@ def inverse(robot: str, floating: bool, mimic: str, as_json: bool, **options: An
 @click.option("--restart", is_flag=True, help="Start again, although a run that was cut short could go on.")
 @click.option("--checkpoint-every", type=float, metavar="SECONDS", help="By the clock; 0: every step.  [default: 10]")
 @robot_options
-def simulate(robot: str | None, floating: bool, mimic: str, as_json: bool, **options: Any) -> None:
+def simulate(robot: str | None, floating: bool | None, mimic: str, as_json: bool, **options: Any) -> None:
     """How a robot moves from a state, under torques from a file, or none.
 
     \b

@@ -43,7 +43,29 @@ def robot_options(command: _Function) -> _Function:
 def opening_options(command: _Function) -> _Function:
     """Decorator: how a robot is opened."""
     for option in (
-        click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
+        click.option(
+            "--arg",
+            "arguments",
+            multiple=True,
+            metavar="NAME:=VALUE",
+            expose_value=False,
+            callback=_remembered,
+            help="A value for an argument of the file (xacro; model:=NAME in SDF).",
+        ),
+        click.option(
+            "--assets",
+            multiple=True,
+            type=click.Path(file_okay=False),
+            metavar="FOLDER",
+            expose_value=False,
+            callback=_remembered,
+            help="Where included files and package:// are looked for; no other files are opened.",
+        ),
+        click.option(
+            "--floating/--welded",
+            default=None,
+            help="A free joint under the root link, or none.  [default: as the file says, else none]",
+        ),
         click.option(
             "--mimic",
             type=click.Choice(["free", "tie"]),
@@ -54,10 +76,31 @@ def opening_options(command: _Function) -> _Function:
     return command
 
 
-def open_robot(name: str, *, floating: bool = False, mimic: Any = None, strict: bool = True) -> rc.Robot:
-    """A robot by file or bundled name."""
+def _remembered(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    """Keep an option for :func:`open_robot`, so that no verb has to hand it on."""
+    context.meta[f"robot {parameter.name}"] = value
+
+
+def open_robot(name: str, *, floating: bool | None = None, mimic: Any = None, strict: bool = True) -> rc.Robot:
+    """A robot by file or bundled name, with the folders and arguments that the command line gave."""
     if name in BUNDLED + FILES and not Path(name).is_file():
-        return rc.robots.by_name(name, floating=floating, mimic=mimic or "free")
+        return rc.robots.by_name(name, floating=bool(floating), mimic=mimic or "free")
+    context = click.get_current_context(silent=True)
+    given = context.meta if context is not None else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
-        return rc.load(name, floating=floating, mimic=mimic, strict=strict)
+        return rc.load(
+            name,
+            floating=floating,
+            mimic=mimic,
+            strict=strict,
+            assets=given.get("robot assets", ()),
+            arguments=dict(map(_argument, given.get("robot arguments", ()))),
+        )
+
+
+def _argument(text: str) -> tuple[str, str]:
+    name, mark, value = text.partition(":=")
+    if not mark or not name:
+        raise click.UsageError(f"--arg {text}: write NAME:=VALUE")
+    return name, value

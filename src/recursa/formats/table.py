@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, get_args
 
 from recursa.errors import ModelError, unknown_name
-from recursa.formats import dh, recursa_json
+from recursa.formats import dh, recursa_json, xacro
+from recursa.formats.sdf import read_sdf
 from recursa.formats.source import Source
 from recursa.formats.urdf import read_urdf
 from recursa.formats.xml import beginning
 from recursa.model.description import Description
 
-FormatName = Literal["urdf", "recursa", "dh"]
+FormatName = Literal["urdf", "xacro", "sdf", "recursa", "dh"]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
 
 
@@ -43,6 +44,12 @@ def _urdf(source: Source, options: Options) -> Description:
 
 
 FORMATS: dict[str, Format] = {
+    "xacro": Format(
+        "xacro",
+        xacro.begins,
+        lambda source, options: xacro.read_xacro(source, options.arguments, strict=options.strict),
+    ),
+    "sdf": Format("SDF", lambda root, text: root == "sdf", lambda source, options: read_sdf(source, options.arguments)),
     "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
     "recursa": Format(
         "Recursa's own JSON",

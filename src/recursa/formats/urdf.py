@@ -37,7 +37,7 @@ LARGEST = sys.float_info.max
 """Stands for infinity in limits: every reader of the format can read this number."""
 
 _OTHER_FORMATS = {
-    "sdf": "SDF is not supported; convert it to URDF",
+    "sdf": "this is SDF; leave format= out or say format='sdf'",
     "mujoco": "this is MJCF (MuJoCo), which is not read here; convert it to URDF",
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
@@ -60,7 +60,11 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    root = parse(text, source)
+    return describe_urdf(parse(text, source), source, strict=strict)
+
+
+def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
+    """The same from the root element."""
     _check_root(root, strict)
     links = _by_name(root, "link", strict)
     joints = _by_name(root, "joint", strict)
@@ -92,7 +96,7 @@ def _undeclared_world(
             f"joint '{clipped(hanging[0].name)}' has the parent '{WORLD_LINK}', which is not declared; it was added."
         )
         first.forgive("world", reason, f'Write <link name="{WORLD_LINK}"/>.')
-        yield LinkRecord(WORLD_LINK, line=first.line)
+        yield LinkRecord(WORLD_LINK, line=first.own_line)
 
 
 def _check_root(root: Element, strict: bool) -> None:
@@ -113,7 +117,7 @@ def _meet_xacro(element: Element, strict: bool) -> None:
                 hint = "if it says nothing about the robot, strict=False passes over it"
                 raise child.error(f"found <{clipped(child.tag)}>; {RUN_XACRO}; {hint}")
             reason = f"<{clipped(child.tag)}> was passed over: what it stands for is missing in the robot."
-            child.forgive("xacro", reason, "Run 'xacro file.xacro > file.urdf' and load the result.")
+            child.forgive("xacro", reason, "Load it with format='xacro', and its macros.")
 
 
 def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
@@ -139,7 +143,7 @@ def _link(name: str, element: Element, materials: Materials) -> LinkRecord:
     geometry = tuple(read_shapes(element, owner, materials))
     inertial = element.child("inertial")
     if inertial is None:
-        return LinkRecord(name, geometry=geometry, line=element.line)
+        return LinkRecord(name, geometry=geometry, line=element.own_line)
     parts = inertial.parts()
     placement = placement_of(parts.get("origin"), owner)
     return LinkRecord(
@@ -149,7 +153,7 @@ def _link(name: str, element: Element, materials: Materials) -> LinkRecord:
         inertia=_inertia(parts.get("inertia"), placement.rotation, owner),
         inertial=True,
         geometry=geometry,
-        line=element.line,
+        line=element.own_line,
     )
 
 
@@ -186,7 +190,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         effort=effort,
         velocity=velocity,
         mimic=_mimic(parts.get("mimic"), owner),
-        line=element.line,
+        line=element.own_line,
     )
 
 

@@ -11,7 +11,7 @@ from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
-RUN_XACRO = "this is xacro source; run 'xacro file.xacro > file.urdf' first and load the result"
+RUN_XACRO = "this is xacro source; declare xmlns:xacro on <robot>, or say format='xacro', to have it expanded"
 
 _USUAL = {"0 0 0": ZERO, "0.0 0.0 0.0": ZERO, "1 0 0": X_AXIS, "0 1 0": Y_AXIS, "0 0 1": Z_AXIS}
 """Most vectors in robot files."""

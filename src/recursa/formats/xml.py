@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from dataclasses import replace
 from xml.parsers import expat
 
 from recursa.errors import ModelError
@@ -58,6 +59,18 @@ _HINTS = {
 }
 
 
+class NotesElsewhere(list[Note]):
+    """The notes of an included file: they go to those of the file that was asked for, with the name of their own."""
+
+    def __init__(self, notes: list[Note], path: str) -> None:
+        super().__init__()
+        self.notes, self.path = notes, path
+
+    def append(self, note: Note) -> None:
+        """Take in a note."""
+        self.notes.append(replace(note, reason=f"{note.reason} ({self.path}, line {note.line})", line=None))
+
+
 class Element:
     """An XML element: tag, attributes, child elements, and where it was opened.
 
@@ -75,6 +88,11 @@ class Element:
         self.source = source
         self.notes = notes
         self.text = ""
+
+    @property
+    def own_line(self) -> int | None:
+        """Its line, if it stands in the file that was asked for: a record has no room for the name of another."""
+        return None if isinstance(self.notes, NotesElsewhere) else self.line
 
     def child(self, tag: str) -> Element | None:
         """The first child with this tag, or None."""
@@ -119,10 +137,12 @@ def beginning(content: str | bytes) -> tuple[str, str]:
     return (root[1] if root else ""), content
 
 
-def parse(text: str | bytes, source: str | None = None, *, with_text: bool = False) -> Element:
+def parse(
+    text: str | bytes, source: str | None = None, *, with_text: bool = False, notes: list[Note] | None = None
+) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
-    ``with_text`` keeps what stands between tags, for formats that write numbers there.
+    ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -134,7 +154,7 @@ def parse(text: str | bytes, source: str | None = None, *, with_text: bool = Fal
     Traceback (most recent call last):
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
-    notes: list[Note] = []
+    notes = [] if notes is None else notes
     return _Reading(source, notes, with_text).run(_checked_utf8(text, source, notes))
 
 

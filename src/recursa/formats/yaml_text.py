@@ -1,16 +1,19 @@
-"""YAML as plain data, if PyYAML is installed: objects, lists and text, nothing that a tag would have made of it.
+"""YAML as plain data, if PyYAML is installed: objects, lists and text (or numbers), nothing that a tag would have made.
 
 Aliases are refused, since a few of them can stand for more data than there is memory; so are tags of other programs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from recursa.errors import ModelError
 
 _CORE = "tag:yaml.org,2002:"
 _KNOWN = {_CORE + name for name in ("str", "int", "float", "null", "bool", "seq", "map", "timestamp", "value", "merge")}
+
+_TYPED = {"int": "construct_yaml_int", "float": "construct_yaml_float", "bool": "construct_yaml_bool"}
 
 
 class LinedObject(dict[str, Any]):
@@ -19,12 +22,15 @@ class LinedObject(dict[str, Any]):
     line: int | None = None
 
 
-def parse_yaml(text: str) -> Any:
-    """The data in a YAML text: scalars are text as it stands, or None; mistakes are ModelErrors with their line."""
+def parse_yaml(text: str, *, typed: bool = False, tags: Mapping[str, Callable[[str], Any]] | None = None) -> Any:
+    """The data in a YAML text: scalars are text as it stands, or None; mistakes are ModelErrors with their line.
+
+    ``typed`` makes numbers and booleans of those that are; ``tags`` are further ones, with what they make of a text.
+    """
     try:
         import yaml
     except ImportError:
-        what = "a table in YAML needs the package 'PyYAML': pip install 'recursa[yaml]'; JSON and CSV need nothing"
+        what = "YAML needs the package 'PyYAML': pip install 'recursa[yaml]'; tables can also be JSON or CSV"
         raise ModelError(what) from None
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -38,7 +44,7 @@ def parse_yaml(text: str) -> Any:
 
     try:
         node = yaml.compose(text, Loader=Loader)
-        return None if node is None else _plain(node, yaml)
+        return None if node is None else _Reading(yaml, typed, tags or {}).plain(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "unreadable characters"
@@ -47,21 +53,44 @@ def parse_yaml(text: str) -> Any:
         raise ModelError("lists and objects nest too deeply for a table") from None
 
 
-def _plain(node: Any, yaml: Any) -> Any:
-    line = node.start_mark.line + 1
-    if node.tag not in _KNOWN:
-        raise ModelError(f"the tag {node.tag[:60]!a} is not accepted", line=line)
-    if isinstance(node, yaml.ScalarNode):
-        return None if node.tag == _CORE + "null" else node.value
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(item, yaml) for item in node.value]
-    found = LinedObject()
-    found.line = line
-    for key, value in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if not isinstance(name, str):
-            raise ModelError("a key must be a word", line=line)
-        if name in found:
-            raise ModelError(f"the key {name[:60]!a} is twice in the same object", line=key.start_mark.line + 1)
-        found[name] = _plain(value, yaml)
-    return found
+class _Reading:
+    """From nodes to data."""
+
+    def __init__(self, yaml: Any, typed: bool, tags: Mapping[str, Callable[[str], Any]]) -> None:
+        self.yaml, self.typed, self.tags = yaml, typed, tags
+
+    def plain(self, node: Any) -> Any:
+        line = node.start_mark.line + 1
+        if isinstance(node, self.yaml.ScalarNode):
+            return self.scalar(node, line)
+        if node.tag not in _KNOWN:
+            raise ModelError(f"the tag {node.tag[:60]!a} is not accepted", line=line)
+        if isinstance(node, self.yaml.SequenceNode):
+            return [self.plain(item) for item in node.value]
+        found = LinedObject()
+        found.line = line
+        for key, value in node.value:
+            name = key.value if isinstance(key, self.yaml.ScalarNode) else None
+            if not isinstance(name, str):
+                raise ModelError("a key must be a word", line=line)
+            if name in found:
+                raise ModelError(f"the key {name[:60]!a} is twice in the same object", line=key.start_mark.line + 1)
+            found[name] = self.plain(value)
+        return found
+
+    def scalar(self, node: Any, line: int) -> Any:
+        if node.tag in self.tags:
+            try:
+                return self.tags[node.tag](node.value)
+            except (ModelError, ValueError, TypeError) as error:
+                raise ModelError(f"{node.tag} {node.value[:60]!a} is no number: {error}", line=line) from None
+        if node.tag not in _KNOWN:
+            raise ModelError(f"the tag {node.tag[:60]!a} is not accepted", line=line)
+        if node.tag == _CORE + "null":
+            return None
+        if not self.typed or node.tag.removeprefix(_CORE) not in _TYPED:
+            return node.value
+        try:
+            return getattr(self.yaml.constructor.SafeConstructor(), _TYPED[node.tag.removeprefix(_CORE)])(node)
+        except (ValueError, LookupError):
+            raise ModelError(f"{node.value[:60]!a} is no number", line=line) from None

@@ -1,0 +1,200 @@
+"""Text of xacro files: ``${expressions}`` and ``$(substitutions)`` in it are replaced by what they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recursa.errors import ModelError, did_you_mean
+from recursa.formats.expression_values import MAX_TEXT, NAMES, Function, Namespace, tokenize
+from recursa.formats.expressions import evaluate
+from recursa.formats.source import Assets
+from recursa.formats.xacro_scope import Scope, literal
+from recursa.formats.xacro_yaml import load_yaml
+
+MAX_STEPS = 1_000_000
+
+_PIECE = re.compile(
+    r"""(?P<escaped>\$\$+[{(]) | \$\{(?P<expression>[^}]*)\} | \$\((?P<substitution>[^)]*)\)
+      | (?P<text>[^$]+|\$[^{($]+|\$\Z)""",
+    re.VERBOSE,
+)
+
+_PLACED = ", in $"
+_EVAL_CONSTANTS = {"true": True, "false": False}
+
+
+class Texts:
+    """Evaluates the texts of one robot: it knows the arguments, the file that is being read, and how much was done."""
+
+    def __init__(self, assets: Assets, arguments: Mapping[str, str], path: str | None) -> None:
+        self.assets = assets
+        self.given = dict(arguments)
+        self.arguments = {name: str(value) for name, value in arguments.items()}
+        self.asked: set[str] = set()
+        self.files: list[str | None] = [path]
+        self.steps = 0
+        self.functions = self._functions()
+        outermost = Scope(None, self.value)
+        for name, value in self.functions.items():
+            outermost.set(name, value, lazy=False)
+        self.top = Scope(outermost, self.value)
+
+    def spend(self, steps: int) -> None:
+        """Count work; an error once there is too much of it."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise ModelError(f"expanding this takes more than {MAX_STEPS} steps; does something call itself?")
+
+    def value(self, text: str, scope: Scope) -> Any:
+        """What a text stands for: the value of a single expression as it is, everything else as text."""
+        self.spend(1)
+        if "$" not in text:
+            return text
+        found, at = [], 0
+        while at < len(text):
+            piece = _PIECE.match(text, at)
+            if piece is None:
+                raise ModelError(f"'{text[at : at + 40]}' begins like an expression and does not end")
+            at = piece.end()
+            self.spend(1)
+            found.append(self._piece(piece, scope))
+        if len(found) == 1:
+            return found[0]
+        return _joined(found)
+
+    def text(self, text: str, scope: Scope) -> str:
+        """The same as text."""
+        found = self.value(text, scope)
+        return found if isinstance(found, str) else _joined([found])
+
+    def _piece(self, piece: re.Match[str], scope: Scope) -> Any:
+        if (escaped := piece["escaped"]) is not None:
+            return escaped[1:]
+        if (expression := piece["expression"]) is not None:
+            inner = self.text(expression, scope)
+            try:
+                return evaluate(inner, _Names(self, scope))
+            except ModelError as error:
+                if _PLACED in error.reason or error.source is not None:
+                    raise
+                raise ModelError(f"{error.reason}{_PLACED}{{{inner[:80]}}}") from None
+        if (substitution := piece["substitution"]) is not None:
+            return self._substituted(self.text(substitution, scope))
+        return piece["text"]
+
+    # ---- $(...) ------------------------------------------------------------------------------------------------------
+
+    def _substituted(self, text: str) -> Any:
+        command, _, rest = text.strip().partition(" ")
+        rest = rest.strip()
+        if command == "eval":
+            return _joined([self._evaluated(rest)])
+        if command == "dirname":
+            return str(Path(self._file()).resolve().parent)
+        if command not in ("arg", "find", "env", "optenv"):
+            known = "arg, find, env, optenv, dirname, eval"
+            raise ModelError(f"'$({text[:60]})' is not known; there are: {known}")
+        name, _, default = rest.partition(" ")
+        if not name:
+            raise ModelError(f"'$({text[:60]})' needs a name")
+        if command == "arg":
+            return self.argument(name)
+        if command == "find":
+            return f"package://{name}"
+        return self._environment(name, default.strip() if command == "optenv" else None)
+
+    def _evaluated(self, text: str) -> Any:
+        try:
+            return evaluate(text, _EvalNames(self))
+        except ModelError as error:
+            hint = "; '$(' ends at the first ')'" if "(" in text else ""
+            raise ModelError(f"{error.reason}, in $(eval {text[:80]}){hint}") from None
+
+    def argument(self, name: str) -> str:
+        """The value of an argument of the file."""
+        self.asked.add(name)
+        try:
+            return self.arguments[name]
+        except KeyError:
+            what = f"the argument '{name[:60]}' has no value. {did_you_mean(name, self.arguments)}"
+            raise ModelError(f"{what} Give it: arguments={{'{name[:60]}': ...}}, or --arg") from None
+
+    def _environment(self, name: str, default: str | None) -> str:
+        """The environment is not read: the same file is the same robot for everybody. Users can hand values over."""
+        self.asked.add(name)
+        if name in self.given:
+            return str(self.given[name])
+        if default is None:
+            what = f"the file asks for the environment variable '{name[:60]}', and the environment is not read"
+            raise ModelError(f"{what}; give it: arguments={{'{name[:60]}': ...}}, or --arg")
+        return default
+
+    def _file(self) -> str:
+        if self.files[-1] is None:
+            raise ModelError("this text comes from no file, so there is no folder that it is in")
+        return self.files[-1]
+
+    # ---- functions ---------------------------------------------------------------------------------------------------
+
+    def _functions(self) -> dict[str, Any]:
+        own = {
+            "load_yaml": self._load_yaml,
+            "abs_filename": lambda name: str(Path(self._file()).resolve().parent / name),
+            "dotify": lambda data: data,
+            "arg": self.argument,
+            "tokenize": tokenize,
+            "fatal": self._fatal,
+            **{name: lambda *given: "" for name in ("message", "warning", "error", "print_location")},
+        }
+        xacro = Namespace({name: Function(f"xacro.{name}", call) for name, call in own.items()})
+        return {**NAMES, "xacro": xacro, **{name: xacro[name] for name in ("load_yaml", "abs_filename", "dotify")}}
+
+    def _load_yaml(self, name: Any) -> Any:
+        content, path = self.assets.read(str(name), self.files[-1], "load_yaml")
+        self.spend(len(content) >> 4)
+        return load_yaml(content, path)
+
+    @staticmethod
+    def _fatal(*words: Any) -> Any:
+        raise ModelError("the file says: " + " ".join(str(word) for word in words)[:400])
+
+
+class _Names:
+    """What the names of an expression mean in a scope."""
+
+    def __init__(self, texts: Texts, scope: Scope) -> None:
+        self.lookup = scope.__getitem__
+        self.known = lambda: [name for name in scope.names() if name not in texts.functions]
+        self.spend = texts.spend
+
+
+class _EvalNames:
+    """What they mean inside ``$(eval ...)``: functions, and the arguments of the file."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.spend = texts.spend
+
+    def lookup(self, name: str) -> Any:
+        if name in _EVAL_CONSTANTS:
+            return _EVAL_CONSTANTS[name]
+        if name == "arg":
+            return Function("arg", lambda one: literal(self.texts.argument(one)))
+        if name in NAMES:
+            return NAMES[name]
+        self.texts.asked.add(name)
+        return literal(self.texts.arguments[name])
+
+    def known(self) -> list[str]:
+        return [*self.texts.arguments, *NAMES]
+
+
+def _joined(found: list[Any]) -> str:
+    pieces = [one if isinstance(one, str) else str(one) for one in found]
+    length = sum(map(len, pieces))
+    if length > MAX_TEXT:
+        raise ModelError(f"a text has {length} characters; at most {MAX_TEXT} are allowed")
+    return "".join(pieces).replace("file://package://", "package://")
