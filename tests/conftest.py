@@ -15,6 +15,7 @@ import recursa as rc
 from recursa.cli import main
 from recursa.kernels.dispatch import Switch
 from recursa.kernels.native import Effort
+from thinning import thin
 
 settings.register_profile("recursa", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("recursa")
@@ -53,8 +54,10 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     Switch.on, Switch.form, Effort.level = before
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is slow is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """An exception without a reason is a mistake."""
+    """Every second case of the large products is slow. An exception without a reason is a mistake."""
+    thin(items)
     for item in items:
         for marker in item.iter_markers("interpreted"):
             if not marker.kwargs.get("reason"):

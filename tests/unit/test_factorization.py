@@ -127,6 +127,7 @@ def test_logdet_matches_numpy(name):
     assert gap(robot.factorization(q).logdet(), expected) < 1e-11
 
 
+@pytest.mark.slow
 def test_long_chain():
     robot = rc.robots.chain(200, seed=6)
     q, v = robot.random_state(1)

@@ -13,7 +13,7 @@ from recursa.sweeps import Plan, PlanError, fuse, renamed, run
 MODELS = [rc.robots.tree(n, branching=b, seed=s).model for n, b, s in ((1, 1, 0), (5, 2, 1), (7, 3, 2))] + [
     robot().model
 ]
-SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @SETTINGS

@@ -1,0 +1,33 @@
+"""Large products of cases: ``make test`` runs every second one, ``make test-all`` all of them."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from zlib import crc32
+
+import pytest
+
+FEW = 4  # cases; so many are all run
+LARGE_PRODUCTS = {
+    "identities": ("operator_identities", "operator_rates"),
+    "kernels": ("c_export", "forms", "random_plans"),
+    "lowering": ("operator_inverses", "operator_kernels", "operator_lowering", "rate_lowering"),
+    "oracles": (
+        "book_methods", "compiled_urdfs", "configuration_derivatives", "denoc_examples", "derivatives",
+        "link_derivatives", "momentum_rates", "mujoco", "operational_walks", "pinocchio", "pushed_derivatives",
+        "regressors", "second_derivatives", "walks",
+    ),
+    "physics": ("forward_methods", "kinematics_consistency", "operational_space"),
+    "unit": ("factorization", "fusing", "linear_losses", "may_move", "operation_counts", "sparsity"),
+}  # fmt: skip
+"""Files in which one function runs over many robots, questions or options, by folder."""
+
+
+def thin(items: list[pytest.Item]) -> None:
+    """Mark every second case of a function in these files as slow; which half begins depends on the function's name."""
+    large = [item for item in items if item.path.stem[5:] in LARGE_PRODUCTS.get(item.path.parent.name, ())]
+    for name, group in groupby(large, key=lambda item: item.nodeid.partition("[")[0]):
+        cases = list(group)
+        if len(cases) > FEW:
+            for item in cases[crc32(name.encode()) % 2 :: 2]:
+                item.add_marker(pytest.mark.slow)
