@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
@@ -191,7 +192,7 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         events: Any = None,
         wrenches: Any = None,
         stops: bool | Stops | None = None,
-        losses: bool = True,
+        losses: Losses = True,
         dense: bool = False,
         progress: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -211,7 +212,8 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
         - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
           A joint that leaves its range by more than the range itself is then a :class:`recursa.LimitWarning`.
-        - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
+        - ``losses``: True for damping and friction of the joints, "damping" or "friction" for one of them, False for
+          none; a joint at rest stays so while friction can hold it.
         - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
         - ``progress``: a bar, if standard error is a terminal and the run takes long.
         - ``checkpoint``: a file to which the run so far is appended every ``checkpoint_every`` seconds (0: after every

@@ -1,9 +1,10 @@
 """URDF: from XML text to the records of a :class:`~recursa.model.description.Description`.
 
-Read as the format says, with four additions: joint types ``spherical`` and ``helical`` (``pitch`` in metres per radian
-on ``<axis>``), the attribute ``armature`` on ``<dynamics>``, and damping, friction and armature with one number per
-freedom. Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing
-about dynamics are passed over, mesh files are never opened, and of an element that stands twice the first counts.
+Read as the format says, with these additions: joint types ``spherical``, ``translation`` and ``helical`` (``pitch`` in
+metres per radian on ``<axis>``), the attributes ``armature`` and ``friction_negative`` (against negative speeds, where
+friction differs by direction) on ``<dynamics>``, and damping, friction and armature with one number per freedom.
+Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing about
+dynamics are passed over, mesh files are never opened, and of an element that stands twice the first counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import get_args
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import DRIVEN, Description, Geometry, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, Description, Friction, Geometry, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
@@ -178,7 +179,7 @@ def _joint(name: str, element: Element) -> JointRecord:
     nv = KINDS[kind].nv if kind in KINDS else 0
     axis, dynamics = element.child("axis"), element.child("dynamics")
     limits, effort, velocity = _limits(element.child("limit"), kind, owner)
-    armature, damping, friction = (_per_freedom(dynamics, a, nv, owner) for a in ("armature", "damping", "friction"))
+    armature, damping = (_per_freedom(dynamics, attribute, nv, owner) for attribute in ("armature", "damping"))
     return JointRecord(
         name,
         kind,
@@ -189,7 +190,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
         armature=armature,
         damping=damping,
-        friction=friction,
+        friction=_friction(dynamics, nv, owner),
         limits=limits,
         effort=effort,
         velocity=velocity,
@@ -254,6 +255,15 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
         _number(element, "multiplier", owner, 1.0),
         _number(element, "offset", owner, 0.0),
     )
+
+
+def _friction(element: Element | None, nv: int, owner: str) -> tuple[Friction, ...]:
+    """Coulomb friction of each freedom, a pair where it differs by direction."""
+    forward = _per_freedom(element, "friction", nv, owner)
+    if element is None or "friction_negative" not in element.attributes:
+        return forward
+    backward = _per_freedom(element, "friction_negative", nv, owner)
+    return tuple(one if one == other else (one, other) for one, other in zip(forward, backward, strict=True))
 
 
 def _per_freedom(element: Element | None, attribute: str, nv: int, owner: str) -> tuple[float, ...]:

@@ -184,6 +184,7 @@ def _joint_model(pin: Any, joint: Joint) -> Any:
         "helical": lambda: pin.JointModelHelicalUnaligned(axis, joint.hinge.pitch),
         "spherical": lambda: pin.JointModelSpherical(),
         "planar": lambda: pin.JointModelPlanar(),
+        "translation": lambda: pin.JointModelTranslation(),
         "free": lambda: pin.JointModelFreeFlyer(),
     }
     if joint.kind.name not in makers:

@@ -19,6 +19,7 @@ from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, 
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
+from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -55,7 +56,8 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-def _inverse_dynamics(of: Subject, given: Names, *, losses: bool = False, method: str = "newton-euler") -> Recipe:
+def _inverse_dynamics(of: Subject, given: Names, *, losses: Losses = False, method: str = "newton-euler") -> Recipe:
+    losses = known_losses(losses)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -77,7 +79,7 @@ def _bias_forces(of: Subject, given: Names) -> Recipe:
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
 
-def _augmented(*, accelerating: bool, losses: bool = False) -> Cheaper:
+def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
     """The recursion with the fewest operations, for joints that turn or slide."""
 
     def plan(moved: Model) -> Plan | None:
@@ -94,13 +96,14 @@ def _forward_dynamics(
     of: Subject,
     given: Names,
     *,
-    losses: bool = False,
+    losses: Losses = False,
     method: str | None = None,
     mass: str | None = None,
     bias: str | None = None,
     links: bool = False,
 ) -> Recipe | Composed:
     """Accelerations of the joints; with ``links`` those of all links behind them, (nv + 6 nlinks) entries."""
+    losses = known_losses(losses)
     model, chosen = of.model, method or ("composite" if of.tied else "articulated")
     known_method("forward dynamics", chosen, (*FORWARD, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
@@ -118,10 +121,10 @@ def _forward_dynamics(
     if links and (composite or chosen in _WITHOUT_LINKS):
         return Composed(partial(_links_afterwards, {**options, "losses": losses}))
     if losses and (composite or chosen not in _LOSING):
-        return Composed(partial(_losses_first, {**options, "links": links}))
+        return Composed(partial(_losses_first, {**options, "links": links}, losses))
     if composite:
         return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
-    inside: dict[str, Any] = {"losses": True} if losses else {}
+    inside: dict[str, Any] = {"losses": losses} if losses else {}
     if chosen == "base-invariant":
         require_free_flyer(model, 'method "base-invariant"')
         inside["branching"] = branches(model)
@@ -139,9 +142,11 @@ def _joints_and_links(model: Model, values: Values) -> Any:
     return chain(joint_vector(model, values.lists.get("qdd", [])), motion_entries(values.lists.get("AL", [])))
 
 
-def _losses_first(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
+def _losses_first(
+    options: dict[str, Any], losses: Losses, others: Any, *, q: Any, v: Any, tau: Any, **more: Any
+) -> Array:
     """Methods that know no losses get torques from which they are taken off."""
-    left = np.asarray(tau) - others(inverse.JOINT_LOSSES, v=v)
+    left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
     record = FORWARD_DYNAMICS_WITH_LINKS if options["links"] else FORWARD_DYNAMICS
     return others(record, {**options, "losses": False}, q=q, v=v, tau=left, **more)
 
