@@ -207,7 +207,9 @@ def test_torques_for_another_robot_are_told(tmp_path: Path) -> None:
         assert "warning: the torques" not in run("simulate", arm, "--duration", "0.01", "--torque", str(torque)).output
     torque.write_text("# losses: perhaps\nt,shoulder,elbow\n0,0,0\n1,0,0\n")
     told = CliRunner().invoke(recursa, ["simulate", arm, "--duration", "0.01", "--torque", str(torque)])
-    assert "has the note '# losses: perhaps'; it has to be one of included, excluded, damping, friction" in str(told.exception)
+    assert "has the note '# losses: perhaps'; it has to be one of included, excluded, damping, friction" in str(
+        told.exception
+    )
 
 
 def test_saved_runs_say_whether_their_torques_met_losses(tmp_path: Path) -> None:

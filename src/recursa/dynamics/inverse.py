@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 
+from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
@@ -142,8 +143,9 @@ def pushed(sweeps: Sequence[Sweep], *forces: str, external: Step = EXTERNAL) -> 
 # ---- quantities ----------------------------------------------------------------------------------------------------
 
 
-def _in_joint_space(plan: Plan, of: Subject, given: Names) -> Recipe:
-    return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+def _gravity_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
+    recipe = Recipe(gravity_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+    return in_forces(recipe, base_velocity, accelerating=False) if changes(base_velocity, of.model) else recipe
 
 
 def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
@@ -153,7 +155,7 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
 
 
-GRAVITY_FORCES = Quantity("gravity_forces", ("q",), partial(_in_joint_space, gravity_plan()), FORCES, of_joints=True)
+GRAVITY_FORCES = Quantity("gravity_forces", ("q",), _gravity_forces, FORCES, of_joints=True)
 REACTION_WRENCHES = Quantity(
     "reaction_wrenches",
     ("q", "v", "a"),

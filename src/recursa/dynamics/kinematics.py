@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
+from recursa.dynamics.base_velocity import changes, in_columns
 from recursa.errors import unknown_name
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -297,6 +298,11 @@ def _accelerations(of: Subject, given: Names, *, frame: str = "body", kind: str 
     return Recipe(plan, lambda values: motion_entries(values[name]), (len(of.model.links), 6))
 
 
+def _jacobian(of: Subject, given: Names, *, link: str, frame: str = "body", base_velocity: str = "body") -> Recipe:
+    recipe = _link_matrix(jacobian_plan, of, given, link=link, frame=frame)
+    return in_columns(recipe, base_velocity) if changes(base_velocity, of.model) else recipe
+
+
 def _link_matrix(
     make: Callable[[Model, int, str], Plan], of: Subject, given: Names, *, link: str, frame: str = "body"
 ) -> Recipe:
@@ -314,9 +320,7 @@ VELOCITIES = Quantity("velocities", ("q", "v"), _velocities, f"per link {_RATE},
 ACCELERATIONS = Quantity(
     "accelerations", ("q", "v", "a"), _accelerations, f"per link {_SECOND_RATE}, without gravity, {{frame}}"
 )
-JACOBIAN = Quantity(
-    "jacobian", ("q",), partial(_link_matrix, jacobian_plan), f"times v: {_RATE}; columns as in v, {{frame}}"
-)
+JACOBIAN = Quantity("jacobian", ("q",), _jacobian, f"times v: {_RATE}; columns as in v, {{frame}}")
 JACOBIAN_DERIVATIVE = Quantity(
     "jacobian_derivative",
     ("q", "v"),

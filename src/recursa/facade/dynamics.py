@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
+from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
@@ -43,6 +44,7 @@ class DynamicsMethods(Facade):
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -71,6 +73,8 @@ class DynamicsMethods(Facade):
         - ``losses``: True adds damping and friction, "damping" or "friction" one of them.
         - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
+          as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -78,7 +82,7 @@ class DynamicsMethods(Facade):
         array([0.73575])
         """
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
-        options = {"losses": known_losses(losses), "method": method}
+        options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
         return self._answer(INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
@@ -99,14 +103,36 @@ class DynamicsMethods(Facade):
         return augmented_links(self.model, moved)
 
     @answers(BIAS_FORCES)
-    def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        return self._answer(BIAS_FORCES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+    def bias_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity.
+
+        ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
+        and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
+        """
+        return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(inverse.GRAVITY_FORCES)
-    def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, NO_OPTIONS, out, threads)
+    def gravity_forces(
+        self,
+        q: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy.
+
+        ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
+        """
+        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(JOINT_LOSSES)
     def joint_losses(
@@ -147,6 +173,7 @@ class DynamicsMethods(Facade):
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array: ...
@@ -165,6 +192,7 @@ class DynamicsMethods(Facade):
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]: ...
@@ -183,6 +211,7 @@ class DynamicsMethods(Facade):
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array | tuple[Array, Array]:
@@ -210,6 +239,8 @@ class DynamicsMethods(Facade):
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
+          as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
@@ -220,7 +251,8 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
-        options = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
+        chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
+        options = {**chosen, "base_velocity": base_velocity}
         if not links:
             return self._answer(FORWARD_DYNAMICS, arrays, options, out, threads)
         both = self._answer(FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)

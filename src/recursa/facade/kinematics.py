@@ -6,6 +6,7 @@ import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import kinematics
+from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.kinematics import Frame, Kind
 from recursa.dynamics.link_derivatives import ACCELERATION_DERIVATIVES, VELOCITY_DERIVATIVES
 from recursa.evaluation.answering import answers
@@ -93,12 +94,14 @@ class KinematicsMethods(Facade):
         link: str,
         *,
         frame: Frame = "body",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Jacobian of a link, (..., 6, nv): ``velocity of the link = J v``, in the same frame.
 
-        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link).
+        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link). ``base_velocity``: "body",
+        "mixed" or "world", what the first six speeds of a robot with a free base are, as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
@@ -106,7 +109,8 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose(robot.jacobian(q, "tip") @ v, robot.velocities(q, v)[-1]))
         True
         """
-        return self._answer(kinematics.JACOBIAN, {"q": q}, {"link": link, "frame": frame}, out, threads)
+        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
+        return self._answer(kinematics.JACOBIAN, {"q": q}, options, out, threads)
 
     @answers(JACOBIANS)
     def jacobians(

@@ -16,6 +16,7 @@ from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.diagonal import equations as diagonal
 from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
+from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
@@ -56,8 +57,17 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-def _inverse_dynamics(of: Subject, given: Names, *, losses: Losses = False, method: str = "newton-euler") -> Recipe:
+def _inverse_dynamics(
+    of: Subject,
+    given: Names,
+    *,
+    losses: Losses = False,
+    method: str = "newton-euler",
+    base_velocity: str = "body",
+) -> Recipe:
     losses = known_losses(losses)
+    if changes(base_velocity, of.model):
+        return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -74,7 +84,9 @@ def _inverse_dynamics(of: Subject, given: Names, *, losses: Losses = False, meth
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
-def _bias_forces(of: Subject, given: Names) -> Recipe:
+def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
+    if changes(base_velocity, of.model):
+        return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
     cheaper = _augmented(accelerating=False)
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
@@ -101,9 +113,13 @@ def _forward_dynamics(
     mass: str | None = None,
     bias: str | None = None,
     links: bool = False,
+    base_velocity: str = "body",
 ) -> Recipe | Composed:
     """Accelerations of the joints; with ``links`` those of all links behind them, (nv + 6 nlinks) entries."""
     losses = known_losses(losses)
+    if changes(base_velocity, of.model):
+        made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
+        return in_accelerations(_in_one(made, base_velocity), base_velocity)
     model, chosen = of.model, method or ("composite" if of.tied else "articulated")
     known_method("forward dynamics", chosen, (*FORWARD, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
@@ -136,6 +152,17 @@ def _forward_dynamics(
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
+    """What is one plan, whose speeds can be changed."""
+    if isinstance(made, Composed):
+        raise NoSweepError(
+            f"base_velocity={base_velocity!r} is for forward dynamics in sweeps of their own; with these options, or "
+            'with tied joints, they are put together of several. Use method="articulated" on a robot loaded with '
+            'mimic="free"'
+        )
+    return made
 
 
 def _joints_and_links(model: Model, values: Values) -> Any:
