@@ -40,8 +40,8 @@ def changes(base_velocity: str, model: Model) -> bool:
     first = model.joints[0] if model.joints else None
     if first is None or first.kind.name != "free" or first.parent != WORLD:
         raise NoSweepError(
-            f"robot '{model.name}' has no free base, and base_velocity={base_velocity!r} says in which axes its velocity is "
-            "given. Load it with floating=True, or leave base_velocity out"
+            f"robot '{model.name}' has no free base, of which base_velocity={base_velocity!r} says in which axes its "
+            "velocity is given. Load it with floating=True, or leave base_velocity out"
         )
     return True
 
