@@ -116,5 +116,7 @@ def test_a_chain_is_reordered_by_the_name_that_it_has_as_one_joint(name: str) ->
 
 
 def test_a_chain_with_other_parts_than_pinocchios_joint_is_refused() -> None:
-    with pytest.raises(rc.ModelError, match="joint 'wrist' has 2 parts here, and as JointModelSphericalZYX other coord"):
+    with pytest.raises(
+        rc.ModelError, match="joint 'wrist' has 2 parts here, and as JointModelSphericalZYX other coord"
+    ):
         interop.configuration(ours("universal"), theirs("euler"), np.zeros(4))

@@ -216,7 +216,7 @@ def _block(model: Model, joint: Joint, kind: str, layout: str, q: Any) -> Block:
     key = (layout, kind, name)
     if key == ("idyntree", "q", "free"):
         raise NoSweepError(
-            f"joint '{joint.name}': iDynTree and adam have the pose of a base as a 4x4 matrix, not among the coordinates. "
+            f"joint '{joint.name}': iDynTree and adam have the pose of a base as a 4x4 matrix beside the coordinates. "
             'Its speeds can be reordered: give quantity="v"'
         )
     if absolute and key[1:] == ("v", "free"):
@@ -225,7 +225,7 @@ def _block(model: Model, joint: Joint, kind: str, layout: str, q: Any) -> Block:
 
 
 def _world_axes(model: Model, joint: Joint, q: Any, whose: str) -> tuple[Change, Change]:
-    """Speeds of a free body. MuJoCo: linear first and in world axes, angular in body axes. Drake: both in world axes."""
+    """Speeds of a free body. MuJoCo: linear first, in world axes, angular in body axes. Drake: both in world axes."""
     if q is None:
         raise StateError(
             f"the speeds of joint '{joint.name}' are in world axes in {whose}: give the configuration as q=, in the "

@@ -33,7 +33,7 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
     where = f"joint '{name}'"
     if kind not in (*JOINT_TYPES, *COMPOUNDS):
         raise ModelError(f"{where}: unknown kind {kind!r}. {did_you_mean(str(kind), (*JOINT_TYPES, *COMPOUNDS))}")
-    _require(where, "a second axis axis2", options["axis2"], kind, ("universal",))
+    _require(where, "second axis axis2", options["axis2"], kind, ("universal",))
     _require(where, "parts", options["parts"], kind, ("composite",))
     if kind not in COMPOUNDS:
         return (), (replace(_simple(where, name, kind, placed, options), parent=ends[0], child=ends[1]),)
