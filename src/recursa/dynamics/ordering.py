@@ -96,8 +96,8 @@ def _order(model: Model, names: Sequence[str]) -> list[Joint]:
         raise StateError(f"names must be joint names, in the order in which the array holds them, not {names!r}")
     joints = {joint.name: joint for joint in model.joints}
     fixed = {joint.name for joint in model.description.joints if joint.kind == "fixed"}
-    listed = [name for name in names if name in joints or name not in (*fixed, "universe")]
-    given = [part for name in listed for part in ([name] if name in joints else _parts(name, joints))]
+    named = [name for name in names if name in joints or name not in (*fixed, "universe")]
+    given = [part for name in named for part in ([name] if name in joints else _parts(name, joints))]
     doubled = sorted({name for name in given if given.count(name) > 1})
     if doubled:
         raise UnknownNameError(f"{shortened([repr(name) for name in doubled])} stands twice among the names")
