@@ -312,6 +312,7 @@ def _robot() -> Iterator[Question]:
         ):  # fmt: skip
             yield ask(name, base_velocity=form)
         yield ask("jacobian", link=last, frame="world", base_velocity=form)
+        yield ask("jacobian_derivative", link=last, frame="mixed", base_velocity=form)
 
     yield from (ask("inverse_dynamics", method=method) for method in INVERSE)
     yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)

@@ -78,6 +78,18 @@ def test_matrices_and_forces_are_those_of_the_change_of_coordinates(robot: rc.Ro
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("frame", ["body", "mixed", "world"])
+def test_derivatives_of_jacobians_match_differences(form: str, frame: str) -> None:
+    robot, h = placed_flyer(), 1e-5
+    q, v = robot.random_state(4)
+    u, link = np.linalg.solve(change(robot, q, form), v), robot.link_names[-1]
+    there, back = (
+        robot.jacobian(robot.integrate(q, sign * h * v), link, frame=frame, base_velocity=form) for sign in (1, -1)
+    )
+    close(robot.jacobian_derivative(q, u, link, frame=frame, base_velocity=form), (there - back) / (2 * h), 1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_mass_matrix_and_bias_make_the_equation_of_motion(robot: rc.Robot, form: str) -> None:
     (q, u), (_, a) = robot.random_state(1), robot.random_state(2)
     tau = robot.inverse_dynamics(q, u, a, base_velocity=form)

@@ -4,8 +4,9 @@ A change of coordinates of the free joint. With its own speeds ``v = T(q) u``, w
 
     tau_u = T* tau,   M_u = T* M T,   J_u = J T,   a = T du/dt + dT/dt u,   bias_u = T* (bias + M dT/dt u)
 
-T is the inverse motion of a transform: the pose of the base, of which "mixed" takes the rotation alone. ``dT/dt u`` is
-``(0, -w x v)`` there and zero for "world", since spatial accelerations are derivatives in axes that stand still.
+T is the inverse motion of a transform: the pose of the base, of which "mixed" takes the rotation alone. ``dT/dt`` is
+``-crm(S) T``, S being the motion of that transform in base axes: of the base's own ``(w, v)``, "mixed" takes w alone.
+``dT/dt u`` is then ``(0, -w x v)``, and zero for "world": spatial accelerations are derivatives in axes at rest.
 """
 
 from __future__ import annotations
@@ -69,8 +70,19 @@ def turning(own: Motion) -> Motion:
     return Motion(ZERO, own.linear.cross(own.angular))
 
 
+def whole_motion(own: Motion) -> Motion:
+    """S where the axes stand still."""
+    return own
+
+
+def turn_alone(own: Motion) -> Motion:
+    """S where they go along with the base's origin."""
+    return Motion(own.angular, ZERO)
+
+
 _POSE: dict[str, Callable[..., Transform]] = {"mixed": turn_of_base, "world": pose_of_base}
 _DRIFT: dict[str, Callable[[Motion], Motion]] = {"mixed": turning, "world": still}
+_MOVING: dict[str, Callable[[Motion], Motion]] = {"mixed": turn_alone, "world": whole_motion}
 
 
 def own_speeds(base: Transform, given: Numbers) -> tuple[Scalar, ...]:
@@ -124,6 +136,22 @@ def in_columns(recipe: Recipe, form: str) -> Recipe:
         return [x for row in rows for x in _covector(values, row)]
 
     return _changed(recipe, form, (), outside)
+
+
+def in_columns_and_rates(recipe: Recipe, form: str) -> Recipe:
+    """Of a matrix and its rate, one after the other, the rate ``dJ/dt T + J dT/dt``: rows ``T* (j' + crf(S) j)``."""
+    rows, width = recipe.shape[-2:]
+
+    def outside(values: Values, entries: list[Scalar]) -> list[Scalar]:
+        moving = _MOVING[form](Motion.of(values["v'"][0]))
+        found: list[Scalar] = []
+        for at in range(0, rows * width, width):
+            row, rate = (entries[start : start + width] for start in (at, at + rows * width))
+            turned = moving.cross_force(Force.of(row[:_SPEEDS])) + Force.of(rate[:_SPEEDS])
+            found += _covector(values, [*turned.components(), *rate[_SPEEDS:]])
+        return found
+
+    return _changed(recipe, form, (_V,), outside)
 
 
 def in_rows_and_columns(recipe: Recipe, form: str) -> Recipe:

@@ -138,21 +138,23 @@ class KinematicsMethods(Facade):
         link: str,
         *,
         frame: Frame = "body",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Time derivative of the matrix ``jacobian(q, link, frame=frame)`` along v, (..., 6, nv).
 
         The classical acceleration of the link's origin at a = 0 is ``dJ/dt v`` in the mixed frame. Cost: O(depth).
+        ``base_velocity``: what the first six of v are, as in :meth:`mass_matrix`; the matrix is that of
+        ``jacobian(base_velocity=)``, and "at a = 0" then means that these numbers do not change.
 
         >>> import recursa as rc
         >>> arm, v = rc.robots.planar(2), np.array([1.0, 0.0])
         >>> (arm.jacobian_derivative([0, 0], v, "tip", frame="mixed") @ v)[3:]
         array([-0.55, 0.  , 0.  ])
         """
-        return self._answer(
-            kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads
-        )
+        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
+        return self._answer(kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
 
     # ---- derivatives of one link's motion ----------------------------------------------------------------------------
 
