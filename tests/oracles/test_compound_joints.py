@@ -99,6 +99,9 @@ def test_dynamics_and_poses_are_those_of_pinocchio(name: str) -> None:
     mass = pin.crba(model, data, pq)
     order = interop.velocity_order(robot, model)
     close(robot.mass_matrix(q)[np.ix_(order, order)], np.triu(mass) + np.triu(mass, 1).T, 1e-10)
+    own = interop.build(robot)
+    built = (interop.configuration(robot, own, q), *(interop.velocity(robot, own, x) for x in (v, a)))
+    close(interop.velocity_from(robot, own, pin.rnea(own, own.createData(), *built)), tau, 1e-10)
     pin.framesForwardKinematics(model, data, pq)
     close(robot.pose(q, "hand"), data.oMf[model.getFrameId("hand")].homogeneous, 1e-12)
 

@@ -228,9 +228,9 @@ class DerivativeMethods(Facade):
         dq``; elsewhere it is zero.
 
         ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``; "damping" or "friction":
-        one of them. ``-inv(mass) damping``
-        is then part of A's lower right block; Coulomb friction slows the motion about which A is taken, and does not
-        change near it while a joint slides. For a joint at rest it is left out: it jumps there.
+        one of them. ``-inv(mass) damping`` is then part of A's lower right block; Coulomb friction slows the motion
+        about which A is taken, and does not change near it while a joint slides. For a joint at rest it is left out: it
+        jumps there.
 
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
