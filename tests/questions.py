@@ -305,6 +305,14 @@ def _robot() -> Iterator[Question]:
         yield ask("delassus_inverse", links=two_links, frame=frame)
     yield ask("delassus", links=two_links, coordinates="position")
     yield ask("delassus_inverse", links=two_links, coordinates="orientation")
+    for form in FRAMES[1:]:
+        for name in (
+            "mass_matrix", "bias_forces", "gravity_forces", "inverse_dynamics", "forward_dynamics", "momentum_matrix",
+            "center_of_mass_jacobian",
+        ):  # fmt: skip
+            yield ask(name, base_velocity=form)
+        yield ask("jacobian", link=last, frame="world", base_velocity=form)
+        yield ask("jacobian_derivative", link=last, frame="mixed", base_velocity=form)
 
     yield from (ask("inverse_dynamics", method=method) for method in INVERSE)
     yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
@@ -324,7 +332,10 @@ def _robot() -> Iterator[Question]:
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")
-    yield from (ask(name, losses=True) for name in ("linearize", "state_space"))
+    for losses in (True, "damping", "friction"):
+        yield from (ask(name, losses=losses) for name in ("linearize", "state_space", "joint_losses"))
+    for losses in ("damping", "friction"):
+        yield from (ask(name, losses=losses) for name in ("inverse_dynamics", "forward_dynamics"))
     yield ask("inverse_dynamics_second_derivatives", "contract")
     yield ask("inverse_dynamics_second_derivatives", "direction")
     yield ask("inverse_dynamics_second_derivatives", "contract", "direction")
@@ -334,7 +345,7 @@ def _diagonal() -> Iterator[Question]:
     both = ("total_rates", "joint_rates", "working_moments", "joint_moments", "rates")
     yield from (Question(home, name) for home in ("diagonal", "unnormalized") for name in both)
     for home in ("diagonal", "unnormalized"):
-        yield Question(home, "rates", ("wrenches",), {"losses": True})
+        yield from (Question(home, "rates", ("wrenches",), {"losses": x}) for x in (True, "damping", "friction"))
     yield from (Question("diagonal", "coriolis", (), {"method": method}) for method in ("short", "7.1"))
     yield from (Question("unnormalized", "coriolis", (), {"method": method}) for method in ("short", "7.9", "7.10"))
     yield from (Question("unnormalized", name) for name in ("coriolis_causes", "inertia", "inertia_rate"))
@@ -351,6 +362,7 @@ def _modules() -> Iterator[Question]:
     for name in ("generalized_inertia", "inverse_dynamics", "base_response", "base_velocity", "momentum_maps"):
         yield Question("free", name)
     yield Question("free", "inverse_dynamics", ("base_wrench", "wrenches"), {"losses": True})
+    yield from (Question("free", "inverse_dynamics", (), {"losses": x}) for x in ("damping", "friction"))
     yield Question("free", "base_velocity", ("momentum",))
     yield from (Question("free", "locked_inertia", (), {"at": at}) for at in ("com", "base"))
     for frame in FRAMES:
@@ -367,6 +379,7 @@ def _modules() -> Iterator[Question]:
         options = {"step": 1e-3, "steps": 2, "integrator": integrator}
         yield Question("rc", "rollout", (), options)
         yield Question("rc", "rollout", ("parameters",), {**options, "losses": False})
+    yield from (Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "losses": x}) for x in ("damping", "friction"))
     yield from (Question("rc", "compile", (), {"expression": text}) for text in EXPRESSIONS)
     for name in (
         "articulated", "convective_matrix", "extended_mass", "extended_mass_rate", "generalized_inertia",
@@ -383,7 +396,8 @@ def _modules() -> Iterator[Question]:
     yield from (
         Question("cartesian", x, (), {"link": last, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
     )
-    yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": True})
+    for losses in (True, "damping", "friction"):
+        yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": losses})
 
 
 QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_diagonal(), *_modules())}

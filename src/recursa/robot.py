@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
+from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
@@ -152,12 +153,15 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         An array in another library's order has the right length and gives wrong answers, so name its joints: all of
         them, each once, such as ``model.names`` of Pinocchio, ``[model.joint(k).name for k in range(model.njnt)]`` of
         MuJoCo, or ``message.name`` of a ROS joint state. Names of fixed joints are passed over; a free base may be
-        called anything; values of joints that this robot ties to others are left out.
+        called anything; a joint that is a chain here ("wrist.1", "wrist.2") may be named as one, "wrist"; values of
+        joints that this robot ties to others are left out.
 
         - ``layout``: how the numbers of one joint are arranged. ``"recursa"``: as here, see :doc:`conventions`.
           ``"pinocchio"``: speeds of a free joint linear first, continuous joints as (cos, sin), planar joints as (x, y,
           cos, sin) and (vx, vy, omega). ``"mujoco"``: quaternions w first, speeds of a free joint linear first and in
-          world axes, for which it needs ``q``.
+          world axes, for which it needs ``q``. ``"drake"``: of a free joint the quaternion first, w first, and both
+          halves of its speeds in world axes, with ``q``. ``"idyntree"`` (adam too): speeds of a free base linear first,
+          in the axes of ``base_velocity`` here as there; its pose is not among their coordinates.
         - ``quantity``: ``"q"`` for coordinates, ``"v"`` for speeds and torques; None where their number tells.
         - ``q``: configurations (..., nq) in the robot's own order, where world axes have to be turned.
         - ``inverse``: the other way, from the robot's order to that of ``names``.
@@ -191,7 +195,7 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         events: Any = None,
         wrenches: Any = None,
         stops: bool | Stops | None = None,
-        losses: bool = True,
+        losses: Losses = True,
         dense: bool = False,
         progress: bool = True,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -211,7 +215,8 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
         - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
           A joint that leaves its range by more than the range itself is then a :class:`recursa.LimitWarning`.
-        - ``losses``: damping and friction of the joints; a joint at rest stays so while friction can hold it.
+        - ``losses``: True for damping and friction of the joints, "damping" or "friction" for one of them, False for
+          none; a joint at rest stays so while friction can hold it.
         - ``dense``: keep the integrator's interpolants for ``run.at(t)``.
         - ``progress``: a bar, if standard error is a terminal and the run takes long.
         - ``checkpoint``: a file to which the run so far is appended every ``checkpoint_every`` seconds (0: after every

@@ -137,13 +137,14 @@ def planar(n: int = 3) -> Robot:
     return trusted(builder.description(), gravity=(0.0, -9.81, 0.0))
 
 
-def puma560() -> Robot:
+def puma560(*, directed_friction: bool = False) -> Robot:
     """The Unimation Puma 560 with the consensus data of Corke and Armstrong-Helouvry, rotors and friction included.
 
     Standard DH. Armature is gear ratio squared times motor inertia; damping and Coulomb friction are referred to the
-    joint, friction being the mean of both directions. Link 1 is published only by its inertia about the joint axis: it
-    is completed to a disc of 13 kg on the axis, where neither the mass nor the other moments affect joint torques. The
-    published inertia of link 3 breaks the triangle inequality, as ``doctor()`` will tell.
+    joint, friction being the mean of both directions, or with ``directed_friction=True`` what was published for each of
+    them. Link 1 is published only by its inertia about the joint axis: it is completed to a disc of 13 kg on the axis,
+    where neither the mass nor the other moments affect joint torques. The published inertia of link 3 breaks the
+    triangle inequality, as ``doctor()`` will tell.
     """
     motors = [  # motor inertia, gear ratio, viscous and Coulomb friction (two directions) at the motor, limits [deg]
         (200e-6, 62.6111, 1.48e-3, (0.395, 0.435), (-160, 160)),
@@ -167,7 +168,7 @@ def puma560() -> Robot:
             joint="revolute",
             armature=rotor * gear * gear,
             damping=viscous * gear * gear,
-            friction=gear * sum(coulomb) / 2,
+            friction=(gear * coulomb[0], gear * coulomb[1]) if directed_friction else gear * sum(coulomb) / 2,
             limits=(low * _DEG, high * _DEG),
             **link,  # type: ignore[arg-type]
         )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.integrators import Scheme, named, weighted
 from recursa.integrators.table import RolloutIntegrator
@@ -39,7 +40,7 @@ def rollout(
     integrator: RolloutIntegrator = "rk4",
     save_every: int = 1,
     *,
-    losses: bool = True,
+    losses: Losses = True,
     parameters: ArrayLike | None = None,
     on_divergence: OnDivergence = "raise",
     out: tuple[Array, Array] | None = None,
@@ -56,8 +57,9 @@ def rollout(
       during it, (..., steps, nv). The state (B, nq) takes (B, nv) or (B, steps, nv).
     - ``integrator``: ``"rk4"``, the classical method of order four, on the manifold in local coordinates (Munthe-Kaas);
       ``"semi-implicit"``, new speeds first, then positions with them; ``"euler"``. Quaternions keep their length.
-    - ``losses``: damping and Coulomb friction act. Friction is ``sign(v)``, not smoothed: where a joint comes to rest
-      it chatters about zero, at speeds of the order of one step, and orders above one are lost there.
+    - ``losses``: True, damping and Coulomb friction act; "damping" or "friction", one of them. Friction is
+      ``sign(v)``, not smoothed: where a joint comes to rest it chatters about zero, at speeds of the order of one step,
+      and orders above one are lost there.
     - ``parameters``: inertial parameters (..., 10 nbodies), a robot of its own for each row, in the regressor's order.
     - ``on_divergence``: where a motion leaves the finite numbers, ``"raise"`` a :class:`DivergenceError` that names row
       and step, or go on with the others and leave ``"nan"`` from that step on.
@@ -80,6 +82,7 @@ def rollout(
     """
     if not isinstance(robot, Robot):
         raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
+    losses = known_losses(losses)
     scheme = named(integrator, "rollout").scheme
     assert scheme is not None
     if on_divergence not in ("raise", "nan"):
@@ -104,10 +107,10 @@ def rollout(
         stop_early=on_divergence == "raise",
     )  # fmt: skip
     if run.rows and count:
-        _carry_out(robot, run, scheme, bool(losses), workers)
+        _carry_out(robot, run, scheme, losses, workers)
         if run.finite.min() < count:
             if run.stop_early:
-                raise _divergence(robot, run, given, start.shape, bool(losses))
+                raise _divergence(robot, run, given, start.shape, losses)
             _blank(run)
     for result, target in zip(results, targets, strict=True):
         if not np.may_share_memory(result, target):
@@ -261,7 +264,7 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 # ---- the motion ----------------------------------------------------------------------------------------------------
 
 
-def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads: int) -> None:
+def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
     robot.evaluator.require_hinges({"q": run.q} | extra)
@@ -277,7 +280,7 @@ def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, thre
         stepped(robot, run, scheme, losses, threads)
 
 
-def _motions(model: Model, moved_frames: Model, losses: bool, parameters: bool, form: str | None) -> Motions:
+def _motions(model: Model, moved_frames: Model, losses: Losses, parameters: bool, form: str | None) -> Motions:
     """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
     nq, nv = model.nq, model.nv
     sizes = {"q": nq, "v": nv, "tau": nv} | ({"parameters": 10 * model.nbodies} if parameters else {})
@@ -301,7 +304,7 @@ def _flat(model: Model) -> bool:
     return all(joint.kind.nv == 1 for joint in model.joints)
 
 
-def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads: int) -> None:
+def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int) -> None:
     """The same from Python, step by step on arrays: for what cannot be compiled, and to check what can."""
     rows = _Rows(robot, run, losses, threads)
     q, v = run.q, run.v
@@ -318,7 +321,7 @@ def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: bool, threads
     run.q[...], run.v[...] = q, v
 
 
-def _accelerations(of: Subject, given: Names, *, losses: bool = False) -> Recipe:
+def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     plan, gather = articulated.forward_plan(losses=losses), vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 
@@ -329,7 +332,7 @@ ACCELERATION = Quantity("rollout.acceleration", ("q", "v", "tau"), _acceleration
 class _Rows:
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
-    def __init__(self, robot: Robot, run: RolloutRun, losses: bool, threads: int) -> None:
+    def __init__(self, robot: Robot, run: RolloutRun, losses: Losses, threads: int) -> None:
         self.robot = robot
         self.run = run
         self.losses = losses
@@ -352,7 +355,7 @@ class _Rows:
     def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
         if robot.evaluator.subject.tied:
-            tau = self.tau - robot.joint_losses(v) if self.losses else self.tau
+            tau = self.tau - robot.joint_losses(v, losses=self.losses) if self.losses else self.tau
             return self._solved(q, v, tau, self.extra)
         arguments = {"q": q, "v": v, "tau": self.tau} | self.extra
         return robot.evaluator.evaluate(ACCELERATION, arguments, {"losses": self.losses}, None, self.threads)
@@ -384,7 +387,7 @@ class _Rows:
 
 
 def _divergence(
-    robot: Robot, run: RolloutRun, given: dict[str, Array], shape: tuple[int, ...], losses: bool
+    robot: Robot, run: RolloutRun, given: dict[str, Array], shape: tuple[int, ...], losses: Losses
 ) -> DivergenceError | StateError:
     """What to say of the row that was lost first; a singular hinge is raised at once."""
     left = ~(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1))  # others may only be unfinished

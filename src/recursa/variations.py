@@ -183,7 +183,7 @@ class Variations(Facade):
         name: str,
         *,
         damping: float | ArrayLike = _AS_IT_IS,
-        friction: float | ArrayLike = _AS_IT_IS,
+        friction: Any = _AS_IT_IS,
         armature: float | ArrayLike = _AS_IT_IS,
         limits: tuple[float, float] | None = _AS_IT_IS,
         effort: float | None = _AS_IT_IS,
@@ -191,7 +191,8 @@ class Variations(Facade):
     ) -> Self:
         """The same robot with other properties of one joint; those that are not given stay as they are.
 
-        Damping, friction and armature are one number, or one per freedom. None takes limits away.
+        Damping, friction and armature are one number, or one per freedom; friction may have pairs of numbers, for
+        positive and for negative speeds. None takes limits away.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_joint("joint2", damping=0.3, limits=(-1, 1))

@@ -230,7 +230,7 @@ def joined(**options: object) -> rc.Robot:
         ({"rpy": None}, "rpy must be 3 numbers, not None"),
         ({"armature": (1, 2)}, "armature must be a number, not 2"),
         ({"kind": "spherical", "damping": (1, 2)}, "damping must be 3 numbers, not 2"),
-        ({"friction": "much"}, "friction must be a number, not 'much'"),
+        ({"friction": "much"}, "friction must be a number, or a pair for both directions, not 'much'"),
         ({"limits": 3}, "limits must be 2 numbers, not 3"),
         ({"effort": "much"}, "effort must be a number, not 'much'"),
         ({"mimic": 5}, r"mimic must be a joint name or \(joint, multiplier, offset\), not 5"),

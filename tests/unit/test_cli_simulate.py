@@ -190,8 +190,16 @@ def test_torques_of_a_motion_bring_it_about(losses: tuple[str, ...], tmp_path: P
 def test_torques_for_another_robot_are_told(tmp_path: Path) -> None:
     arm, torque = lossy_arm(tmp_path), tmp_path / "torque.csv"
     for said, option, words in (
-        ("included", "--no-losses", "with damping and friction, and this run is without them; leave --no-losses out"),
-        ("excluded", "--losses", "without damping and friction, and this run is with them; leave --losses out"),
+        (
+            "included",
+            "--no-losses",
+            "with damping and friction, and this run is without damping and friction; leave --no-losses out",
+        ),
+        (
+            "excluded",
+            "--losses",
+            "without damping and friction, and this run is with damping and friction; leave --losses out",
+        ),
     ):
         torque.write_text(f"# losses: {said}\nt,shoulder,elbow\n0,0,0\n1,0,0\n")
         told = run("simulate", arm, "--duration", "0.01", "--torque", str(torque), option)
@@ -199,7 +207,9 @@ def test_torques_for_another_robot_are_told(tmp_path: Path) -> None:
         assert "warning: the torques" not in run("simulate", arm, "--duration", "0.01", "--torque", str(torque)).output
     torque.write_text("# losses: perhaps\nt,shoulder,elbow\n0,0,0\n1,0,0\n")
     told = CliRunner().invoke(recursa, ["simulate", arm, "--duration", "0.01", "--torque", str(torque)])
-    assert "has the note '# losses: perhaps'; it has to be included or excluded" in str(told.exception)
+    assert "has the note '# losses: perhaps'; it has to be one of included, excluded, damping, friction" in str(
+        told.exception
+    )
 
 
 def test_saved_runs_say_whether_their_torques_met_losses(tmp_path: Path) -> None:

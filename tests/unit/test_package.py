@@ -244,8 +244,8 @@ def test_argument_order_matches_the_interface() -> None:
         rc.Robot.momentum: ["q", "v", "about"],
         rc.Robot.velocities: ["q", "v", "frame"],
         rc.Robot.accelerations: ["q", "v", "a", "frame", "kind"],
-        rc.Robot.jacobian: ["q", "link", "frame"],
-        rc.Robot.jacobian_derivative: ["q", "v", "link", "frame"],
+        rc.Robot.jacobian: ["q", "link", "frame", "base_velocity"],
+        rc.Robot.jacobian_derivative: ["q", "v", "link", "frame", "base_velocity"],
         rc.Robot.difference: ["q0", "q1"],
         rc.Robot.integrate: ["q", "dv"],
     }

@@ -111,3 +111,37 @@ def test_kind_that_the_other_library_lacks_is_refused() -> None:
     b = rc.Builder("screw").link("nut", **BODY).joint("twist", "helical", parent="world", child="nut", pitch=0.1)
     with pytest.raises(rc.NoSweepError, match="joint 'twist' is helical"):
         b.build().reorder([1.0], ["twist"], layout="mujoco")
+
+
+# ---- Drake, iDynTree, adam; joints that are chains here --------------------------------------------------------------
+
+
+def plain_flyer() -> rc.Robot:
+    b = rc.Builder("fly").link("bus", **BODY).link("arm", **BODY).link("hand", **BODY)
+    b.joint("root", "free", parent="world", child="bus")
+    b.joint("elbow", "revolute", parent="bus", child="arm")
+    return b.joint("wrist", "universal", parent="arm", child="hand", axis2=(1, 0, 0)).build()
+
+
+def test_drakes_states_have_the_quaternion_first_and_speeds_in_world_axes() -> None:
+    robot, names = plain_flyer(), ["wrist", "base", "elbow"]
+    q, v = (np.stack([robot.random_state(k)[i] for k in range(4)]) for i in (0, 1))
+    there = robot.reorder(q, names, layout="drake", quantity="q", inverse=True)
+    np.testing.assert_array_equal(there, np.hstack([q[:, 8:], q[:, 6:7], q[:, 3:6], q[:, :3], q[:, 7:8]]))
+    np.testing.assert_array_equal(robot.reorder(there, names, layout="drake", quantity="q"), q)
+    speeds = robot.reorder(v, names, layout="drake", quantity="v", q=q, inverse=True)
+    base = robot.velocities(q, v, frame="mixed")[:, robot.link_names.index("bus")]
+    np.testing.assert_allclose(speeds, np.hstack([v[:, 7:], base, v[:, 6:7]]), atol=1e-14)
+    np.testing.assert_allclose(robot.reorder(speeds, names, layout="drake", quantity="v", q=q), v, atol=1e-14)
+    with pytest.raises(rc.StateError, match="are in world axes in Drake: give the configuration"):
+        robot.reorder(v, names, layout="drake", quantity="v")
+    with pytest.raises(rc.NoSweepError, match="joint 'wrist' is spherical, and layout \"drake\" has no joint"):
+        flyer().reorder(np.zeros(13), NAMES, layout="drake", quantity="q")
+
+
+def test_idyntrees_speeds_have_the_linear_half_first_and_its_base_no_coordinates() -> None:
+    robot, names = plain_flyer(), ["floating_base", "wrist", "elbow"]
+    nu = robot.reorder(np.arange(9.0), names, layout="idyntree", quantity="v")
+    np.testing.assert_array_equal(nu, [3, 4, 5, 0, 1, 2, 8, 6, 7])
+    with pytest.raises(rc.NoSweepError, match="iDynTree and adam have the pose of a base as a 4x4 matrix"):
+        robot.reorder(np.zeros(10), names, layout="idyntree", quantity="q")

@@ -530,13 +530,15 @@ def test_box_forces_solve_the_complementarity_problem() -> None:
     for size in (1, 2, 5, 9):
         for _ in range(5):
             root = rng.normal(size=(size, size))
-            W, a0, bound = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size), rng.uniform(0.01, 1.0, size)
-            force = box_forces(W, a0, bound)
+            W, a0, low, high = root @ root.T + 0.1 * np.eye(size), *rng.normal(size=(3, size))
+            low, high = -np.abs(low), np.abs(high)
+            force = box_forces(W, a0, low, high)
             a = a0 + W @ force
-            assert (np.abs(force) <= bound).all()
-            inside = np.abs(force) < bound
+            assert ((force >= low) & (force <= high)).all()
+            inside = (force > low) & (force < high)
             close(a[inside], np.zeros(inside.sum()), 1e-12)
-            assert (a[~inside] * force[~inside] <= 0.0).all()
+            assert (a[force == low] >= 0.0).all()
+            assert (a[force == high] <= 0.0).all()
 
 
 def gripper(**options) -> rc.Robot:

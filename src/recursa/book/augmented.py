@@ -14,6 +14,7 @@ from typing import NamedTuple
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -128,7 +129,7 @@ def suits(model: Model) -> bool:
 
 
 @cache
-def augmented_plan(*, accelerating: bool, losses: bool = False) -> Plan:
+def augmented_plan(*, accelerating: bool, losses: Losses = False) -> Plan:
     """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
     move, last = (_RATES, (_TORQUES, *at_joint(losses=losses))) if accelerating else (_DRIFT, (_TORQUES,))
     sweeps = (base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(move), tip_to_base(*last))

@@ -15,6 +15,7 @@ from recursa.book.lagrange import homogeneous, pseudo_inertia, rate_matrix
 from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat4 import Mat4, Vec4
@@ -90,7 +91,7 @@ def traces(inertia: RigidInertia, partials: tuple[Partial, ...], seconds: tuple[
 
 
 @cache
-def uicker_kahn_plan(*, losses: bool = False) -> Plan:
+def uicker_kahn_plan(*, losses: Losses = False) -> Plan:
     """(5.2.7): all first and second derivatives of all W_j."""
     outward = (
         RELATIVE,
@@ -176,7 +177,7 @@ def christoffel(path: tuple[Axis, ...], link: RigidInertia, gravity: Vec3, below
 
 
 @cache
-def closed_form_plan(*, losses: bool = False) -> Plan:
+def closed_form_plan(*, losses: Losses = False) -> Plan:
     """(5.2.17) with the coefficients (5.2.19), corrected."""
     outward = (
         RELATIVE,

@@ -14,6 +14,7 @@ from recursa.book.newton_euler import LinkRates, resting
 from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -52,7 +53,7 @@ def partial_velocities(
 
 
 @cache
-def kane_plan(*, losses: bool = False) -> Plan:
+def kane_plan(*, losses: Losses = False) -> Plan:
     """Kane's equations."""
     outward = (
         RELATIVE,

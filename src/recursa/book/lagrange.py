@@ -14,6 +14,7 @@ from recursa.book.on_axes import BUFFERS, slides
 from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.mat3 import Mat3
@@ -82,7 +83,7 @@ def lagrange(A: Mat4, here: Homogeneous, D: Mat4, c: Vec4, gravity: Vec3) -> tup
 
 
 @cache
-def hollerbach_4x4_plan(*, losses: bool = False) -> Plan:
+def hollerbach_4x4_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.1."""
     outward = (
         RELATIVE,
@@ -169,7 +170,7 @@ def lagrange_3(
 
 
 @cache
-def hollerbach_3x3_plan(*, losses: bool = False) -> Plan:
+def hollerbach_3x3_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.2, with prismatic joints."""
     outward = (
         RELATIVE,

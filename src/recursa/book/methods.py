@@ -13,6 +13,7 @@ from recursa.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outwar
 from recursa.book.newton_euler import luh_walker_paul_plan, tensor_plan
 from recursa.book.on_axes import require_axes
 from recursa.book.six_vectors import featherstone_plan, rodriguez_plan
+from recursa.dynamics.losses import Losses
 from recursa.errors import NoSweepError
 from recursa.model.model import Model
 from recursa.sweeps import Plan
@@ -37,7 +38,7 @@ MASS: dict[str, Plan] = {"walker-orin": WALKER_ORIN, "augmented": AUGMENTED}
 _TURNING_ONLY = ("closed-form",)
 
 
-def inverse_method(moved: Model, method: str, *, losses: bool, given: Sequence[str] = ()) -> Plan:
+def inverse_method(moved: Model, method: str, *, losses: Losses, given: Sequence[str] = ()) -> Plan:
     """The plan of a method, if it suits the model; ``given`` are the optional arguments, which none of them takes."""
     turning = method in _TURNING_ONLY
     _take_no_more(method, given, "newton-euler")

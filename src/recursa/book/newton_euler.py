@@ -10,6 +10,7 @@ from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
@@ -74,7 +75,7 @@ _FORCES = (Buffer("f", ZERO), Buffer("eta", ZERO))
 
 
 @cache
-def luh_walker_paul_plan(*, losses: bool = False) -> Plan:
+def luh_walker_paul_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.3."""
     outward = (
         RELATIVE,
@@ -132,7 +133,7 @@ def tensor_link_force(link: Centred, euler: SymMat3, here: TensorRates) -> tuple
 
 
 @cache
-def tensor_plan(*, losses: bool = False) -> Plan:
+def tensor_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.6."""
     outward = (
         RELATIVE,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from recursa.book.on_axes import BUFFERS, IN_BASE, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.losses import Losses
 from recursa.model.model import Joint
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar, one_operand
@@ -93,7 +94,7 @@ def spatial_torque(joint: Joint, step: ScrewChain, force: Hat) -> tuple[tuple[Sc
 
 
 @cache
-def featherstone_plan(*, losses: bool = False) -> Plan:
+def featherstone_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.4, completed."""
     outward = (
         RELATIVE,
@@ -173,7 +174,7 @@ def costate_torque(joint: Joint, here: InBase, f: CoState) -> tuple[tuple[Scalar
 
 
 @cache
-def rodriguez_plan(*, losses: bool = False) -> Plan:
+def rodriguez_plan(*, losses: Losses = False) -> Plan:
     """Algorithm 5.5, with its bias terms."""
     outward = (
         RELATIVE,

@@ -13,6 +13,7 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.bench_command import bench
 from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
+from recursa.cli.losses import losses_options
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
@@ -84,7 +85,7 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
 @click.option("--link", help="For the quantities of one link: its name.")
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
-@click.option("--losses", is_flag=True, help="With damping and friction, where the quantity has that option.")
+@losses_options("With damping and friction, where the quantity has that option.", default=False)
 @click.option("--name", help="Name of the C function; without it, from robot and quantity.")
 @robot_options
 def export(
@@ -226,7 +227,7 @@ def counts(name: str | None, robot: str | None, floating: bool | None, mimic: st
     "--method", type=click.Choice(["spatial", "balafoutis-patel"]), default="spatial", show_default=True,
     help="How stiffness, damping and mass are computed.",
 )  # fmt: skip
-@click.option("--losses", is_flag=True, help="Damping and friction act too.")
+@losses_options("Damping and friction act too.", default=False)
 @click.option("--state-space", is_flag=True, help="A and B, the poles, and whether torques reach every state.")
 @click.option("--cartesian", "link", metavar="LINK", help="The same by the motion of a link.")
 @click.option("--coordinates", help="With --cartesian: twist (default), position, or some of rx,ry,rz,x,y,z.")

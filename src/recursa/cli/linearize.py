@@ -14,6 +14,7 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.state_file import KEYS, State
+from recursa.dynamics.losses import DAMPING, Losses
 from recursa.errors import StateError, unknown_name
 from recursa.facade.derivatives import LinearizeMethod
 from recursa.files import write_together
@@ -45,7 +46,7 @@ class Models:
     link: str | None = None
     rows: tuple[int, ...] = ()  # of the link's (omega, v)
     cartesian: tuple[Array, Array, Array] | None = None
-    losses: bool = False
+    losses: Losses = False
 
     def arrays(self) -> dict[str, Array]:
         """Everything by name."""
@@ -85,7 +86,7 @@ def make_models(
     state_space: bool = False,
     link: str | None = None,
     coordinates: str | None = None,
-    losses: bool = False,
+    losses: Losses = False,
 ) -> Models:
     """The linear models of a robot at a state."""
     q, v, a, tau = state.q, state.v, state.a, state.tau
@@ -159,7 +160,7 @@ def show_models(models: Models) -> None:
     labels, turning = list(freedom_names(robot.model)), angular(robot.model)
     efforts = ["N m" if turns else "N" for turns in turning]
     places = ["rad" if turns else "m" for turns in turning]
-    lost = "damping is part of it" if models.losses else "losses are not part of it"
+    lost = "damping is part of it" if models.losses in DAMPING else "losses are not part of it"
     out.print(f"[bold]{escape(robot.name)}[/], linearised by {models.method}; {lost}")
     show.put(out, _state_table(labels, places, efforts, state, plain=robot.nq == robot.nv))
     out.print("d tau = P dq + V dv + D da; an entry is in the row's unit per column's unit")

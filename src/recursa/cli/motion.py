@@ -13,13 +13,14 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.losses import WORDS
+from recursa.dynamics.losses import Losses
 from recursa.errors import unknown_name
 from recursa.model.columns import angular, coordinate_names, freedom_names
 from recursa.sweeps.batching import Array
 from recursa.trajectories.csv_files import write_torques
 from recursa.trajectories.limits import Violation, violations
 
-LOSSES = {True: "damping and friction included", False: "damping and friction left out"}
 _FINE = 501
 _PANELS = ("angles", "speeds", "torques", "power")
 
@@ -34,7 +35,7 @@ def run_inverse(
     gif: Path | None,
     method: Any,
     samples: int | None,
-    losses: bool,
+    losses: Losses,
     targets: tuple[str, ...],
     starts: tuple[str, ...],
     duration: float | None,
@@ -56,7 +57,7 @@ def run_inverse(
         return
     shown = show.console()
     span = f"{t[0]:g} to {t[-1]:g} s, {len(t)} instants"
-    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, {LOSSES[losses]}")
+    shown.print(f"[bold]{escape(robot.name)}[/]: {span}; method {method}, {WORDS[losses]}")
     show.put(shown, summary_table(rows))
     warn_of_limits(beyond)
     for file in files:
@@ -113,7 +114,7 @@ def _write(
     robot: rc.Robot,
     torques: tuple[Any, Any],
     drawn: tuple[Any, Any, Any, Any],
-    losses: bool,
+    losses: Losses,
     out: Path | None,
     plot: Path | None,
     gif: Path | None,
@@ -192,7 +193,13 @@ def limits_data(beyond: list[Violation]) -> list[dict[str, Any]]:
 
 
 def _data(
-    robot: rc.Robot, t: Any, method: str, losses: bool, rows: list[dict[str, Any]], beyond: list[Violation], files: Any
+    robot: rc.Robot,
+    t: Any,
+    method: str,
+    losses: Losses,
+    rows: list[dict[str, Any]],
+    beyond: list[Violation],
+    files: Any,
 ) -> dict[str, Any]:
     return {
         "robot": robot.name,

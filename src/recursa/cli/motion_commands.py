@@ -11,6 +11,7 @@ import click
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import METHOD, ROBOT
+from recursa.cli.losses import losses_options
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.integrators import names
 
@@ -52,9 +53,7 @@ def demo(out: Path, space: bool, as_json: bool) -> None:
     "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
 )
 @click.option("--samples", type=click.IntRange(2), help="Instants, evenly spread; else those of the file, or 201.")
-@click.option(
-    "--losses/--no-losses", default=True, show_default=True, help="Torques that cover damping and friction, or not."
-)
+@losses_options("Torques that cover damping and friction.  [default]", default=True)
 @click.option("--to", "targets", multiple=True, metavar="NAME=VALUE", help="Instead of a file: a cycloid to there.")
 @click.option("--from", "starts", multiple=True, metavar="NAME=VALUE", help="Where the cycloid starts, if not at zero.")
 @click.option("--duration", type=float, help="Of the cycloid, s.  [default: 2]")
@@ -95,11 +94,7 @@ def inverse(robot: str, floating: bool | None, mimic: str, as_json: bool, **opti
 @click.option("--samples", type=int, help="So many, evenly spread; else one per step.")
 @click.option("--save-every", type=int, help="Every so many steps one sample.")
 @click.option("--stops", is_flag=True, help="Springs and dampers at joint limits.")
-@click.option(
-    "--losses/--no-losses",
-    default=None,
-    help="Damping and friction act, or not.  [default: as --torque says, else they do]",
-)
+@losses_options("Damping and friction act.  [default: as --torque says, else they do]", default=None)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The result: .h5 (all of it), .csv or .npz.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, energy (png, pdf, svg).")
 @click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")

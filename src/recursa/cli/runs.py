@@ -12,7 +12,8 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
-from recursa.cli.motion import LOSSES, limits_data, warn_of_limits
+from recursa.cli.losses import WORDS
+from recursa.cli.motion import limits_data, warn_of_limits
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
 from recursa.runs.journal import MAGIC
 from recursa.runs.saving import first_bytes
@@ -90,7 +91,7 @@ def show_run(run: rc.Run) -> None:
     lines = [
         ("time", f"{end}, {len(run)} samples"),
         ("integrator", f"{run.options.integrator}, {_accuracy(run)}"),
-        ("losses", LOSSES[run.options.losses]),
+        ("losses", WORDS[run.options.losses]),
         ("work", f"{data['work_J'] or 0.0:.6g} J put in, {data['lost_J'] or 0.0:.6g} J lost"),
         ("energy drift", f"{data['energy_drift']:.2g}"),
         ("momentum", "need not be kept" if data["momentum_drift"] is None else f"drift {data['momentum_drift']:.2g}"),

@@ -17,7 +17,7 @@ import recursa as rc
 from recursa.bundled import BUNDLED, FILES
 from recursa.cli.terminal_tables import fitted, slimmed, width_of
 from recursa.model.columns import CONVENTIONS
-from recursa.model.description import JointRecord, LinkRecord
+from recursa.model.description import Friction, JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, Joint
 
 _DEPTH = 16  # of the tree that is shown
@@ -177,10 +177,11 @@ def _limits(joint: Joint) -> str:
     return "" if joint.limits is None else f"{joint.limits[0]:.4g} .. {joint.limits[1]:.4g}"
 
 
-def _per_freedom(values: tuple[float, ...]) -> str:
-    shown = [f"{x:.3g}" for x in values]
-    if not any(values):
+def _per_freedom(values: tuple[Friction, ...]) -> str:
+    """Numbers of freedoms, one where they are the same; a pair is what differs by direction."""
+    if not any(numbers_of(values)):
         return ""
+    shown = [f"{x[0]:.3g}/{x[1]:.3g}" if isinstance(x, tuple) else f"{x:.3g}" for x in values]
     return shown[0] if len(set(shown)) == 1 else " ".join(shown)
 
 

@@ -14,8 +14,10 @@ import click
 
 import recursa as rc
 from recursa.cli import runs, show
+from recursa.cli.losses import OPTION, WITH
 from recursa.cli.motion import entries
 from recursa.cli.state_file import read_state
+from recursa.dynamics.losses import Losses
 from recursa.integrators import named
 from recursa.runs.journal import SUFFIX
 from recursa.runs.saving import run_file
@@ -107,11 +109,14 @@ def _result_of(part: Path) -> Path:
 
 def _refuse_given(given: dict[str, Any], restart: bool) -> None:
     """A run that goes on has its options already."""
-    typed = [name for name, value in given.items() if value not in (None, False, ())]
-    typed += ["no-losses"] * (given["losses"] is False) + ["restart"] * restart
-    if typed:
-        listed = ", ".join(f"--{name.replace('_', '-')}" for name in typed)
-        raise click.UsageError(f"{listed}: a run that goes on does so as it began; leave it out with --resume.")
+    losses = given["losses"]
+    typed = [name for name, value in given.items() if value not in (None, False, ()) and name != "losses"]
+    listed = [f"--{name.replace('_', '-')}" for name in typed + ["restart"] * restart]
+    listed += [] if losses is None else [OPTION[losses]]
+    if listed:
+        raise click.UsageError(
+            f"{', '.join(listed)}: a run that goes on does so as it began; leave it out with --resume."
+        )
 
 
 def _start(robot: rc.Robot, options: dict[str, Any]) -> tuple[Any, Any]:
@@ -134,16 +139,15 @@ def _torque(robot: rc.Robot, file: Path | None, between: Any) -> rc.TorqueTable 
     return rc.TorqueTable.from_csv(file, robot, between or "linear")
 
 
-def _losses(wanted: bool | None, torque: rc.TorqueTable | None) -> bool:
-    """Whether damping and friction act: as is asked for, else as the torques were made for, else they do."""
+def _losses(wanted: Losses | None, torque: rc.TorqueTable | None) -> Losses:
+    """Which losses act: as is asked for, else as the torques were made for, else all."""
     made_for = None if torque is None else torque.losses
     if wanted is None:
-        return made_for is not False
-    if made_for is not None and made_for is not wanted:
+        return True if made_for is None else made_for
+    if made_for is not None and made_for != wanted:
         click.echo(
-            f"warning: the torques were computed for a robot {'with' if made_for else 'without'} damping and friction, "
-            f"and this run is {'with' if wanted else 'without'} them; leave --{'' if wanted else 'no-'}losses out to "
-            "follow the file",
+            f"warning: the torques were computed for a robot {WITH[made_for]}, and this run is {WITH[wanted]}; leave "
+            f"{OPTION[wanted]} out to follow the file",
             err=True,
         )
     return wanted

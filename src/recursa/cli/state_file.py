@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import recursa as rc
+from recursa.dynamics.losses import Losses
 from recursa.errors import StateError, unknown_name
 from recursa.sweeps.batching import Array, as_array
 
@@ -27,7 +28,7 @@ class State:
     tau: Array
 
 
-def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, losses: bool = False) -> State:
+def read_state(robot: rc.Robot, path: str, only: tuple[str, ...] = KEYS, *, losses: Losses = False) -> State:
     """The state in a JSON file ("-": standard input): q, and what else there is of v and a or tau.
 
     Each is a list or an object by joint name. v is zero where it is missing, as are joints that an object leaves out

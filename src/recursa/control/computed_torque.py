@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from recursa.control.inputs import desired, gain
 from recursa.control.law import Law
 from recursa.control.tracking import deviation
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
@@ -39,7 +40,7 @@ class ComputedTorque(Law):
         stiffness: Any,
         damping: Any = None,
         *,
-        losses: bool = True,
+        losses: Losses = True,
         effort: Any = None,
         drive_base: bool = False,
     ) -> None:
@@ -52,7 +53,7 @@ class ComputedTorque(Law):
                 raise StateError("a stiffness that is a matrix needs a damping: there is no usual one")
             damping = 2.0 * np.sqrt(np.diag(self.stiffness))
         self.damping = gain(robot, "damping", damping)
-        self.losses = bool(losses)
+        self.losses = known_losses(losses)
 
     def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
         """Inverse dynamics of the commanded acceleration, at the state as it is."""
@@ -61,4 +62,4 @@ class ComputedTorque(Law):
         off = deviation(self.robot, q, v, wanted)
         command = off.acceleration + off.velocity @ self.damping + off.x @ self.stiffness  # symmetric gains
         tau = self.robot.inverse_dynamics(q, v, command)
-        return tau + self.robot.joint_losses(wanted[1]) if self.losses else tau
+        return tau + self.robot.joint_losses(wanted[1], losses=self.losses) if self.losses else tau

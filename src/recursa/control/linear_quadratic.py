@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.inputs import desired, weight
 from recursa.control.law import Law
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError, unknown_name
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
@@ -52,7 +53,7 @@ class LinearQuadratic(Law):
         method: Literal["time-varying", "scheduled"] = "time-varying",
         final: Any = None,
         knots: int = 101,
-        losses: bool = True,
+        losses: Losses = True,
         effort: Any = None,
         drive_base: bool = False,
     ) -> None:
@@ -61,7 +62,7 @@ class LinearQuadratic(Law):
             raise unknown_name("method of gains", method, _METHODS)
         if not isinstance(knots, int | np.integer) or isinstance(knots, bool) or knots < 2:
             raise StateError(f"knots = {knots!r}: at least two instants, start and end")
-        self.trajectory, self.method, self.losses = trajectory, method, bool(losses)
+        self.trajectory, self.method, self.losses = trajectory, method, known_losses(losses)
         self._desired = desired(robot, trajectory)
         self.knots = _instants(trajectory, int(knots))
         Q = np.repeat([_BANDWIDTH**4, 2.0 * _BANDWIDTH**2], robot.nv) if Q is None else Q
@@ -90,7 +91,7 @@ class LinearQuadratic(Law):
         x = np.concatenate(np.broadcast_arrays(robot.difference(q_d, q), np.asarray(v) - v_d), axis=-1)
         tau = robot.inverse_dynamics(q_d, v_d, a_d)
         if self.losses:
-            tau = tau + robot.joint_losses(v_d)
+            tau = tau + robot.joint_losses(v_d, losses=self.losses)
         return tau - np.einsum("...ij,...j->...i", self.gain(t), x)
 
     def gain(self, t: ArrayLike) -> Array:

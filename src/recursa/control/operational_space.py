@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recursa.control.inputs import desired, movable_link, numbers, per_freedom, pose
 from recursa.control.law import Law
 from recursa.control.pose_line import PoseLine, rotation_vector
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, prepare
@@ -34,7 +35,8 @@ class OperationalSpace(Law):
     - ``stiffness``, ``damping``: 1/s^2 and 1/s, a number or one per row; the damping is critical if it is not given.
     - ``singular``: directions in which the link yields less than this share of the most yielding one (m and rad
       weighed alike) are given up smoothly, instead of unbounded torques near singular postures.
-    - ``losses``: compensate damping and friction at the actual speeds; friction then jumps where a joint turns back.
+    - ``losses``: compensate damping and friction (or one of them, by name) at the actual speeds; friction then jumps
+      where a joint turns back.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.panda_like()
@@ -57,7 +59,7 @@ class OperationalSpace(Law):
         posture_stiffness: Any = 10.0,
         posture_damping: Any = None,
         singular: float = 1e-5,
-        losses: bool = False,
+        losses: Losses = False,
         effort: Any = None,
         drive_base: bool = False,
     ) -> None:
@@ -78,7 +80,7 @@ class OperationalSpace(Law):
         self.singular = float(numbers("singular", singular))
         if not 0.0 < self.singular < 1.0:
             raise StateError(f"singular is a share between 0 and 1, not {singular!r}")
-        self.losses = bool(losses)
+        self.losses = known_losses(losses)
 
     def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
         """The torques that give the link the commanded acceleration."""
@@ -95,7 +97,7 @@ class OperationalSpace(Law):
         missing = command - _times(jacobian, rest) - _times(rate, v)
         force = _times(self.inertia(q), missing)
         tau = robot.inverse_dynamics(q, v, rest) + _times(np.swapaxes(jacobian, -1, -2), force)
-        return tau + robot.joint_losses(v) if self.losses else tau
+        return tau + robot.joint_losses(v, losses=self.losses) if self.losses else tau
 
     def error(self, t: ArrayLike, q: ArrayLike) -> Array:
         """From the link to its target (..., m): rotation vector and way, world axes, the rows that are controlled."""

@@ -24,6 +24,7 @@ from recursa.denoc.mass_centers import (
 )
 from recursa.dynamics.inverse import at_joint, less_external
 from recursa.dynamics.joint_space import FORCES, vector_of
+from recursa.dynamics.losses import Losses
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
@@ -98,7 +99,7 @@ MORE_EXTERNAL = Step(plus, ("gam", "w^E"), ("gam",), "w^E += external")
 
 
 @cache
-def inverse_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
+def inverse_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Torques for given accelerations, section 5.1 with gravity by (32)."""
     external = (AT_CENTER, EXTERNAL) if wrenches else ()
     outward = base_to_tip(*MOTION, RATE, LINK_WRENCH, *external)

@@ -41,12 +41,12 @@ from recursa.dynamics.articulated import (
     Elimination,
     filtered,
     innovated,
-    less_losses,
     smoothed,
     without_hinge,
 )
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import LINK_ACCELERATION, RELATIVE
+from recursa.dynamics.losses import Losses, less_losses
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia
 from recursa.spatial.scalars import Scalar
@@ -208,7 +208,6 @@ INERTIA_RATE = Step(
     ("slope", "Pdot@parent"),
     "P_dot(parent) += phi (tau_bar P_dot tau_bar* + S P+ + P+ S*) phi*    Algorithm 6.1 (6.5)",
 )
-LESS_LOSSES = Step(less_losses, ("joint", "tau", "rate"), ("T",), "T = tau - d v - f sign(v)")
 NORMALIZED_ACCELERATION = Step(
     normalized_acceleration,
     ("joint", "elimination", "r", "P+", "slope", "zeta", "rate", "V", "f", "fall", "T", "X"),
@@ -242,48 +241,55 @@ MOTION_BUFFERS = (
 
 
 @cache
-def equations_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
+def equations_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """``v`` (rate) and ``nu_dot`` (eps) at q, nu for torques tau, gravity included."""
     outward = (RATES_OF_NU, FALL, BIAS_FORCE)
-    inward = (LESS_LOSSES, INERTIA_RATE, NORMALIZED_ACCELERATION)
+    inward = (INERTIA_RATE, NORMALIZED_ACCELERATION)
     sweeps = _sweeps((ARTICULATE, ROOTS), outward, inward, wrenches, losses)
     return Plan("diagonalised equations of motion", MOTION_BUFFERS, sweeps)
 
 
 @cache
-def unnormalized_equations_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
+def unnormalized_equations_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """``v`` (rate) and ``xi_dot`` (eps) at q, xi for torques tau, gravity included."""
     outward = (RATES_OF_XI, FALL, BIAS_FORCE)
-    inward = (LESS_LOSSES, MOVING_MOMENTS, DIVIDED, INERTIA_RATE)
+    inward = (MOVING_MOMENTS, DIVIDED, INERTIA_RATE)
     sweeps = _sweeps((ARTICULATE,), outward, inward, wrenches, losses)
     return Plan("diagonalised equations of motion, unnormalised", MOTION_BUFFERS, sweeps)
 
 
 def _sweeps(
-    first: tuple[Step, ...], outward: tuple[Step, ...], inward: tuple[Step, ...], wrenches: bool, losses: bool
+    first: tuple[Step, ...],
+    outward: tuple[Step, ...],
+    inward: tuple[Step, ...],
+    wrenches: bool,
+    losses: Losses,
+    speeds: str = "rate",
 ) -> tuple[Sweep, ...]:
-    """``inward`` starts with the losses, which are left out where they are not wanted."""
+    """``inward`` reads the torques that losses leave, T, or all of them where there are none."""
     bring = (each_link(WRENCH),) if wrenches else ()
     outward = (*outward, EXTERNAL) if wrenches else outward
     return (
         *bring,
         tip_to_base(RELATIVE, *first),
         base_to_tip(*outward),
-        tip_to_base(*inward) if losses else tip_to_base(*(reading(step, T="tau") for step in inward[1:])),
+        tip_to_base(less_losses(losses, speeds), *inward)
+        if losses
+        else tip_to_base(*(reading(step, T="tau") for step in inward)),
     )
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False) -> Plan:
     """Accelerations by way of total rates, Algorithm 8.1 with a consistent V; with ``links`` those of all links."""
-    inward = tuple(reading(step, rate="v") for step in (LESS_LOSSES, INERTIA_RATE, FREEDOM_ACCELERATIONS))
+    inward = tuple(reading(step, rate="v") for step in (INERTIA_RATE, FREEDOM_ACCELERATIONS))
     back = Step(
         joint_accelerations,
         ("joint", "elimination", "eps", "turn", "v", "V", "X", "A@parent"),
         ("qdd", "A"),
         "qdd = xi_dot - G_dot* V+ - G* (phi* alpha(parent) + a), alpha = phi* alpha(parent) + H* qdd + a",
     )
-    sweeps = _sweeps((ARTICULATE,), (FREEDOM_RATES, FALL, BIAS_FORCE), inward, wrenches, losses)
+    sweeps = _sweeps((ARTICULATE,), (FREEDOM_RATES, FALL, BIAS_FORCE), inward, wrenches, losses, "v")
     after = (each_link(replace(LINK_ACCELERATION, reads=("A@body", "offset"))),) if links else ()
     return Plan("forward_dynamics, diagonal", MOTION_BUFFERS, (*sweeps, base_to_tip(back), *after))
 

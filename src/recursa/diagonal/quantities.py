@@ -10,6 +10,7 @@ from recursa.diagonal import coriolis, equations, rates_and_moments
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.joint_space import FORCES, vector_of
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -55,7 +56,7 @@ def _causes(of: Subject, given: Names) -> Recipe:
     )
 
 
-def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: bool = False) -> Recipe:
+def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     """The joint rates, then the rates of the total rates."""
     require_independent(of)
     model = of.model
@@ -63,7 +64,9 @@ def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: bool
     def gather(values: Values) -> Iterator[Scalar]:
         return chain.from_iterable(joint_vector(model, values.lists.get(name, [])) for name in ("rate", "eps"))
 
-    return Recipe(make(wrenches="wrenches" in given, losses=losses), gather, (2, model.nv), MayMove.INERTIAS)
+    return Recipe(
+        make(wrenches="wrenches" in given, losses=known_losses(losses)), gather, (2, model.nv), MayMove.INERTIAS
+    )
 
 
 def _articulated_rates(of: Subject, given: Names) -> Recipe:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from recursa.diagonal import quantities
 from recursa.diagonal.metric import Metric
 from recursa.diagonal.unnormalized import Unnormalized, both_of
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
@@ -121,7 +122,7 @@ class Diagonal(Metric):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
@@ -151,12 +152,12 @@ class Diagonal(Metric):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         arrays = {"q": q, "nu": nu, "tau": tau, "wrenches": wrenches}
-        return self._answer(quantities.RATES, arrays, {"losses": bool(losses)}, out, threads)
+        return self._answer(quantities.RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     def articulated_rates(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:
         """P_dot (..., nbodies, 6, 6): how articulated-body inertias change, in link axes. Algorithm 6.1 (6.5). O(n).

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from recursa.diagonal import quantities
 from recursa.diagonal.metric import Asking
 from recursa.dynamics.factorization import block_diagonal
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.sweeps.batching import Array
@@ -127,7 +128,7 @@ class Unnormalized(Asking):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
@@ -147,12 +148,12 @@ class Unnormalized(Asking):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         arrays = {"q": q, "xi": xi, "tau": tau, "wrenches": wrenches}
-        return self._answer(quantities.UNNORMALIZED_RATES, arrays, {"losses": bool(losses)}, out, threads)
+        return self._answer(quantities.UNNORMALIZED_RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
     def inertia(self, q: ArrayLike, *, threads: int | None = None) -> Array:
         """D (..., nv, nv), block diagonal: ``H P H* + A``."""

@@ -9,6 +9,7 @@ from recursa.doctor.patient import Patient, finite_link, floats_the_world, lengt
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
+from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
 
 _UNIT_AXIS = 1e-6
@@ -71,7 +72,8 @@ def limits(patient: Patient) -> Iterator[Finding]:
 def losses(patient: Patient) -> Iterator[Finding]:
     """Armature, damping or friction of the wrong sign."""
     for joint in patient.joints:
-        for name, values in (("armature", joint.armature), ("damping", joint.damping), ("friction", joint.friction)):
+        coulomb = numbers_of(joint.friction)
+        for name, values in (("armature", joint.armature), ("damping", joint.damping), ("friction", coulomb)):
             if values and min(values) < 0.0:
                 least = min(values)
                 reason = f"its {name} is {least:g}, which would add energy."

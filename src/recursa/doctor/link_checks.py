@@ -63,7 +63,7 @@ def massless_body(patient: Patient) -> Iterator[Finding]:
     said = {found.joint for found in patient.singular} | ({0} if floats_the_world(patient.model) else set())
     said |= {patient.body[link.name] for link in patient.moving if link.mass != 0.0 or any(link.inertia)}
     for number, (joint, inertia) in enumerate(zip(patient.model.joints, patient.model.inertias, strict=True)):
-        if inertia.mass == 0.0 and number not in said:
+        if inertia.mass == 0.0 and number not in said and not patient.links[joint.child].frame:
             reason = f"joint '{joint.name}' moves it, but it has no mass, nor has anything fixed to it."
             fix = "If it is a real part, give it mass and inertia; if it only joins two axes, this is fine."
             yield about(patient.links[joint.child], "massless", 0.0, reason, fix)

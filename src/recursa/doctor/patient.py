@@ -8,7 +8,7 @@ from functools import cached_property
 
 from recursa.dynamics.hinges import Singular, principal, tensors_of_bodies
 from recursa.dynamics.lacking import Lacking
-from recursa.model.description import JointRecord, LinkRecord
+from recursa.model.description import JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, WORLD_LINK, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import Vec3
@@ -87,7 +87,7 @@ def non_finite_data(joint: JointRecord) -> Iterator[str]:
         "pitch": (joint.pitch,),
         "armature": joint.armature,
         "damping": joint.damping,
-        "friction": joint.friction,
+        "friction": numbers_of(joint.friction),
         "mimic": () if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset),
     }
     yield from (name for name, numbers in groups.items() if not all(math.isfinite(x) for x in numbers))

@@ -12,8 +12,9 @@ from functools import cache
 from typing import NamedTuple
 
 from recursa.dynamics.gathering import Entries, Entry
-from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, losses, static_acceleration
+from recursa.dynamics.inverse import EXTERNAL, FORCE_BUFFERS, WRENCH, static_acceleration
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.losses import Losses, less_losses
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -123,11 +124,6 @@ def bias_force(inertia: RigidInertia, velocity: Motion) -> Force:
     return velocity.cross_force(inertia @ velocity)
 
 
-def less_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """What damping and friction leave of a torque."""
-    return tuple(t - lost for t, lost in zip(torque, losses(joint, v), strict=True))
-
-
 def innovations(
     done: tuple[Elimination, ...],
     inertia: ArticulatedInertia,
@@ -161,7 +157,6 @@ def true_acceleration(body: Motion, fall: Motion, offset: Transform) -> Motion:
 
 BIAS_ACCELERATION = Step(bias_acceleration, ("joint", "V", "v"), ("c",), "a = crm(V) H* v")
 BIAS_FORCE = Step(bias_force, ("inertia", "V"), ("f",), "b = crf(V) M V")
-LESS_LOSSES = Step(less_losses, ("joint", "tau", "v"), ("T",), "T = tau - d v - f sign(v)")
 INNOVATIONS = Step(
     innovations,
     ("elimination", "P", "c", "f", "tau", "X"),
@@ -196,9 +191,9 @@ ARTICULATED_BUFFERS = (
 
 
 @cache
-def forward_plan(*, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
+def forward_plan(*, wrenches: bool = False, links: bool = False, losses: Losses = False) -> Plan:
     """Accelerations for given torques; with ``links`` also those of all links, AL."""
-    torque = (LESS_LOSSES, LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
         tip_to_base(ELIMINATE, *torque),

@@ -49,15 +49,29 @@ def inward_entries(model: Model, blocks: Sequence[Block], *, transposed: bool = 
         yield tuple((((rows, i), (columns, j)), value) for i, row in enumerate(block) for j, value in enumerate(row))
 
 
-def loss_coefficients(model: Model) -> tuple[list[float], list[float]]:
-    """Damping and Coulomb friction of every freedom, nv each; a tied joint's act on its source's."""
-    damping, friction = [0.0] * model.nv, [0.0] * model.nv
+def damping_coefficients(model: Model) -> list[float]:
+    """Damping of every freedom, nv; a tied joint's acts on its source's."""
+    damping = [0.0] * model.nv
     for joint in model.joints:
-        for freedom, (d, f) in enumerate(zip(joint.damping, joint.friction, strict=True)):
+        for freedom, d in enumerate(joint.damping):
             at, factor = speed_index(joint, freedom)
             damping[at] += d if factor is None else d * factor * factor
-            friction[at] += f if factor is None else f * abs(factor)
-    return damping, friction
+    return damping
+
+
+def friction_coefficients(model: Model) -> tuple[list[float], list[float]]:
+    """Coulomb friction of every freedom, nv: against positive speeds, and against negative ones."""
+    forward, backward = [0.0] * model.nv, [0.0] * model.nv
+    for joint in model.joints:
+        for freedom, coulomb in enumerate(joint.friction):
+            at, factor = speed_index(joint, freedom)
+            size = 1.0 if factor is None else abs(factor)
+            one, other = coulomb if isinstance(coulomb, tuple) else (coulomb, coulomb)
+            if factor is not None and factor < 0.0:  # the tied joint moves the other way
+                one, other = other, one
+            forward[at] += one * size
+            backward[at] += other * size
+    return forward, backward
 
 
 def flat(rows: Iterable[Iterable[Scalar]]) -> Iterator[Scalar]:

@@ -1,4 +1,4 @@
-"""Inverse dynamics by the Newton-Euler recursion, and what follows from it: bias, gravity, losses, reactions.
+"""Inverse dynamics by the Newton-Euler recursion, and what follows from it: bias, gravity, reactions.
 
 Rodriguez & Kreutz-Delgado (6)-(12), body derivatives: out with velocities and accelerations, in with forces. Gravity is
 an upward acceleration of the base.
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 
+from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
+from recursa.dynamics.losses import Losses, with_losses
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.scalars import Scalar, where
+from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import ZERO
 from recursa.spatial.vectors6 import Force, Motion
@@ -67,20 +69,6 @@ def with_rotors(joint: Joint, torque: Sequence[Scalar], a: Sequence[Scalar]) -> 
     return tuple(t + rotor * x for t, rotor, x in zip(torque, joint.armature, a, strict=True))
 
 
-def losses(joint: Joint, v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Damping and Coulomb friction: ``d v + f sign(v)``, zero friction at rest."""
-    return tuple(d * x + f * _sign(x) for d, f, x in zip(joint.damping, joint.friction, v, strict=True))
-
-
-def _sign(x: Scalar) -> Scalar:
-    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))  # x itself where it is zero, or nan
-
-
-def with_losses(joint: Joint, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """The torque that also makes up for damping and friction."""
-    return tuple(t + lost for t, lost in zip(torque, losses(joint, v), strict=True))
-
-
 def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:
     """A wrench at a link's origin, carried to its body's."""
     return offset.force(Force.of(wrench))
@@ -101,8 +89,6 @@ EXTERNAL = Step(less_external, ("f", "E"), ("f",), "f -= external")
 TORQUE = Step(joint_torque, ("joint", "X", "f"), ("T", "f@parent"), "T = H f, f(parent) += phi f           (11), (12)")
 ROTORS = Step(with_rotors, ("joint", "T", "a"), ("T",), "T += A a")
 WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
-WITH_LOSSES = Step(with_losses, ("joint", "T", "v"), ("T",), "T += d v + f sign(v)")
-LOSSES = Step(losses, ("joint", "v"), ("T",), "T = d v + f sign(v)")
 
 FORCE_BUFFERS = (
     *(buffer for buffer in BUFFERS if buffer.name != "alpha"),
@@ -114,15 +100,15 @@ FORCE_BUFFERS = (
 
 
 @cache
-def inverse_plan(*, wrenches: bool = False, losses: bool = False) -> Plan:
+def inverse_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Torques for given accelerations."""
     motion = (RELATIVE, VELOCITY, ACCELERATION, MOVING_FORCE)
     return _newton_euler("inverse_dynamics", motion, (TORQUE, *at_joint(losses=losses)), wrenches=wrenches)
 
 
-def at_joint(*, losses: bool) -> tuple[Step, ...]:
+def at_joint(*, losses: Losses) -> tuple[Step, ...]:
     """What a joint needs beside the torque that moves the bodies."""
-    return (ROTORS, WITH_LOSSES) if losses else (ROTORS,)
+    return (ROTORS, with_losses(losses)) if losses else (ROTORS,)
 
 
 @cache
@@ -154,14 +140,12 @@ def pushed(sweeps: Sequence[Sweep], *forces: str, external: Step = EXTERNAL) -> 
     return (each_link(WRENCH), *(replace(one, steps=tuple(own)) for one, own in zip(sweeps, steps, strict=True)))
 
 
-LOSSES_PLAN = Plan("joint_losses", FORCE_BUFFERS, (base_to_tip(LOSSES),))
-
-
 # ---- quantities ----------------------------------------------------------------------------------------------------
 
 
-def _in_joint_space(plan: Plan, of: Subject, given: Names) -> Recipe:
-    return Recipe(plan, vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+def _gravity_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
+    recipe = Recipe(gravity_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS)
+    return in_forces(recipe, base_velocity, accelerating=False) if changes(base_velocity, of.model) else recipe
 
 
 def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
@@ -171,8 +155,7 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
 
 
-GRAVITY_FORCES = Quantity("gravity_forces", ("q",), partial(_in_joint_space, gravity_plan()), FORCES, of_joints=True)
-JOINT_LOSSES = Quantity("joint_losses", ("v",), partial(_in_joint_space, LOSSES_PLAN), FORCES)
+GRAVITY_FORCES = Quantity("gravity_forces", ("q",), _gravity_forces, FORCES, of_joints=True)
 REACTION_WRENCHES = Quantity(
     "reaction_wrenches",
     ("q", "v", "a"),

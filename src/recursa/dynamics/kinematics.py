@@ -7,16 +7,17 @@ the joint's motions. Everything is at the body's origin in its own axes ("body" 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Literal
 
+from recursa.dynamics.base_velocity import changes, in_columns, in_columns_and_rates
 from recursa.errors import unknown_name
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, fuse, renamed, tip_to_base
 
 Frame = Literal["body", "mixed", "world"]
 Kind = Literal["spatial", "classical"]
@@ -297,13 +298,36 @@ def _accelerations(of: Subject, given: Names, *, frame: str = "body", kind: str 
     return Recipe(plan, lambda values: motion_entries(values[name]), (len(of.model.links), 6))
 
 
+def _jacobian(of: Subject, given: Names, *, link: str, frame: str = "body", base_velocity: str = "body") -> Recipe:
+    recipe = _link_matrix(jacobian_plan, of, given, link=link, frame=frame)
+    return in_columns(recipe, base_velocity) if changes(base_velocity, of.model) else recipe
+
+
+def _jacobian_derivative(
+    of: Subject, given: Names, *, link: str, frame: str = "body", base_velocity: str = "body"
+) -> Recipe:
+    recipe = _link_matrix(jacobian_derivative_plan, of, given, link=link, frame=frame)
+    if not changes(base_velocity, of.model):
+        return recipe
+    itself = _link_matrix(jacobian_plan, of, given, link=link, frame=frame, name="JG")
+    both = fuse(recipe.plan, renamed(itself.plan, {"JF": "JG"}))
+    joined = replace(recipe, plan=both, gather=lambda values: (*itself.gather(values), *recipe.gather(values)))
+    return in_columns_and_rates(joined, base_velocity)
+
+
 def _link_matrix(
-    make: Callable[[Model, int, str], Plan], of: Subject, given: Names, *, link: str, frame: str = "body"
+    make: Callable[[Model, int, str], Plan],
+    of: Subject,
+    given: Names,
+    *,
+    link: str,
+    frame: str = "body",
+    name: str = "JF",
 ) -> Recipe:
     model, number = of.model, of.model.link_index(link)
 
     def gather(values: Values) -> Iterator[Scalar]:
-        return jacobian_entries(model, number, values.lists.get("JF", []))
+        return jacobian_entries(model, number, values.lists.get(name, []))
 
     return Recipe(make(model, number, frame), gather, (6, model.nv))
 
@@ -314,12 +338,10 @@ VELOCITIES = Quantity("velocities", ("q", "v"), _velocities, f"per link {_RATE},
 ACCELERATIONS = Quantity(
     "accelerations", ("q", "v", "a"), _accelerations, f"per link {_SECOND_RATE}, without gravity, {{frame}}"
 )
-JACOBIAN = Quantity(
-    "jacobian", ("q",), partial(_link_matrix, jacobian_plan), f"times v: {_RATE}; columns as in v, {{frame}}"
-)
+JACOBIAN = Quantity("jacobian", ("q",), _jacobian, f"times v: {_RATE}; columns as in v, {{frame}}")
 JACOBIAN_DERIVATIVE = Quantity(
     "jacobian_derivative",
     ("q", "v"),
-    partial(_link_matrix, jacobian_derivative_plan),
+    _jacobian_derivative,
     f"times v: {_SECOND_RATE}; columns as in v, {{frame}}",
 )

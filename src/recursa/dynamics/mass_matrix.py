@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import TypeVar
 
+from recursa.dynamics.base_velocity import changes, in_columns
 from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import Entries, Entry, flat, speed_index
 from recursa.dynamics.inverse import bias_plan
@@ -172,13 +173,16 @@ def _locked_inertia(of: Subject, given: Names, *, at: str = "com") -> Recipe:
     return Recipe(LOCKED_INERTIA_PLAN, partial(locked_entries, of.model, at=at), (6, 6), require=require_mass)
 
 
-def _momentum_matrix(of: Subject, given: Names) -> Recipe:
-    return Recipe(MOMENTUM_MATRIX_PLAN, partial(momentum_entries, of.model), (6, of.model.nv), require=require_mass)
+def _momentum_matrix(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
+    gather = partial(momentum_entries, of.model)
+    recipe = Recipe(MOMENTUM_MATRIX_PLAN, gather, (6, of.model.nv), require=require_mass)
+    return in_columns(recipe, base_velocity) if changes(base_velocity, of.model) else recipe
 
 
-def _center_of_mass_jacobian(of: Subject, given: Names) -> Recipe:
+def _center_of_mass_jacobian(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     gather = partial(center_entries, of.model)
-    return Recipe(CENTER_OF_MASS_JACOBIAN_PLAN, gather, (3, of.model.nv), require=require_mass)
+    recipe = Recipe(CENTER_OF_MASS_JACOBIAN_PLAN, gather, (3, of.model.nv), require=require_mass)
+    return in_columns(recipe, base_velocity) if changes(base_velocity, of.model) else recipe
 
 
 LOCKED_INERTIA = Quantity(

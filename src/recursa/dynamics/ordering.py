@@ -7,7 +7,7 @@ same numbers a function each way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,9 +17,9 @@ from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.sweeps.batching import Array, as_numbers
 
-Layout = Literal["recursa", "pinocchio", "mujoco"]
+Layout = Literal["recursa", "pinocchio", "mujoco", "drake", "idyntree"]
 StatePart = Literal["q", "v"]
-LAYOUTS = ("recursa", "pinocchio", "mujoco")
+LAYOUTS = ("recursa", "pinocchio", "mujoco", "drake", "idyntree")
 
 Change = Callable[[Array], Array]
 
@@ -88,12 +88,16 @@ def _starts(blocks: Sequence[Block]) -> Iterator[int]:
 
 
 def _order(model: Model, names: Sequence[str]) -> list[Joint]:
-    """The joints in the order of the names, each once; fixed joints and Pinocchio's "universe" hold no numbers."""
+    """The joints in the order of the names, each once; fixed joints and Pinocchio's "universe" hold no numbers.
+
+    The name of a compound joint stands for its parts, which are one joint elsewhere: "wrist" for "wrist.1", "wrist.2".
+    """
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise StateError(f"names must be joint names, in the order in which the array holds them, not {names!r}")
     joints = {joint.name: joint for joint in model.joints}
     fixed = {joint.name for joint in model.description.joints if joint.kind == "fixed"}
-    given = [name for name in names if name in joints or name not in (*fixed, "universe")]
+    named = [name for name in names if name in joints or name not in (*fixed, "universe")]
+    given = [part for name in named for part in ([name] if name in joints else _parts(name, joints))]
     doubled = sorted({name for name in given if given.count(name) > 1})
     if doubled:
         raise UnknownNameError(f"{shortened([repr(name) for name in doubled])} stands twice among the names")
@@ -111,6 +115,11 @@ def _order(model: Model, names: Sequence[str]) -> list[Joint]:
             f"the names leave out {listed}: name every joint of robot '{model.name}', in the order of the array"
         )
     return [joints[name] for name in given]
+
+
+def _parts(name: str, joints: Iterable[str]) -> list[str]:
+    """The parts of a compound joint; the name itself where there are none."""
+    return [joint for joint in joints if joint.startswith(f"{name}.")] or [name]
 
 
 # ---- lengths ---------------------------------------------------------------------------------------------------------
@@ -182,9 +191,11 @@ _CHANGES: dict[tuple[str, str, str], tuple[Change, Change]] = {
     ("pinocchio", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first
     ("mujoco", "q", "free"): _picked(0, 1, 2, 4, 5, 6, 3),  # quaternions w first
     ("mujoco", "q", "spherical"): _picked(1, 2, 3, 0),
+    ("idyntree", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first, in the axes that one asks for
+    ("drake", "q", "free"): _picked(4, 5, 6, 1, 2, 3, 0),  # quaternion first, w first
 }
 _LONGER = {("pinocchio", "q", "continuous"), ("pinocchio", "q", "planar")}  # by one: cosine and sine of an angle
-_UNKNOWN = {"mujoco": ("planar", "helical"), "pinocchio": ()}
+_UNKNOWN = {"mujoco": ("planar", "helical"), "drake": ("planar", "spherical")}  # Drake's ball joints have angles
 
 
 def _size(joint: Joint, kind: str, layout: str) -> int:
@@ -196,22 +207,28 @@ def _block(model: Model, joint: Joint, kind: str, layout: str, q: Any) -> Block:
     name = joint.kind.name
     if name in _UNKNOWN.get(layout, ()):
         raise NoSweepError(f"joint '{joint.name}' is {name}, and layout \"{layout}\" has no joint of that kind")
-    if layout == "mujoco" and name == "free" and (joint.parent != WORLD or joint.placement != IDENTITY_TRANSFORM):
+    absolute = {"mujoco": "MuJoCo", "drake": "Drake"}.get(layout)
+    if absolute and name == "free" and (joint.parent != WORLD or joint.placement != IDENTITY_TRANSFORM):
+        also = ". recursa.interop.mujoco converts such states" if layout == "mujoco" else ""
         raise NoSweepError(
-            f"joint '{joint.name}' does not start at the world's origin, from which MuJoCo counts free joints. "
-            "recursa.interop.mujoco converts such states"
+            f"joint '{joint.name}' does not start at the world's origin, from which {absolute} counts free joints{also}"
         )
     key = (layout, kind, name)
-    if key == ("mujoco", "v", "free"):
-        return Block(6, *_world_axes(model, joint, q))
+    if key == ("idyntree", "q", "free"):
+        raise NoSweepError(
+            f"joint '{joint.name}': iDynTree and adam have the pose of a base as a 4x4 matrix beside the coordinates. "
+            'Its speeds can be reordered: give quantity="v"'
+        )
+    if absolute and key[1:] == ("v", "free"):
+        return Block(6, *_world_axes(model, joint, q, absolute))
     return Block(_size(joint, kind, layout), *_CHANGES.get(key, (_same, _same)))
 
 
-def _world_axes(model: Model, joint: Joint, q: Any) -> tuple[Change, Change]:
-    """MuJoCo's speeds of a free body: linear first and in world axes, angular in body axes."""
+def _world_axes(model: Model, joint: Joint, q: Any, whose: str) -> tuple[Change, Change]:
+    """Speeds of a free body. MuJoCo: linear first, in world axes, angular in body axes. Drake: both in world axes."""
     if q is None:
         raise StateError(
-            f"the speeds of joint '{joint.name}' are in world axes in MuJoCo: give the configuration as q=, in the "
+            f"the speeds of joint '{joint.name}' are in world axes in {whose}: give the configuration as q=, in the "
             "robot's own order"
         )
     state = as_numbers("q", q, model.nq)
@@ -227,13 +244,21 @@ def _world_axes(model: Model, joint: Joint, q: Any) -> tuple[Change, Change]:
         axis=-2,
     )
 
-    def here(part: Array) -> Array:
-        return _pair(part[..., 3:], np.einsum("...ji,...j->...i", turn, part[..., :3]))
+    def inward(vectors: Array) -> Array:
+        return np.einsum("...ji,...j->...i", turn, vectors)
 
-    def there(part: Array) -> Array:
-        return _pair(np.einsum("...ij,...j->...i", turn, part[..., 3:]), part[..., :3])
+    def outward(vectors: Array) -> Array:
+        return np.einsum("...ij,...j->...i", turn, vectors)
 
-    return here, there
+    if whose == "Drake":
+        return (
+            lambda part: _pair(inward(part[..., :3]), inward(part[..., 3:])),
+            lambda part: _pair(outward(part[..., :3]), outward(part[..., 3:])),
+        )
+    return (
+        lambda part: _pair(part[..., 3:], inward(part[..., :3])),
+        lambda part: _pair(outward(part[..., 3:]), part[..., :3]),
+    )
 
 
 def _pair(first: Array, second: Array) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import gathering
-from recursa.dynamics.inverse import JOINT_LOSSES
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
+from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
@@ -146,7 +146,7 @@ class DerivativeMethods(Facade):
         a: ArrayLike,
         *,
         method: LinearizeMethod = "spatial",
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Linearization: ...
@@ -159,7 +159,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike],
         method: LinearizeMethod = "spatial",
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array: ...
@@ -171,7 +171,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike] | None = None,
         method: LinearizeMethod = "spatial",
-        losses: bool = False,
+        losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Linearization | Array:
@@ -183,8 +183,9 @@ class DerivativeMethods(Facade):
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
 
-        ``losses=True`` adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``, does not change
-        while a joint slides, so it adds nothing; for a joint at rest, where it jumps, there is no linear model of it.
+        ``losses=True`` (or "damping") adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``,
+        does not change while a joint slides, so it (and ``losses="friction"``) adds nothing; for a joint at rest, where
+        it jumps, there is no linear model of it.
 
         >>> import recursa as rc
         >>> robot = rc.robots.stanford()
@@ -196,13 +197,14 @@ class DerivativeMethods(Facade):
         True
         """
         known_method("linearization", method, tuple(first_order.LINEARIZATIONS))
+        damped = known_losses(losses) in DAMPING
         if direction is None:
             model = Linearization(
                 *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
                 if method != "spatial"
                 else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
             )
-            if losses:
+            if damped:
                 np.einsum("...ii->...i", model.damping)[...] += self._joint_damping
             return model
         if method != "spatial":
@@ -212,12 +214,12 @@ class DerivativeMethods(Facade):
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
         change = self._tangent(q, v, a, dq, dv, da, **given(out=out, threads=threads))
-        if losses:
+        if damped:
             change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
         return change
 
     def state_space(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = False, threads: int | None = None
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: Losses = False, threads: int | None = None
     ) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
@@ -225,9 +227,10 @@ class DerivativeMethods(Facade):
         stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
         dq``; elsewhere it is zero.
 
-        ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``. ``-inv(mass) damping``
-        is then part of A's lower right block; Coulomb friction slows the motion about which A is taken, and does not
-        change near it while a joint slides. For a joint at rest it is left out: it jumps there.
+        ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``; "damping" or "friction":
+        one of them. ``-inv(mass) damping`` is then part of A's lower right block; Coulomb friction slows the motion
+        about which A is taken, and does not change near it while a joint slides. For a joint at rest it is left out: it
+        jumps there.
 
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
@@ -242,10 +245,14 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
         True
         """
-        if losses:
-            given, lost = as_array(self.model, "tau", tau, coordinates=False), self._answer(JOINT_LOSSES, {"v": v})
+        which = known_losses(losses)
+        if which:
+            given = as_array(self.model, "tau", tau, coordinates=False)
+            lost = self._answer(JOINT_LOSSES, {"v": v}, {"losses": which})
             fitting(tau=given, v=lost)
             A, B = self.state_space(q, v, given - lost, threads=threads)
+            if which not in DAMPING:
+                return StateSpace(A, B)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
             return StateSpace(A, B)
         both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
@@ -256,7 +263,7 @@ class DerivativeMethods(Facade):
     @property
     def _joint_damping(self) -> Array:
         """``d joint_losses/d v`` (nv,), of joints that slide: damping, that of tied joints with their sources'."""
-        return np.array(gathering.loss_coefficients(self.model)[0])
+        return np.array(gathering.damping_coefficients(self.model))
 
     @answers(first_order.LINEARIZE_ALONG)
     def _tangent(

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
+from recursa.dynamics.base_velocity import BaseVelocity
+from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, into
 from recursa.evaluation.facade import Facade
@@ -38,10 +40,11 @@ class DynamicsMethods(Facade):
         a: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -67,9 +70,11 @@ class DynamicsMethods(Facade):
 
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
-        - ``losses``: add damping and friction.
+        - ``losses``: True adds damping and friction, "damping" or "friction" one of them.
         - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
+          as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -77,7 +82,7 @@ class DynamicsMethods(Facade):
         array([0.73575])
         """
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
-        options = {"losses": bool(losses), "method": method}
+        options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
         return self._answer(INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
@@ -98,19 +103,54 @@ class DynamicsMethods(Facade):
         return augmented_links(self.model, moved)
 
     @answers(BIAS_FORCES)
-    def bias_forces(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity."""
-        return self._answer(BIAS_FORCES, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+    def bias_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity.
+
+        ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
+        and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
+        """
+        return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(inverse.GRAVITY_FORCES)
-    def gravity_forces(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy."""
-        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, NO_OPTIONS, out, threads)
+    def gravity_forces(
+        self,
+        q: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy.
 
-    @answers(inverse.JOINT_LOSSES)
-    def joint_losses(self, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``."""
-        return self._answer(inverse.JOINT_LOSSES, {"v": v}, NO_OPTIONS, out, threads)
+        ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
+        """
+        return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
+
+    @answers(JOINT_LOSSES)
+    def joint_losses(
+        self, v: ArrayLike, *, losses: Losses = True, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Torques (..., nv) lost to damping and Coulomb friction: ``damping v + friction sign(v)``.
+
+        ``losses``: True for both, "damping" or "friction" for one of them. Friction that differs by direction is that
+        of the direction in which a joint moves.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1).with_joint("joint1", damping=0.1, friction=(0.4, 0.5))
+        >>> arm.joint_losses([[2.0], [-2.0]]).ravel().tolist()
+        [0.6000000000000001, -0.7]
+        >>> arm.joint_losses([-2.0], losses="friction").tolist()
+        [-0.5]
+        """
+        return self._answer(JOINT_LOSSES, {"v": v}, {"losses": known_losses(losses)}, out, threads)
 
     @answers(inverse.REACTION_WRENCHES)
     def reaction_wrenches(
@@ -127,12 +167,13 @@ class DynamicsMethods(Facade):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         links: Literal[False] = False,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array: ...
@@ -145,12 +186,13 @@ class DynamicsMethods(Facade):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         links: Literal[True],
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]: ...
@@ -163,12 +205,13 @@ class DynamicsMethods(Facade):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         links: bool = False,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array | tuple[Array, Array]:
@@ -190,12 +233,14 @@ class DynamicsMethods(Facade):
 
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
-        - ``losses``: damping and friction act too.
+        - ``losses``: True lets damping and friction act too, "damping" or "friction" one of them.
         - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
           which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
+          as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
@@ -206,7 +251,8 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
-        options = {"losses": bool(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
+        chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
+        options = {**chosen, "base_velocity": base_velocity}
         if not links:
             return self._answer(FORWARD_DYNAMICS, arrays, options, out, threads)
         both = self._answer(FORWARD_DYNAMICS_WITH_LINKS, arrays, options, None, threads)

@@ -6,6 +6,7 @@ import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import kinematics
+from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.kinematics import Frame, Kind
 from recursa.dynamics.link_derivatives import ACCELERATION_DERIVATIVES, VELOCITY_DERIVATIVES
 from recursa.evaluation.answering import answers
@@ -93,12 +94,14 @@ class KinematicsMethods(Facade):
         link: str,
         *,
         frame: Frame = "body",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Jacobian of a link, (..., 6, nv): ``velocity of the link = J v``, in the same frame.
 
-        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link).
+        ``J = B* phi* H*``; Rodriguez & Kreutz-Delgado (20). Cost: O(depth of the link). ``base_velocity``: "body",
+        "mixed" or "world", what the first six speeds of a robot with a free base are, as in :meth:`mass_matrix`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
@@ -106,7 +109,8 @@ class KinematicsMethods(Facade):
         >>> bool(np.allclose(robot.jacobian(q, "tip") @ v, robot.velocities(q, v)[-1]))
         True
         """
-        return self._answer(kinematics.JACOBIAN, {"q": q}, {"link": link, "frame": frame}, out, threads)
+        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
+        return self._answer(kinematics.JACOBIAN, {"q": q}, options, out, threads)
 
     @answers(JACOBIANS)
     def jacobians(
@@ -134,21 +138,23 @@ class KinematicsMethods(Facade):
         link: str,
         *,
         frame: Frame = "body",
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Time derivative of the matrix ``jacobian(q, link, frame=frame)`` along v, (..., 6, nv).
 
         The classical acceleration of the link's origin at a = 0 is ``dJ/dt v`` in the mixed frame. Cost: O(depth).
+        ``base_velocity``: what the first six of v are, as in :meth:`mass_matrix`; the matrix is that of
+        ``jacobian(base_velocity=)``, and "at a = 0" then means that these numbers do not change.
 
         >>> import recursa as rc
         >>> arm, v = rc.robots.planar(2), np.array([1.0, 0.0])
         >>> (arm.jacobian_derivative([0, 0], v, "tip", frame="mixed") @ v)[3:]
         array([-0.55, 0.  , 0.  ])
         """
-        return self._answer(
-            kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, {"link": link, "frame": frame}, out, threads
-        )
+        options = {"link": link, "frame": frame, "base_velocity": base_velocity}
+        return self._answer(kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
 
     # ---- derivatives of one link's motion ----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import mass_properties, momentum_rates, subtrees
+from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.mass_matrix import CENTER_OF_MASS_JACOBIAN, MOMENTUM_MATRIX
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS, given
@@ -72,9 +73,20 @@ class MassPropertyMethods(Facade):
         return self._answer(momentum_rates.CENTER_OF_MASS_ACCELERATION, arrays, NO_OPTIONS, out, threads)
 
     @answers(CENTER_OF_MASS_JACOBIAN)
-    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes."""
-        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, NO_OPTIONS, out, threads)
+    def center_of_mass_jacobian(
+        self,
+        q: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix (..., 3, nv) that takes v to the velocity of the centre of mass, world axes.
+
+        ``base_velocity``: "body", "mixed" or "world", what the first six speeds of a robot with a free base are, as in
+        :meth:`mass_matrix`.
+        """
+        return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(momentum_rates.CENTER_OF_MASS_JACOBIAN_DERIVATIVE)
     def center_of_mass_jacobian_derivative(
@@ -242,9 +254,20 @@ class MassPropertyMethods(Facade):
         return self._answer(momentum_rates.MOMENTUM_DERIVATIVES, {"q": q, "v": v}, {"about": about}, out, threads)
 
     @answers(MOMENTUM_MATRIX)
-    def momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes."""
-        return self._answer(MOMENTUM_MATRIX, {"q": q}, NO_OPTIONS, out, threads)
+    def momentum_matrix(
+        self,
+        q: ArrayLike,
+        *,
+        base_velocity: BaseVelocity = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix (..., 6, nv) with ``momentum(q, v) = A v`` about the centre of mass, world axes.
+
+        ``base_velocity``: "body", "mixed" or "world", what the first six speeds of a robot with a free base are, as in
+        :meth:`mass_matrix`.
+        """
+        return self._answer(MOMENTUM_MATRIX, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
     @answers(momentum_rates.MOMENTUM_MATRIX_DERIVATIVE)
     def momentum_matrix_derivative(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.sparsity import PATTERNS, Sparsity
 from recursa.errors import unknown_name
 from recursa.evaluation.answering import answers
@@ -28,6 +29,7 @@ class MatrixMethods(Facade):
         parameters: ArrayLike | None = None,
         method: MassMethod = "composite",
         packed: bool = False,
+        base_velocity: BaseVelocity = "body",
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -41,11 +43,20 @@ class MatrixMethods(Facade):
         Those of Balafoutis & Patel are for joints that turn or slide and take no ``parameters``. ``packed=True`` leaves
         out what is zero for good, (..., n) entries at the places of :meth:`sparsity`.
 
+        ``base_velocity`` says what the first six speeds of a robot with a free base are, (angular, linear):
+
+        - ``"body"``: of the base's origin in its own axes, as everywhere else in this library.
+        - ``"mixed"``: of the base's origin in world axes.
+        - ``"world"``: in world axes, of the point of the base that is at the world's origin.
+
+        It is the same motion in other numbers ``v = T u``, and the matrix is ``T* M T``. iDynTree and adam have the
+        three forms, too, with the linear half first: ``[3, 4, 5, 0, 1, 2]`` are the rows to take.
+
         >>> import recursa as rc
         >>> rc.robots.stanford().mass_matrix([0, np.pi / 2, 0, 0, 0, 0])[2, 2].round(12)
         np.float64(6.1)
         """
-        options = {"method": method, "packed": packed}
+        options = {"method": method, "packed": packed, "base_velocity": base_velocity}
         return self._answer(matrices.MASS_MATRIX, {"q": q, "parameters": parameters}, options, out, threads)
 
     @answers(matrices.MASS_MATRIX_INVERSE)

@@ -29,7 +29,7 @@ KINDS = ("revolute", "prismatic")
 ROW_KEYS = tuple(field.name for field in fields(DHLink))
 CSV_COLUMNS = (
     "joint", "a", "alpha", "d", "theta", "mass", "cx", "cy", "cz", "ixx", "iyy", "izz", "ixy", "ixz", "iyz", "armature",
-    "damping", "friction", "lower", "upper", "effort", "velocity",
+    "damping", "friction", "friction_negative", "lower", "upper", "effort", "velocity",
 )  # fmt: skip
 _PARTS = {
     "com": ("cx", "cy", "cz"),
@@ -134,6 +134,8 @@ def _csv_row(columns: list[str], cells: list[str], number: int) -> LinedObject:
         if any(part in given for part in parts):
             usual = "0" if name != "limits" else None
             row[name] = [given.get(part, usual or ("-inf" if part == "lower" else "inf")) for part in parts]
+    if "friction_negative" in given:
+        row["friction"] = [given.get("friction", "0"), given["friction_negative"]]
     return row
 
 
@@ -216,6 +218,8 @@ class _Table:
                 return _inertia(value, place)
             case "limits":
                 return _numbers(value, 2, place, angle)
+            case "friction" if isinstance(value, list):
+                return _numbers(value, 2, place)
             case "alpha" | "theta" | "velocity":
                 return angle(value, place)
         return _number(value, place)

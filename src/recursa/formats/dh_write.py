@@ -15,6 +15,7 @@ from recursa.formats.dh import CSV_COLUMNS
 from recursa.model.dh import Convention, DHLink
 from recursa.spatial.transform import Transform
 
+_BACKWARD = "friction_negative"  # a column where friction differs by direction
 _FAR = 100.0  # metres: common normals of axes that are parallel but for rounding lie out there
 
 
@@ -96,8 +97,10 @@ class DHTable:
         head = [
             f"# {key}: {_words(value) if isinstance(value, list) else value}" for key, value in self._head().items()
         ]
-        lines = [",".join(_cell(_flat(row), column) for column in CSV_COLUMNS) for row in self.rows]
-        return "\n".join([*head, ",".join(CSV_COLUMNS), *lines, ""])
+        flat = [_flat(row) for row in self.rows]
+        columns = [column for column in CSV_COLUMNS if column != _BACKWARD or any(row[_BACKWARD] for row in flat)]
+        lines = [",".join(_cell(row, column) for column in columns) for row in flat]
+        return "\n".join([*head, ",".join(columns), *lines, ""])
 
 
 def _words(value: Any) -> str:
@@ -125,7 +128,15 @@ def _flat(row: DHLink) -> dict[str, Any]:
     com = dict(zip(("cx", "cy", "cz"), row.com, strict=True))
     inertia = dict(zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), row.inertia, strict=True))
     limits = dict(zip(("lower", "upper"), row.limits or (None, None), strict=True))
-    return {**{field.name: getattr(row, field.name) for field in fields(DHLink)}, **com, **inertia, **limits}
+    both = row.friction if isinstance(row.friction, tuple) else (row.friction, None)
+    friction = dict(zip(("friction", _BACKWARD), both, strict=True))
+    return {
+        **{field.name: getattr(row, field.name) for field in fields(DHLink)},
+        **com,
+        **inertia,
+        **limits,
+        **friction,
+    }
 
 
 def _cell(row: dict[str, Any], column: str) -> str:

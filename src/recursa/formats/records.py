@@ -31,7 +31,7 @@ def plain(value: Any, kind: Any) -> Any:
     """
     if value is None:
         return None
-    kind = _without_none(kind)
+    kind = _meant(_without_none(kind), value)
     if _is_record(kind):
         return {
             field.name: plain(getattr(value, field.name), hint)
@@ -60,6 +60,7 @@ def record(data: Any, kind: Any, place: str) -> Any:
         if data is None:
             return None
         kind = _without_none(kind)
+    kind = _meant(kind, data)
     if _is_record(kind):
         return _dataclass(data, kind, place)
     if get_origin(kind) is Literal:
@@ -202,6 +203,13 @@ def _without_none(kind: Any) -> Any:
     return next(one for one in get_args(kind) if one is not NoneType) if _optional(kind) else kind
 
 
+def _meant(kind: Any, value: Any) -> Any:
+    """Of a number or several, which a value is."""
+    if get_origin(kind) is not UnionType:
+        return kind
+    return next(one for one in get_args(kind) if (get_origin(one) is tuple) is isinstance(value, list | tuple))
+
+
 # ---- the schema ------------------------------------------------------------------------------------------------------
 
 _NUMBER = {"anyOf": [{"type": "number"}, {"enum": list(NOT_FINITE)}]}
@@ -221,6 +229,8 @@ def _object_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if _optional(kind):
         return {"anyOf": [_schema(_without_none(kind), definitions), {"type": "null"}]}
+    if get_origin(kind) is UnionType:
+        return {"anyOf": [_schema(one, definitions) for one in get_args(kind)]}
     if _is_record(kind):
         return _defined(str(getattr(kind, "__name__", "")), _object_schema, kind, definitions)
     if get_origin(kind) is Literal:

@@ -1,9 +1,10 @@
 """URDF: from XML text to the records of a :class:`~recursa.model.description.Description`.
 
-Read as the format says, with four additions: joint types ``spherical`` and ``helical`` (``pitch`` in metres per radian
-on ``<axis>``), the attribute ``armature`` on ``<dynamics>``, and damping, friction and armature with one number per
-freedom. Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing
-about the robot are passed over, mesh files are never opened, and of an element that stands twice the first counts.
+Read as the format says, with these additions: joint types ``spherical``, ``translation`` and ``helical`` (``pitch`` in
+metres per radian on ``<axis>``), the attributes ``armature`` and ``friction_negative`` (against negative speeds, where
+friction differs by direction) on ``<dynamics>``, and damping, friction and armature with one number per freedom.
+Numbers that make no sense physically are kept: judging them is the doctor's work. Elements that say nothing about
+the robot are passed over, mesh files are never opened, and of an element that stands twice the first counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from recursa.formats.urdf_values import (
     wrong_count,
 )
 from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import DRIVEN, Description, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import DRIVEN, Description, Friction, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -175,6 +176,7 @@ def _joint(name: str, element: Element) -> JointRecord:
     parts = element.parts()
     axis, dynamics = parts.get("axis"), parts.get("dynamics")
     limits, effort, velocity = _limits(parts.get("limit"), kind, owner)
+    armature, damping = (_per_freedom(dynamics, attribute, nv, owner) for attribute in ("armature", "damping"))
     return JointRecord(
         name,
         kind,
@@ -183,9 +185,9 @@ def _joint(name: str, element: Element) -> JointRecord:
         placement=placement_of(parts.get("origin"), owner),
         axis=vector_of(axis, "xyz", owner, X_AXIS),
         pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
-        armature=_per_freedom(dynamics, "armature", nv, owner),
-        damping=_per_freedom(dynamics, "damping", nv, owner),
-        friction=_per_freedom(dynamics, "friction", nv, owner),
+        armature=armature,
+        damping=damping,
+        friction=_friction(dynamics, nv, owner),
         limits=limits,
         effort=effort,
         velocity=velocity,
@@ -250,6 +252,15 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
         number_of(element, "multiplier", owner, 1.0),
         number_of(element, "offset", owner, 0.0),
     )
+
+
+def _friction(element: Element | None, nv: int, owner: str) -> tuple[Friction, ...]:
+    """Coulomb friction of each freedom, a pair where it differs by direction."""
+    forward = _per_freedom(element, "friction", nv, owner)
+    if element is None or "friction_negative" not in element.attributes:
+        return forward
+    backward = _per_freedom(element, "friction_negative", nv, owner)
+    return tuple(one if one == other else (one, other) for one, other in zip(forward, backward, strict=True))
 
 
 def _per_freedom(element: Element | None, attribute: str, nv: int, owner: str) -> tuple[float, ...]:

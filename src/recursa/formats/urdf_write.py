@@ -130,10 +130,12 @@ def _bound(value: float) -> str:
 
 
 def _dynamics(joint: JointRecord) -> list[str]:
+    forward, backward = (tuple(x[k] if isinstance(x, tuple) else x for x in joint.friction) for k in (0, 1))
+    losses = {"damping": joint.damping, "friction": forward, "friction_negative": backward, "armature": joint.armature}
     attributes = {
         name: _numbers(*(values if len(set(values)) > 1 else values[:1]))
-        for name, values in (("damping", joint.damping), ("friction", joint.friction), ("armature", joint.armature))
-        if any(values)
+        for name, values in losses.items()
+        if (backward != forward if name == "friction_negative" else any(values))
     }
     return [_tag("dynamics", attributes)] if attributes else []
 

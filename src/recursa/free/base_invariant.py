@@ -22,7 +22,6 @@ from recursa.dynamics.articulated import (
     ARTICULATED_BUFFERS,
     BIAS_ACCELERATION,
     BIAS_FORCE,
-    LESS_LOSSES,
     Elimination,
     completed,
     eliminate,
@@ -30,6 +29,7 @@ from recursa.dynamics.articulated import (
     smoothed,
 )
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.losses import Losses, less_losses
 from recursa.dynamics.needs import divides_by_hinges
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -239,7 +239,9 @@ def messages(torque: str, *, branching: bool) -> tuple[tuple[Buffer, ...], tuple
 
 
 @cache
-def base_invariant_plan(*, branching: bool, wrenches: bool = False, links: bool = False, losses: bool = False) -> Plan:
+def base_invariant_plan(
+    *, branching: bool, wrenches: bool = False, links: bool = False, losses: Losses = False
+) -> Plan:
     """Algorithm 3.3: velocities and bias terms; messages inward and outward; every link by itself.
 
     ``branching``: for trees; chains need not tell children apart.
@@ -247,7 +249,7 @@ def base_invariant_plan(*, branching: bool, wrenches: bool = False, links: bool 
     buffers, send_in, send_out, tell = messages("T" if losses else "tau", branching=branching)
     sweeps = (
         base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(*((LESS_LOSSES,) if losses else ()), *send_in),
+        tip_to_base(*((less_losses(losses),) if losses else ()), *send_in),
         base_to_tip(*send_out, tell, LINK_ACCELERATION, HINGE_ACCELERATION),
     )
     return Plan("forward_dynamics, base invariant", buffers, completed(sweeps, wrenches=wrenches, links=links))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.losses import Losses
 from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
 from recursa.sweeps.batching import Array, as_array, fitting
@@ -30,7 +31,7 @@ def inverse_dynamics(
     *,
     base_wrench: ArrayLike | None = None,
     wrenches: Any = None,
-    losses: bool = False,
+    losses: Losses = False,
     threads: int | None = None,
 ) -> FreeInverseDynamics:
     """Joint torques for joint accelerations (..., nv - 6) while nothing, or a given wrench, drives the base.

@@ -17,11 +17,11 @@ Inputs per body: ``body:axes`` (x and y axis of the link in world axes), ``body:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, partial
 
-from recursa.dynamics.articulated import BIAS_FORCE, LESS_LOSSES
+from recursa.dynamics.articulated import BIAS_FORCE
 from recursa.dynamics.kinematics import motion_entries
+from recursa.dynamics.losses import less_losses
 from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
@@ -127,7 +127,7 @@ BETWEEN = Step(between, ("W@parent", "W"), ("X",), "X = W(parent)^-1 W")
 ACROSS = Step(across_hinge, ("X", "V@parent", "V"), ("U",), "U = V - phi* V(parent)")
 RATES = Step(measured_rates, ("joint", "U"), ("rate",), "v = H U")
 CORIOLIS = Step(coriolis, ("V", "U"), ("c",), "a = crm(V) U")
-LOSSES = replace(LESS_LOSSES, reads=("joint", "tau", "rate"))
+LOSSES = less_losses(True, "rate")
 HINGE_POSE = Step(hinge_pose, ("joint", "X"), ("J",), "J = placement^-1 X after^-1")
 GAP = Step(gap, ("joint", "J"), ("e",), "e: J beyond the nearest pose that the joint allows")
 GAP_AT_BODY = Step(gap_at_body, ("joint", "e"), ("off",), "e at the body")

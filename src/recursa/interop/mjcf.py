@@ -54,10 +54,11 @@ def _add_joints(body: Xml.Element, number: int, joint: Joint) -> None:
         Xml.SubElement(body, "joint", name=name, type=_SIMPLE[kind], **axis)
     elif kind == "free" and joint.parent == WORLD:
         Xml.SubElement(body, "freejoint", name=name)
-    elif kind == "free":
+    elif kind in ("free", "translation"):
         for k, along in enumerate(np.eye(3)):
             Xml.SubElement(body, "joint", name=f"{name}{'abc'[k]}" if k else name, type="slide", axis=_text(along))
-        Xml.SubElement(body, "joint", type="ball")
+        if kind == "free":
+            Xml.SubElement(body, "joint", type="ball")
     elif kind == "planar":
         ex, ey, _ = joint.hinge.plane.columns()
         Xml.SubElement(body, "joint", name=name, type="slide", axis=_text(ex))

@@ -103,7 +103,7 @@ class InMujoco(Peer):
     def _armature(self, joint: Joint) -> Array:
         turning = np.array(joint.kind.angular)
         armature = np.array(joint.armature)
-        if joint.kind.nv > 1 and armature[~turning].any():
+        if turning.any() and armature[~turning].any():
             raise ModelError(f"joint '{joint.name}': MuJoCo has no rotors of sliding freedoms in body axes")
         return np.concatenate([armature[~turning], armature[turning]])  # slides come first there
 

@@ -127,7 +127,8 @@ class Peer(ABC):
     def ask(self, name: str, *arrays: Array, **options: Any) -> Array:
         """A quantity of the robot with free joints at one state, in our conventions."""
         offer = self.offers[name]
-        call = offer.call(self, **options)
+        usual = options.pop("base_velocity", "body") == "body"  # else in other speeds than both have
+        call = offer.call(self, **options) if usual else None
         assert call is not None, f"{self.title} does not offer {name} with {options}"
         assert offer.axes is not None, f"{self.title} has {name} in frames of its own"
         there, S, drift = self.translated(quantity(name), arrays)

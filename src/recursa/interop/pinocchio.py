@@ -8,18 +8,20 @@ joint        q, v in Recursa                         q, v in Pinocchio
 continuous   (theta,), (omega,)                      (cos, sin), (omega,)
 planar       (x, y, theta), (omega, vx, vy)          (x, y, cos, sin), (vx, vy, omega)
 spherical    (x, y, z, w), omega                     the same
+translation  (x, y, z), (vx, vy, vz)                 the same
 free         (position, quaternion), (omega, v)      the same q; (v, omega)
 others       one number                              one number
 ===========  ======================================  =====================================================
 
 Six-vectors are angular first here and linear first there (:func:`swap_halves`); siblings come in the order of
 declaration here and alphabetically there. Joints are matched by name, so a robot and a Pinocchio model of the same
-file fit whatever their order.
+file fit whatever their order. A joint that is a chain here, "wrist.1", "wrist.2", may be one there, "wrist": universal,
+SphericalZYX, composite.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +57,7 @@ def configuration(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     theirs = np.empty((*ours.shape[:-1], pin_model.nq))
     for joint, there in _pairs(robot, pin_model):
         own = ours[..., joint.q_start : joint.q_start + joint.kind.nq]
-        theirs[..., there.idx_q : there.idx_q + there.nq] = _q_there(joint.kind, own, there.nq)
+        theirs[..., there.q : there.q + there.nq] = _q_there(joint.kind, own, there.nq)
     return theirs
 
 
@@ -64,7 +66,7 @@ def configuration_from(robot: Robot, pin_model: Any, q: ArrayLike) -> Array:
     theirs = _theirs("q", q, pin_model.nq)
     ours = np.empty((*theirs.shape[:-1], robot.nq))
     for joint, there in _pairs(robot, pin_model):
-        part = theirs[..., there.idx_q : there.idx_q + there.nq]
+        part = theirs[..., there.q : there.q + there.nq]
         ours[..., joint.q_start : joint.q_start + joint.kind.nq] = _q_here(joint.kind, part)
     return ours
 
@@ -96,26 +98,54 @@ def velocity_order(robot: Robot, pin_model: Any) -> NDArray[np.intp]:
     order = np.empty(pin_model.nv, dtype=np.intp)
     for joint, there in _pairs(robot, pin_model):
         inside = _SPEED_ORDER.get(joint.kind.name, range(joint.kind.nv))
-        order[there.idx_v : there.idx_v + there.nv] = [joint.v_start + i for i in inside]
+        order[there.v : there.v + there.nv] = [joint.v_start + i for i in inside]
     return order
 
 
-def _pairs(robot: Robot, pin_model: Any) -> list[tuple[Joint, Any]]:
-    """Our joints with Pinocchio's of the same name. A single free base may be called otherwise there."""
+class Place(NamedTuple):
+    """Where a joint's numbers are in Pinocchio's vectors."""
+
+    q: int
+    nq: int
+    v: int
+    nv: int
+
+
+def _pairs(robot: Robot, pin_model: Any) -> list[tuple[Joint, Place]]:
+    """Our joints with the places of Pinocchio's of the same name. A single free base may be called otherwise there."""
     names = list(pin_model.names)
-    pairs = []
+    pairs: list[tuple[Joint, Place]] = []
     for joint in robot.model.joints:
         if not joint.independent:
             raise ModelError(f"joint '{joint.name}' is tied to another; load the robot with mimic='free' to compare")
         name = joint.name
         if name not in names and joint is robot.model.joints[0] and "root_joint" in names:
             name = "root_joint"  # what Pinocchio calls the joint that its URDF reader is given
-        if name not in names:
+        whole = name.rpartition(".")[0]
+        if name in names:
+            there = pin_model.joints[names.index(name)]
+            pairs.append((joint, Place(there.idx_q, there.nq, there.idx_v, there.nv)))
+        elif whole in names:
+            pairs.append((joint, _part(robot, joint, pin_model.joints[names.index(whole)], whole)))
+        else:
             raise unknown_name("joint", name, names, owner="the Pinocchio model")
-        pairs.append((joint, pin_model.joints[names.index(name)]))
     if sum(there.nv for _, there in pairs) != pin_model.nv:
         raise ModelError(f"the Pinocchio model has {pin_model.nv} speeds, robot '{robot.name}' {robot.nv}")
     return pairs
+
+
+def _part(robot: Robot, joint: Joint, there: Any, whole: str) -> Place:
+    """Where the numbers of one joint of a chain are in those of the joint that the chain is in Pinocchio."""
+    parts = [other for other in robot.model.joints if other.name.startswith(f"{whole}.")]
+    inside = list(there.extract().joints) if there.shortname() == "JointModelComposite" else []
+    sizes = [part.nq for part in inside] or [part.kind.nq for part in parts]
+    if len(sizes) != len(parts) or sum(sizes) != there.nq:
+        raise ModelError(
+            f"joint '{whole}' has {len(parts)} parts here, and as {there.shortname()} other coordinates in Pinocchio"
+        )
+    at = parts.index(joint)
+    v = there.idx_v + sum(part.kind.nv for part in parts[:at])
+    return Place(there.idx_q + sum(sizes[:at]), sizes[at], v, joint.kind.nv)
 
 
 def _q_there(kind: JointKind, own: Array, nq: int) -> Array:
@@ -184,6 +214,7 @@ def _joint_model(pin: Any, joint: Joint) -> Any:
         "helical": lambda: pin.JointModelHelicalUnaligned(axis, joint.hinge.pitch),
         "spherical": lambda: pin.JointModelSpherical(),
         "planar": lambda: pin.JointModelPlanar(),
+        "translation": lambda: pin.JointModelTranslation(),
         "free": lambda: pin.JointModelFreeFlyer(),
     }
     if joint.kind.name not in makers:

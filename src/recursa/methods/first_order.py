@@ -11,7 +11,7 @@ import numpy as np
 
 from recursa.book import linearized
 from recursa.dynamics import derivatives, forward_derivatives, tangent
-from recursa.dynamics.gathering import loss_coefficients
+from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
@@ -67,7 +67,7 @@ LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {"spatial": _inverse_derivati
 
 def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
     entries = list(gather(values))
-    for k, damping in enumerate(loss_coefficients(model)[0]):
+    for k, damping in enumerate(damping_coefficients(model)):
         entries[model.nv**2 + k * (model.nv + 1)] += damping  # on the diagonal of the second matrix
     return entries
 

@@ -16,9 +16,11 @@ from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.diagonal import equations as diagonal
 from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
+from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
+from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -55,7 +57,17 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
-def _inverse_dynamics(of: Subject, given: Names, *, losses: bool = False, method: str = "newton-euler") -> Recipe:
+def _inverse_dynamics(
+    of: Subject,
+    given: Names,
+    *,
+    losses: Losses = False,
+    method: str = "newton-euler",
+    base_velocity: str = "body",
+) -> Recipe:
+    losses = known_losses(losses)
+    if changes(base_velocity, of.model):
+        return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -72,12 +84,14 @@ def _inverse_dynamics(of: Subject, given: Names, *, losses: bool = False, method
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
-def _bias_forces(of: Subject, given: Names) -> Recipe:
+def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
+    if changes(base_velocity, of.model):
+        return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
     cheaper = _augmented(accelerating=False)
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
 
-def _augmented(*, accelerating: bool, losses: bool = False) -> Cheaper:
+def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
     """The recursion with the fewest operations, for joints that turn or slide."""
 
     def plan(moved: Model) -> Plan | None:
@@ -94,13 +108,18 @@ def _forward_dynamics(
     of: Subject,
     given: Names,
     *,
-    losses: bool = False,
+    losses: Losses = False,
     method: str | None = None,
     mass: str | None = None,
     bias: str | None = None,
     links: bool = False,
+    base_velocity: str = "body",
 ) -> Recipe | Composed:
     """Accelerations of the joints; with ``links`` those of all links behind them, (nv + 6 nlinks) entries."""
+    losses = known_losses(losses)
+    if changes(base_velocity, of.model):
+        made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
+        return in_accelerations(_in_one(made, base_velocity), base_velocity)
     model, chosen = of.model, method or ("composite" if of.tied else "articulated")
     known_method("forward dynamics", chosen, (*FORWARD, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
@@ -118,10 +137,10 @@ def _forward_dynamics(
     if links and (composite or chosen in _WITHOUT_LINKS):
         return Composed(partial(_links_afterwards, {**options, "losses": losses}))
     if losses and (composite or chosen not in _LOSING):
-        return Composed(partial(_losses_first, {**options, "links": links}))
+        return Composed(partial(_losses_first, {**options, "links": links}, losses))
     if composite:
         return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
-    inside: dict[str, Any] = {"losses": True} if losses else {}
+    inside: dict[str, Any] = {"losses": losses} if losses else {}
     if chosen == "base-invariant":
         require_free_flyer(model, 'method "base-invariant"')
         inside["branching"] = branches(model)
@@ -135,13 +154,26 @@ def _forward_dynamics(
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
 
 
+def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
+    """What is one plan, whose speeds can be changed."""
+    if isinstance(made, Composed):
+        raise NoSweepError(
+            f"base_velocity={base_velocity!r} is for forward dynamics in sweeps of their own; with these options, or "
+            'with tied joints, they are put together of several. Use method="articulated" on a robot loaded with '
+            'mimic="free"'
+        )
+    return made
+
+
 def _joints_and_links(model: Model, values: Values) -> Any:
     return chain(joint_vector(model, values.lists.get("qdd", [])), motion_entries(values.lists.get("AL", [])))
 
 
-def _losses_first(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
+def _losses_first(
+    options: dict[str, Any], losses: Losses, others: Any, *, q: Any, v: Any, tau: Any, **more: Any
+) -> Array:
     """Methods that know no losses get torques from which they are taken off."""
-    left = np.asarray(tau) - others(inverse.JOINT_LOSSES, v=v)
+    left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
     record = FORWARD_DYNAMICS_WITH_LINKS if options["links"] else FORWARD_DYNAMICS
     return others(record, {**options, "losses": False}, q=q, v=v, tau=left, **more)
 

@@ -11,6 +11,7 @@ from recursa.book import methods as book
 from recursa.denoc import matrices as denoc
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
+from recursa.dynamics.base_velocity import changes, in_rows_and_columns
 from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
@@ -34,9 +35,14 @@ from recursa.walks.regressor import regressor_entries as pair_entries
 MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
 
 
-def _mass_matrix(of: Subject, given: Names, *, method: str = "composite", packed: bool = False) -> Recipe:
+def _mass_matrix(
+    of: Subject, given: Names, *, method: str = "composite", packed: bool = False, base_velocity: str = "body"
+) -> Recipe:
     if packed:
-        return packed_recipe(_mass_matrix(of, given, method=method), "mass_matrix", of.model)
+        whole = _mass_matrix(of, given, method=method, base_velocity=base_velocity)
+        return packed_recipe(whole, "mass_matrix", of.model)
+    if changes(base_velocity, of.model):
+        return in_rows_and_columns(_mass_matrix(of, given, method=method), base_velocity)
     known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
     model = of.model
     gather, shape = matrix_of(model, symmetric=True), (model.nv, model.nv)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
-from recursa.errors import ModelError, did_you_mean
-from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, Description, JointRecord, LinkRecord, Mimic
-from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, placement, symmetric
-from recursa.model.joints import KINDS
+from recursa.errors import ModelError
+from recursa.model.description import Description, JointRecord, LinkRecord
+from recursa.model.inputs import floats, name_of, placement, symmetric
+from recursa.model.joint_inputs import joint_records
 from recursa.model.model import WORLD_LINK
 from recursa.model.variations import frame_records
 from recursa.spatial.vec3 import Vec3
+
+_ORIGIN = (0.0, 0.0, 0.0)
+_Z = (0.0, 0.0, 1.0)
 
 
 class DescriptionBuilder:
@@ -47,52 +50,67 @@ class DescriptionBuilder:
         *,
         parent: str,
         child: str,
-        axis: Sequence[float] = (0.0, 0.0, 1.0),
-        xyz: Sequence[float] = (0.0, 0.0, 0.0),
-        rpy: Sequence[float] = (0.0, 0.0, 0.0),
+        axis: Sequence[float] = _Z,
+        axis2: Sequence[float] | None = None,
+        parts: Sequence[Any] | None = None,
+        point: Sequence[float] | None = None,
+        xyz: Sequence[float] = _ORIGIN,
+        rpy: Sequence[float] = _ORIGIN,
         armature: float | Sequence[float] = 0.0,
         damping: float | Sequence[float] = 0.0,
-        friction: float | Sequence[float] = 0.0,
-        limits: tuple[float, float] | None = None,
-        effort: float | None = None,
-        velocity: float | None = None,
+        friction: Any = 0.0,
+        limits: Any = None,
+        effort: Any = None,
+        velocity: Any = None,
         pitch: float | None = None,
         mimic: Any = None,
     ) -> Self:
-        """Add a joint of any kind between two links, placed at ``xyz``, ``rpy`` in the parent link.
+        """Add a joint between two links, placed at ``xyz``, ``rpy`` in the parent link.
 
-        ``limits`` belong to revolute, prismatic and helical joints, ``effort`` and ``velocity`` to these and to
-        continuous ones, ``pitch`` (metres per radian) to helical ones. ``mimic`` is a joint name, or (name,
-        multiplier, offset), or a mapping with the keys joint, multiplier, offset.
+        Simple kinds, which are one joint: "revolute", "continuous", "prismatic", "helical", "spherical", "planar",
+        "translation", "free", "fixed".
+
+        - ``axis``: in the joint's frame. ``point``: a point of it there, for revolute, continuous and helical joints
+          whose axis does not pass through the origin of the child.
+        - ``pitch``: metres per radian of a helical joint.
+        - ``armature``, ``damping``, ``friction``: one number, or one for each freedom. Friction may be a pair instead
+          of a number: what opposes positive speeds, and what opposes negative ones.
+        - ``limits`` belong to revolute, prismatic and helical joints, ``effort`` and ``velocity`` to these and to
+          continuous ones.
+        - ``mimic``: a joint name, or (name, multiplier, offset), or a mapping with the keys joint, multiplier, offset.
+
+        Compound kinds, which become a chain of simple ones with links without mass between them: joint "wrist" with
+        parts 1 and 2 becomes joints "wrist.1" and "wrist.2", and link "wrist.1".
+
+        - "universal": about ``axis``, then about ``axis2``, which the first turn carries along. Parts 1, 2.
+        - "euler-zyx", "euler-xyz" and the ten other orders: three turns about coordinate axes, each in the axes that
+          those before have turned. Parts rz, ry, rx; an axis that comes twice is rz, rz2.
+        - "composite": ``parts``, from the parent outward. Each is ("revolute", axis), a kind alone, or a mapping with
+          the key "kind" and any arguments of this method; "name" is what it is called instead of 1, 2, 3.
+
+        Of universal joints and Euler angles, armature, damping, friction, effort and velocity are for all parts, or a
+        list with one for each; limits are a list with a pair for each. The parts of a composite joint have their own.
+
+        >>> import recursa as rc
+        >>> b = rc.Builder("gimbal").link("ball", mass=1.0, inertia=(0.1, 0.2, 0.3))
+        >>> robot = b.joint("turn", "euler-zyx", parent="world", child="ball", damping=0.1).build()
+        >>> robot.q_names
+        ('turn.rz', 'turn.ry', 'turn.rx')
         """
         where = f"joint '{name_of(name, 'the name of a joint')}'"
-        if kind not in JOINT_TYPES:
-            raise ModelError(f"{where}: unknown kind {kind!r}. {did_you_mean(str(kind), JOINT_TYPES)}")
-        if name in self._joints:
-            raise ModelError(f"two joints are called '{name}'")
-        if (pitch is not None) != (kind == "helical"):
-            need = "needs a pitch in metres per radian" if kind == "helical" else "has no pitch; only helical joints do"
-            raise ModelError(f"{where}: a {kind} joint {need}")
-        _require_kind(where, "limits", limits, kind, LIMITED)
-        _require_kind(where, "effort", effort, kind, DRIVEN)
-        _require_kind(where, "velocity", velocity, kind, DRIVEN)
-        nv = KINDS[kind].nv if kind in KINDS else 0
-        self._joints[name] = JointRecord(
-            name,
-            kind,  # type: ignore[arg-type]
-            name_of(parent, f"{where}: parent"),
-            name_of(child, f"{where}: child"),
-            placement=placement(xyz, rpy, where),
-            axis=Vec3(*floats(axis, 3, f"{where}: axis")),
-            pitch=0.0 if pitch is None else finite(pitch, f"{where}: pitch"),
-            armature=per_freedom(armature, nv, f"{where}: armature"),
-            damping=per_freedom(damping, nv, f"{where}: damping"),
-            friction=per_freedom(friction, nv, f"{where}: friction"),
-            limits=limits_of(limits, f"{where}: limits"),
-            effort=None if effort is None else floats(effort, 1, f"{where}: effort")[0],
-            velocity=None if velocity is None else floats(velocity, 1, f"{where}: velocity")[0],
-            mimic=_mimic(mimic, where),
-        )
+        options = {
+            "axis": axis, "axis2": axis2, "parts": parts, "point": point, "armature": armature, "damping": damping,
+            "friction": friction, "limits": limits, "effort": effort, "velocity": velocity, "pitch": pitch,
+            "mimic": mimic,
+        }  # fmt: skip
+        ends = name_of(parent, f"{where}: parent"), name_of(child, f"{where}: child")
+        links, joints = joint_records(name, kind, ends, placement(xyz, rpy, where), options)
+        for joint in joints:
+            if joint.name in self._joints:
+                raise ModelError(f"two joints are called '{joint.name}'")
+            self._joints[joint.name] = joint
+        for link in links:
+            self._add_link(link)
         return self
 
     def frame(
@@ -117,25 +135,3 @@ class DescriptionBuilder:
             raise ModelError(f"two links are called '{record.name}'")
         self._links[record.name] = record
         return self
-
-
-def _require_kind(where: str, what: str, value: Any, kind: str, kinds: Sequence[str]) -> None:
-    """Refuse data that a joint of this kind cannot have."""
-    if value is not None and kind not in kinds:
-        raise ModelError(f"{where}: a {kind} joint has no {what}; {', '.join(kinds)} joints do")
-
-
-def _mimic(value: Any, where: str) -> Mimic | None:
-    if value is None or isinstance(value, Mimic):
-        return value
-    if isinstance(value, str):
-        return Mimic(name_of(value, f"{where}: mimic"))
-    try:
-        mimic = Mimic(**value) if isinstance(value, Mapping) else Mimic(*value)
-    except TypeError:
-        raise ModelError(f"{where}: mimic must be a joint name or (joint, multiplier, offset), not {value!r}") from None
-    return Mimic(
-        name_of(mimic.joint, f"{where}: mimic"),
-        finite(mimic.multiplier, f"{where}: mimic multiplier"),
-        finite(mimic.offset, f"{where}: mimic offset"),
-    )

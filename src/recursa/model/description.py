@@ -17,7 +17,9 @@ from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, ZERO, SymMat3, Vec3
 
-JointType = Literal["revolute", "continuous", "prismatic", "helical", "spherical", "planar", "free", "fixed"]
+JointType = Literal[
+    "revolute", "continuous", "prismatic", "helical", "spherical", "planar", "translation", "free", "fixed"
+]
 JOINT_TYPES: tuple[str, ...] = get_args(JointType)
 
 MimicMode = Literal["free", "tie"]
@@ -26,8 +28,20 @@ MimicMode = Literal["free", "tie"]
 LIMITED: tuple[JointType, ...] = ("revolute", "prismatic", "helical")
 """Kinds whose coordinate can have limits."""
 
+TURNING: tuple[JointType, ...] = ("revolute", "continuous", "helical")
+"""Kinds that turn about a line."""
+
 DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
 """Kinds that can have a largest effort and speed: those with one freedom."""
+
+
+Friction = float | tuple[float, float]
+"""Coulomb friction of one freedom: of both directions, or against positive speeds and against negative ones."""
+
+
+def numbers_of(friction: tuple[Friction, ...]) -> tuple[float, ...]:
+    """All numbers of a joint's friction, one or two for each freedom."""
+    return tuple(x for one in friction for x in (one if isinstance(one, tuple) else (one,)))
 
 
 @dataclass(frozen=True)
@@ -45,9 +59,9 @@ class LinkRecord:
     """A link or a named frame.
 
     ``inertia`` is about the centre of mass, in link axes. ``inertial`` tells whether the source gave mass data at all;
-    ``frame`` marks a named frame, which has none by nature. ``about_origin`` is there where mass, first and second
-    moments about the link's origin are what was given: they count, and the others follow from them. ``estimated`` says
-    what mass data were worked out from, if they are not the source's.
+    ``frame`` marks a named frame, or a link that only joins two axes: they have none by nature. ``about_origin`` is
+    there where mass, first and second moments about the link's origin are what was given: they count, and the others
+    follow from them. ``estimated`` says what mass data were worked out from, if they are not the source's.
     """
 
     name: str
@@ -69,7 +83,8 @@ class JointRecord:
 
     The child link's frame stands at ``placement * motion(q) * after`` in the parent link's frame. ``after`` is the
     identity except in standard Denavit-Hartenberg tables, whose link frames sit at the far end of the link. ``axis``
-    is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom.
+    is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom,
+    which for friction may be a pair: what opposes positive speeds, and what opposes negative ones.
     """
 
     name: str
@@ -82,7 +97,7 @@ class JointRecord:
     pitch: float = 0.0
     armature: tuple[float, ...] = ()
     damping: tuple[float, ...] = ()
-    friction: tuple[float, ...] = ()
+    friction: tuple[Friction, ...] = ()
     limits: tuple[float, float] | None = None
     effort: float | None = None
     velocity: float | None = None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recursa.errors import ModelError, did_you_mean
-from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, symmetric
+from recursa.model.description import Description, Friction, JointRecord, LinkRecord
+from recursa.model.inputs import finite, floats, frictions, limits_of, name_of, per_freedom, symmetric
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
@@ -23,7 +23,8 @@ class DHLink:
 
     The joint's variable is added to ``theta`` (revolute) or ``d`` (prismatic), whose values here are offsets. ``com``
     is in link frame i, ``inertia`` about the centre of mass in the axes of frame i: 3x3, or (xx, yy, zz), or
-    (xx, yy, zz, xy, xz, yz) as matrix entries. Metres, radians, kilograms.
+    (xx, yy, zz, xy, xz, yz) as matrix entries. ``friction`` is a number, or a pair against positive and negative
+    speeds. Metres, radians, kilograms.
 
     >>> DHLink(joint="revolute", a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03)).a
     0.4
@@ -39,7 +40,7 @@ class DHLink:
     inertia: Sequence[float] | Sequence[Sequence[float]] = (0.0, 0.0, 0.0)
     armature: float = 0.0
     damping: float = 0.0
-    friction: float = 0.0
+    friction: Friction = 0.0
     limits: tuple[float, float] | None = None
     effort: float | None = None
     velocity: float | None = None
@@ -120,7 +121,7 @@ def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, 
         axis=Z_AXIS,
         armature=per_freedom(row.armature, 1, f"{where}: armature"),
         damping=per_freedom(row.damping, 1, f"{where}: damping"),
-        friction=per_freedom(row.friction, 1, f"{where}: friction"),
+        friction=frictions(row.friction, 1, f"{where}: friction"),
         limits=limits_of(row.limits, f"{where}: limits"),
         effort=None if row.effort is None else floats(row.effort, 1, f"{where}: effort")[0],
         velocity=None if row.velocity is None else floats(row.velocity, 1, f"{where}: velocity")[0],

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError
+from recursa.model.description import Friction
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3
 
@@ -67,6 +68,28 @@ def per_freedom(value: Any, nv: int, what: str) -> tuple[float, ...]:
     if nv != 1 and isinstance(value, Real):
         return floats(value, 1, what) * nv
     return floats(value, nv, what) if nv else ()
+
+
+def frictions(value: Any, nv: int, what: str) -> tuple[Friction, ...]:
+    """One number for all freedoms of a joint, or for each a number or a pair; of a single freedom also a pair alone.
+
+    >>> frictions((0.4, 0.5), 1, "friction"), frictions([0.1, (0.2, 0.3), 0.4], 3, "friction")
+    (((0.4, 0.5),), (0.1, (0.2, 0.3), 0.4))
+    """
+    if nv == 0 or isinstance(value, Real):
+        return per_freedom(value, nv, what)
+    try:
+        items = list(value)
+    except TypeError:
+        items = []
+    if nv == 1 and len(items) == 2:
+        items = [items]
+    if isinstance(value, _TEXT) or len(items) != nv:
+        wanted = "a number, or a pair for both directions" if nv == 1 else f"{nv} entries, each a number or a pair"
+        raise ModelError(f"{what} must be {wanted}, not {value!r}")
+    pairs = [isinstance(item, Sequence) or getattr(item, "shape", ()) == (2,) for item in items]
+    found = (floats(item, 1 + pair, what) for item, pair in zip(items, pairs, strict=True))
+    return tuple(one[0] if len(one) == 1 else (one[0], one[1]) for one in found)
 
 
 def limits_of(value: Any, what: str) -> tuple[float, float] | None:

@@ -241,6 +241,43 @@ class Planar(JointKind):
         return (*(float(x) for x in rng.uniform(-1.0, 1.0, 2)), float(rng.uniform(-math.pi, math.pi)))
 
 
+class Translation(JointKind):
+    """Motion without rotation: q = (x, y, z) in metres along the axes of the joint's frame, v their rates."""
+
+    name = "translation"
+    nq, nv = 3, 3
+    angular = (False, False, False)
+    q_units = ("m",) * 3
+    q_parts = ("x", "y", "z")
+    v_parts = ("tx", "ty", "tz")
+    meaning = ("(x, y, z) in m", "(vx, vy, vz) in m/s")
+    has_axis = False
+
+    def transform(self, hinge: Hinge, q: Sequence[Scalar]) -> Transform:
+        return Transform(IDENTITY, Vec3(*q))
+
+    def columns(self, hinge: Hinge) -> tuple[Motion, ...]:
+        return tuple(Motion(ZERO, e) for e in _UNIT)
+
+    def motion(self, hinge: Hinge, v: Sequence[Scalar]) -> Motion:
+        return Motion(ZERO, Vec3(*v))
+
+    def project(self, hinge: Hinge, force: Force) -> tuple[Scalar, ...]:
+        return tuple(force.force)
+
+    def coordinates(self, hinge: Hinge, pose: Transform) -> tuple[Scalar, ...]:
+        return tuple(pose.translation)
+
+    def nearest(self, hinge: Hinge, pose: Transform) -> Transform:
+        return Transform(IDENTITY, pose.translation)
+
+    def speeds(self, hinge: Hinge, motion: Motion) -> tuple[Scalar, ...]:
+        return tuple(motion.linear)
+
+    def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
+        return tuple(float(x) for x in rng.uniform(-1.0, 1.0, 3))
+
+
 class Free(JointKind):
     """Six freedoms: q = (x, y, z, qx, qy, qz, qw), v = (omega, v) of the link origin in link axes."""
 
@@ -338,7 +375,8 @@ def _random_quaternion(rng: Any) -> tuple[float, ...]:
 KINDS: dict[str, JointKind] = {
     kind.name: kind
     for kind in (
-        Revolute("revolute"), Revolute("continuous"), Prismatic(), Helical(), Spherical(), Planar(), Free(),
+        Revolute("revolute"), Revolute("continuous"), Prismatic(), Helical(), Spherical(), Planar(), Translation(),
+        Free(),
     )
 }  # fmt: skip
 
@@ -347,6 +385,6 @@ def has_axis(kind: str) -> bool:
     """Whether joints of a type, which may be "fixed", have an axis.
 
     >>> [kind for kind in (*KINDS, "fixed") if not has_axis(kind)]
-    ['spherical', 'free', 'fixed']
+    ['spherical', 'translation', 'free', 'fixed']
     """
     return kind in KINDS and KINDS[kind].has_axis

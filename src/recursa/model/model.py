@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from recursa.errors import unknown_name
-from recursa.model.description import Description, Mimic
+from recursa.model.description import Description, Friction, Mimic
 from recursa.model.description import MimicMode as MimicMode
 from recursa.model.joint_kind import Hinge, JointKind
 from recursa.model.quick import quickly_made
@@ -60,7 +60,7 @@ class Joint:
     v_start: int
     armature: tuple[float, ...]
     damping: tuple[float, ...]
-    friction: tuple[float, ...]
+    friction: tuple[Friction, ...]
     limits: tuple[float, float] | None
     effort: float | None
     velocity: float | None

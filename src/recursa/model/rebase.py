@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from recursa.errors import ModelError
-from recursa.model.description import Description, JointRecord
+from recursa.model.description import Description, Friction, JointRecord
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -67,21 +67,30 @@ def turned(record: JointRecord) -> JointRecord:
     if record.kind == "fixed":
         return replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
     _require_symmetric(record)
-    one = KINDS[record.kind].nv == 1
-    return replace(
-        swapped,
-        placement=record.after.inverse,
-        after=record.placement.inverse,
-        axis=-record.axis if one else record.axis,
-    )
+    kind = KINDS[record.kind]
+    axis = -record.axis if kind.nv == 1 else record.axis
+    friction = record.friction if kind.nv == 1 else tuple(map(_backward, record.friction))  # speeds change their sign
+    placed = {"placement": record.after.inverse, "after": record.placement.inverse}
+    return replace(swapped, axis=axis, friction=friction, **placed)  # type: ignore[arg-type]
+
+
+def _largest(friction: Sequence[Friction]) -> tuple[float, ...]:
+    """Per freedom the friction of the direction in which there is more."""
+    return tuple(max(one) if isinstance(one, tuple) else one for one in friction)
+
+
+def _backward(friction: Friction) -> Friction:
+    """The friction of a freedom that is counted the other way."""
+    return (friction[1], friction[0]) if isinstance(friction, tuple) else friction
 
 
 def _require_symmetric(record: JointRecord) -> None:
     """What a joint with several freedoms loses or stores must not depend on from which side its speeds are seen."""
     kind = KINDS[record.kind]
-    if kind.nv == 1:
+    if kind.nv == 1 or not any(kind.angular):  # where nothing turns, axes are the same from both sides
         return
-    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", record.friction)):
+    coulomb = _largest(record.friction)
+    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", coulomb)):
         turning, sliding = (
             [x for x, angular in zip(values, kind.angular, strict=False) if angular is wanted]
             for wanted in (True, False)
@@ -95,7 +104,8 @@ def _require_symmetric(record: JointRecord) -> None:
 
 def _require_movable(record: JointRecord) -> None:
     """Armature and losses of the free joint act between the world and one link; another base has none there."""
-    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", record.friction)):
+    coulomb = _largest(record.friction)
+    for what, values in (("armature", record.armature), ("damping", record.damping), ("friction", coulomb)):
         if any(values):
             raise _not_movable(record, what, values, "it acts between the world and the present base")
 

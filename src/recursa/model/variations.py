@@ -7,8 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError
-from recursa.model.description import DRIVEN, LIMITED, Description, JointRecord, LinkRecord
-from recursa.model.inputs import finite, floats, limits_of, name_of, per_freedom, placement, symmetric, unused
+from recursa.model.description import DRIVEN, LIMITED, Description, JointRecord, LinkRecord, numbers_of
+from recursa.model.inputs import (
+    finite,
+    floats,
+    frictions,
+    limits_of,
+    name_of,
+    per_freedom,
+    placement,
+    symmetric,
+    unused,
+)
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Model
 from recursa.spatial.inertia import RigidInertia
@@ -97,7 +107,11 @@ def with_joint(record: JointRecord, changes: dict[str, Any]) -> JointRecord:
     checked: dict[str, Any] = {}
     for name, value in changes.items():
         what, kinds = f"{where}: {name}", {"limits": LIMITED, "effort": DRIVEN, "velocity": DRIVEN}.get(name)
-        if kinds is None:
+        if name == "friction":
+            checked[name] = frictions(value, nv, what)
+            for x in numbers_of(checked[name]):
+                finite(x, what)
+        elif kinds is None:
             checked[name] = tuple(finite(x, what) for x in per_freedom(value, nv, what))
         elif value is not None and kind not in kinds:
             raise ModelError(f"{where}: a {kind} joint has no {name}; {', '.join(kinds)} joints do")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.losses import Losses
 from recursa.errors import ShapeError, SingularConfigurationError
 from recursa.operational.quantities import selected_rows
 from recursa.sweeps.batching import Array, as_array, times
@@ -97,7 +98,7 @@ def linearize(
     a: ArrayLike,
     *,
     coordinates: str | Sequence[int] = "twist",
-    losses: bool = False,
+    losses: Losses = False,
     max_condition: float = MAX_CONDITION,
 ) -> CartesianLinearization:
     """Torques near a state as functions of the link's motion, (7.4.15)-(7.4.18).

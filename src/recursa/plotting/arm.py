@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
-_LOOSE = ("free", "planar")
-SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P"}
+_LOOSE = ("free", "planar", "translation")
+SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P", "translation": "s"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from recursa.dynamics.losses import Losses
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.table import SimulationIntegrator
 from recursa.sweeps.batching import Array
@@ -24,7 +25,7 @@ class Options:
     times: Array | None = None
     save_every: int = 1
     dense: bool = False
-    losses: bool = True
+    losses: Losses = True
     progress: bool = True
     coordinates: Coordinates = "joint"
 

@@ -338,7 +338,7 @@ class Simulation:
             for column, width in zip(rows[1:], widths, strict=True)
         )
         kept = keeps_momentum(
-            equations.robot, equations.damping + equations.friction, equations.wrenches is not None, tau
+            equations.robot, equations.damping + equations.friction.sum(axis=0), equations.wrenches is not None, tau
         )
         statistics = {**self.stepper.statistics(), "seconds": self._elapsed}
         return Run(

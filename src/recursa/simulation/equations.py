@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
+from recursa.dynamics.losses import DAMPING, FRICTION, Losses
 from recursa.integrators.asking import from_outside, told_when
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -39,8 +40,9 @@ class Rates(NamedTuple):
 class Equations:
     """``dq/dt``, ``dv/dt`` and powers of a robot with what acts on it.
 
-    Friction has modes, which whoever integrates sets: ``slip`` holds a sign per freedom that slides (0 elsewhere),
-    ``locked`` lists freedoms that stick. Between changes of mode everything is smooth.
+    Friction (2, nv) is that against positive speeds, and against negative ones. It has modes, which whoever integrates
+    sets: ``slip`` holds a sign per freedom that slides (0 elsewhere), ``locked`` lists freedoms that stick. Between
+    changes of mode everything is smooth.
 
     Integrators see a state (q, u) and :meth:`slopes`. Here u is v; ``DiagonalEquations`` have nu in its place.
     :meth:`rates` are in terms of v in both.
@@ -54,13 +56,15 @@ class Equations:
         torque: Torque | None = None,
         wrenches: Torque | None = None,
         stops: StopForces | None = None,
-        losses: bool = True,
+        losses: Losses = True,
     ) -> None:
         self.robot = robot
         self.nq, self.nv = robot.nq, robot.nv
         self.torque, self.wrenches, self.stops = torque, wrenches, stops
-        self.damping, self.friction = (np.array(x) * losses for x in gathering.loss_coefficients(robot.model))
-        self.damped, self.rubbed = bool(self.damping.any()), bool(self.friction.any())
+        self.damping = np.array(gathering.damping_coefficients(robot.model)) * (losses in DAMPING)
+        self.friction = np.array(gathering.friction_coefficients(robot.model)) * (losses in FRICTION)
+        self.rubbing = self.friction.any(axis=0)  # (nv,) which freedoms have friction
+        self.damped, self.rubbed = bool(self.damping.any()), bool(self.rubbing.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
         self._undriven = torque is None and wrenches is None and stops is None
         self.passive = self._undriven and not (self.damped or self.rubbed)
@@ -162,9 +166,14 @@ class Equations:
             drag = self.damping * v
             moving, lost = moving - drag, lost + float(drag.dot(v))
         if self.rubbed:
-            rub = self.friction * self.slip
+            rub = self.rub(self.slip)
             moving, lost = moving - rub, lost + float(rub.dot(v))
         return tau, wrench, moving, lost
+
+    def rub(self, direction: Array) -> Array:
+        """Friction (nv,) at freedoms that slide in a direction, 1 or -1; zero where that is 0."""
+        forward, backward = self.friction
+        return np.where(direction < 0.0, backward, forward) * direction
 
     def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
         """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""

@@ -14,7 +14,7 @@ import numpy as np
 from recursa.dynamics import configuration
 from recursa.integrators import Integrator, weighted
 from recursa.simulation.equations import Equations, chart_rates
-from recursa.simulation.friction import box_forces
+from recursa.simulation.friction import box_forces, holding_bounds
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
@@ -179,11 +179,11 @@ class Settling(OneRun):
         W = np.linalg.inv(M + np.diag(h * eq.damping))
         v1 = W @ (M @ v1) if eq.damped else v1
         rub = np.zeros(eq.nv)
-        where = np.flatnonzero(eq.friction > 0.0)
+        where = np.flatnonzero(eq.rubbing)
         if where.size:
-            bound = eq.friction[where]
-            rub[where] = box_forces(h * W[np.ix_(where, where)], v1[where], bound)
-            stuck = where[np.abs(rub[where]) < bound]
+            low, high = holding_bounds(eq, where)
+            rub[where] = box_forces(h * W[np.ix_(where, where)], v1[where], low, high)
+            stuck = where[(rub[where] > low) & (rub[where] < high)]
             v1 = v1 + h * (W @ rub)
             v1[stuck] = 0.0
         return v1, h * float((eq.damping * v1 - rub) @ v1)

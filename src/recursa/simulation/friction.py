@@ -1,9 +1,10 @@
 """Dry friction: which freedoms slide, which stick, and when that changes.
 
 A freedom that slides feels ``-friction sign(v)``. One at rest feels whatever torque keeps it at rest, as long as that
-is at most ``friction``; else it starts to slide. For several freedoms at rest the torques depend on each other::
+is at most ``friction``; else it starts to slide. Friction may be f+ against positive speeds and f- against negative
+ones. For several freedoms at rest the torques depend on each other::
 
-    a = a0 + W lambda,   |lambda_i| <= friction_i,   a_i = 0 where less than that, else a_i lambda_i < 0
+    a = a0 + W lambda,   -f+_i <= lambda_i <= f-_i,   a_i = 0 where it is between, else a_i lambda_i < 0
 
 with ``W = inv(mass matrix)`` restricted to them. It is what minimises a convex function (W is positive definite):
 there is exactly one solution.
@@ -24,50 +25,58 @@ SLACK = 1e-9
 """By how much of its friction a torque may exceed it before a stuck freedom is let go; then it certainly moves."""
 
 
-def box_forces(W: Array, a0: Array, bound: Array) -> Array:
-    """The lambda within +-bound with ``a0 + W lambda`` zero where lambda is inside, and against lambda at the bound.
+def holding_bounds(equations: Equations, freedoms: Array) -> tuple[Array, Array]:
+    """The least and the largest torque with which friction holds freedoms; against positive speeds it is negative."""
+    forward, backward = equations.friction[:, freedoms]
+    return -forward, backward
+
+
+def box_forces(W: Array, a0: Array, low: Array, high: Array) -> Array:
+    """The lambda between low and high with ``a0 + W lambda`` zero where it is between, and against it at a bound.
 
     Projected Gauss-Seidel, which converges from anywhere, finds which bounds hold; as soon as it has, a linear solve
     gives exact values.
 
-    >>> box_forces(np.array([[2.0]]), np.array([3.0]), np.array([1.0]))
+    >>> box_forces(np.array([[2.0]]), np.array([3.0]), np.array([-1.0]), np.array([0.8]))
     array([-1.])
-    >>> box_forces(np.array([[2.0]]), np.array([1.0]), np.array([1.0]))
+    >>> box_forces(np.array([[2.0]]), np.array([1.0]), np.array([-1.0]), np.array([0.8]))
     array([-0.5])
     """
-    rows, offsets, bounds = W.tolist(), a0.tolist(), bound.tolist()  # on few numbers floats are faster than arrays
-    force = np.clip(-a0 / np.diagonal(W), -bound, bound).tolist()
+    rows, offsets = W.tolist(), a0.tolist()  # on few numbers floats are faster than arrays
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+    force = np.clip(-a0 / np.diagonal(W), low, high).tolist()
     exact = np.array(force)
     for _ in range(_ROUNDS):
         for _ in range(_SWEEPS):
-            for i, (row, offset, most) in enumerate(zip(rows, offsets, bounds, strict=True)):
+            for i, (row, offset, (least, most)) in enumerate(zip(rows, offsets, bounds, strict=True)):
                 a = offset + sum(map(mul, row, force))
-                force[i] = min(max(force[i] - a / row[i], -most), most)
+                force[i] = min(max(force[i] - a / row[i], least), most)
         exact = np.array(force)
-        inside = np.abs(exact) < bound
+        inside = (exact > low) & (exact < high)
         if inside.any():
             rest = a0[inside] + W[np.ix_(inside, ~inside)] @ exact[~inside]
             exact[inside] = -np.linalg.solve(W[np.ix_(inside, inside)], rest)
         accelerations = a0 + W @ exact
-        if (np.abs(exact[inside]) <= bound[inside]).all() and (accelerations * exact)[~inside].max(initial=0.0) <= 0.0:
+        held = ((exact >= low) & (exact <= high))[inside].all()
+        if held and (accelerations * np.where(exact >= high, 1.0, -1.0))[~inside].max(initial=0.0) <= 0.0:
             return exact
-    return np.clip(exact, -bound, bound)
+    return np.clip(exact, low, high)
 
 
 def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
     """Set the modes for a state: freedoms that move slide, of those at rest some stick."""
-    equations.slip, equations.locked = np.where(equations.friction > 0.0, np.sign(v), 0.0), np.zeros(0, dtype=int)
-    resting = np.flatnonzero((equations.friction > 0.0) & (v == 0.0))
+    equations.slip, equations.locked = np.where(equations.rubbing, np.sign(v), 0.0), np.zeros(0, dtype=int)
+    resting = np.flatnonzero(equations.rubbing & (v == 0.0))
     if not resting.size:
         return
     a0 = equations.rates(t, q, v).a
     if not np.isfinite(a0).all():
         return
     W = equations.robot.mass_matrix_inverse(q)[np.ix_(resting, resting)]
-    bound = equations.friction[resting]
-    force = box_forces(W, a0[resting], bound)
-    sliding = np.abs(force) >= bound
-    equations.slip[resting[sliding]] = -np.sign(force[sliding])
+    low, high = holding_bounds(equations, resting)
+    force = box_forces(W, a0[resting], low, high)
+    sliding = (force <= low) | (force >= high)
+    equations.slip[resting[sliding]] = np.where(force <= low, 1.0, -1.0)[sliding]
     equations.locked = resting[~sliding]
 
 
@@ -86,6 +95,6 @@ def margins(equations: Equations, t: float, q: Array, v: Array) -> Array:
             a = equations.rates(t, q, v).a
         finally:
             equations.locked = locked
-        bound = equations.friction[locked]
-        result[locked] = bound * (1.0 + SLACK) - np.abs(equations.holding(q, a)[0])
+        (low, high), force = holding_bounds(equations, locked), equations.holding(q, a)[0]
+        result[locked] = np.minimum(high * (1.0 + SLACK) - force, force - low * (1.0 + SLACK))
     return result

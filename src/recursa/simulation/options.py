@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.integrators import named
 from recursa.model.model import Model
@@ -28,7 +29,7 @@ def options_of(
     samples: Any,
     save_every: Any,
     dense: bool,
-    losses: bool,
+    losses: Losses,
     progress: bool,
     coordinates: Any = "joint",
 ) -> Options:
@@ -67,7 +68,7 @@ def options_of(
         times,
         int(save_every),
         bool(dense),
-        bool(losses),
+        known_losses(losses),
         bool(progress),
         coordinates,
     )

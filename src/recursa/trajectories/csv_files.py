@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recursa.dynamics.losses import Losses
 from recursa.errors import did_you_mean, shortened
 from recursa.model.columns import coordinate_names, freedom_names
 from recursa.sweeps.batching import Array
@@ -88,9 +89,9 @@ def write(
     t: Array,
     states: tuple[Array, Array, Array],
     tau: Array | None = None,
-    losses: bool | None = None,
+    losses: Losses | None = None,
 ) -> None:
-    """t, q, v, a, and tau if there is one, with their columns named; ``losses``: whether tau covers them."""
+    """t, q, v, a, and tau if there is one, with their columns named; ``losses``: which of them tau covers."""
     q, v, a = states
     coordinates = tuple(names) if names is not None else tuple(f"q{k + 1}" for k in range(q.shape[1]))
     freedoms = coordinates if robot is None else names_of(robot)[1]
@@ -100,26 +101,26 @@ def write(
     write_table(path, header, np.column_stack([t, q, v, a, *torques]), losses_note(losses))
 
 
-def write_torques(path: str | os.PathLike[str], robot: Robot, t: Array, tau: Array, *, losses: bool) -> None:
-    """t and a column per freedom; ``losses``: whether the torques cover damping and friction."""
+def write_torques(path: str | os.PathLike[str], robot: Robot, t: Array, tau: Array, *, losses: Losses) -> None:
+    """t and a column per freedom; ``losses``: whether the torques cover damping and friction, or one of them."""
     write_table(path, [TIME, *names_of(robot)[1]], np.column_stack([t, tau]), losses_note(losses))
 
 
 _LOSSES = "losses"
-_WORDS = {True: "included", False: "excluded"}
+_WORDS: dict[Losses, str] = {True: "included", False: "excluded", "damping": "damping", "friction": "friction"}
 
 
-def losses_note(losses: bool | None) -> dict[str, str]:
+def losses_note(losses: Losses | None) -> dict[str, str]:
     """What a file of torques says above its header, where that is known."""
     return {} if losses is None else {_LOSSES: _WORDS[losses]}
 
 
-def losses_in(table: NumberTable) -> bool | None:
-    """Whether the torques of a file cover damping and friction, if it says so."""
+def losses_in(table: NumberTable) -> Losses | None:
+    """Whether the torques of a file cover damping and friction, or one of them, if it says so."""
     said = table.notes.get(_LOSSES)
     if said is None:
         return None
     for losses, word in _WORDS.items():
         if said == word:
             return losses
-    raise table.error(f"has the note '# {_LOSSES}: {said}'; it has to be {' or '.join(_WORDS.values())}")
+    raise table.error(f"has the note '# {_LOSSES}: {said}'; it has to be one of {', '.join(_WORDS.values())}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.losses import Losses
 from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unknown_name
 from recursa.model.columns import freedom_names
 from recursa.sweeps.batching import Array
@@ -24,14 +25,15 @@ class TorqueTable:
     """Torques tau (n, nv) at instants t (n,), in between "linear", "cubic" (a smooth spline) or "hold" (steps).
 
     Before the first instant the first row holds, after the last one the last. ``losses`` tells whether the torques
-    cover damping and friction, so that a run should have them; None where that is not known.
+    cover damping and friction (True, False) or one of them (its name), so that a run should have them; None where that
+    is not known.
 
     >>> table = TorqueTable([0.0, 1.0], [[0.0, 2.0], [1.0, 4.0]])
     >>> table(0.25, None, None), table(9.0)
     (array([0.25, 2.5 ]), array([1., 4.]))
     """
 
-    def __init__(self, t: ArrayLike, tau: ArrayLike, between: Between = "linear", losses: bool | None = None) -> None:
+    def __init__(self, t: ArrayLike, tau: ArrayLike, between: Between = "linear", losses: Losses | None = None) -> None:
         self.losses = losses
         self.t, self.tau = np.array(t, dtype=float), np.array(tau, dtype=float)
         if between not in get_args(Between):
@@ -69,7 +71,7 @@ class TorqueTable:
         """Read a column ``t`` and one by the name of each freedom, in any order, as ``recursa inverse -o`` writes them.
 
         A saved run does, too: where there are columns ``joint:tau``, those count and all others are left out. A line
-        ``# losses: included`` (or excluded) above the header is kept as ``losses``.
+        ``# losses: included`` (or excluded, damping, friction) above the header is kept as ``losses``.
 
         >>> import pathlib, tempfile, recursa as rc
         >>> file = pathlib.Path(tempfile.mkdtemp(), "torque.csv")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.losses import Losses
 from recursa.errors import ShapeError, StateError
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
@@ -326,12 +327,12 @@ class Trajectory:
     # ---- limits ------------------------------------------------------------------------------------------------------
 
     def violations(
-        self, robot: Robot | None = None, *, effort: bool = True, losses: bool = False, samples: int = 1001
+        self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
     ) -> list[Violation]:
         """Every limit of position, velocity and effort that the motion leaves: joint, worst value, when, limit.
 
-        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with damping and friction
-        if ``losses``. A tied joint is held to its own limits of position and velocity.
+        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` as
+        there. A tied joint is held to its own limits of position and velocity.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
@@ -348,7 +349,7 @@ class Trajectory:
         return violations(chosen, t, q, v, tau)
 
     def check(
-        self, robot: Robot | None = None, *, effort: bool = True, losses: bool = False, samples: int = 1001
+        self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
     ) -> None:
         """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`.
 
