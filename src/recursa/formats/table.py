@@ -11,12 +11,13 @@ from typing import Literal, NamedTuple, get_args
 
 from recursa.errors import ModelError, unknown_name
 from recursa.formats import dh, recursa_json
+from recursa.formats.mjcf import read_mjcf
 from recursa.formats.source import Source
 from recursa.formats.urdf import read_urdf
 from recursa.formats.xml import beginning
 from recursa.model.description import Description
 
-FormatName = Literal["urdf", "recursa", "dh"]
+FormatName = Literal["urdf", "mjcf", "recursa", "dh"]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
 
 
@@ -44,6 +45,11 @@ def _urdf(source: Source, options: Options) -> Description:
 
 FORMATS: dict[str, Format] = {
     "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
+    "mjcf": Format(
+        "MJCF (MuJoCo's XML)",
+        lambda root, text: root in ("mujoco", "mujocoinclude"),
+        lambda source, options: read_mjcf(source),
+    ),
     "recursa": Format(
         "Recursa's own JSON",
         lambda root, text: recursa_json.begins(text),
