@@ -109,12 +109,26 @@ class Extras:
                     total += abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
         return total if 0.0 < total < math.inf else None
 
+    def reflected(self, joint: int, what: str) -> float:
+        """The armature or damping that motors add to every freedom of a joint: theirs times gear squared."""
+        model, total = self.model, 0.0
+        if not hasattr(model, f"actuator_{what}"):
+            return total  # before MuJoCo 4
+        for k in range(len(model.actuator_trntype)):
+            on_joint = int(model.actuator_trntype[k]) <= int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+            if on_joint and int(model.actuator_trnid[k][0]) == joint:
+                total += float(model.actuator_gear[self._output(k)][0]) ** 2 * float(getattr(model, f"actuator_{what}")[k])
+        return total
+
+    def _output(self, k: int) -> int:
+        """Where the gears of a motor are; some have several outputs from MuJoCo 4 on."""
+        return int(self.model.actuator_outadr[k]) if hasattr(self.model, "actuator_outadr") else k
+
     def _read_actuators(self) -> Iterator[Actuator]:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
-        outputs = getattr(model, "actuator_outadr", range(len(model.actuator_trntype)))  # several per motor: MuJoCo 4
         for k in range(len(model.actuator_trntype)):
             name = model.actuator(k).name or f"actuator{k}"
-            gears = self._gears(k, [float(x) for x in model.actuator_gear[int(outputs[k])]])
+            gears = self._gears(k, [float(x) for x in model.actuator_gear[self._output(k)]])
             if gears is None:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))

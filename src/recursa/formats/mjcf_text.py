@@ -251,8 +251,8 @@ class _Model:
             self._without(geom, "its mass does not count")
         folder = settings.get("meshdir", settings.get("assetdir", ""))
         strip = settings.get("strippath") == "true"
-        assets = {_mesh_name(mesh): mesh for mesh in self._under("asset", "mesh")}
-        for name, mesh in assets.items():
+        for mesh in list(self._under("asset", "mesh")):
+            name = _mesh_name(mesh)
             if "file" not in mesh.attributes and name in needed | optional:
                 continue
             reference = mesh.attributes.get("file", "")
