@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from recursa.bundled import BUNDLED, FILES
 from recursa.errors import did_you_mean
+from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
     "Start here": ("demo", "info", "doctor"),
@@ -67,14 +68,14 @@ class WithJsonFile(click.Command):
 
 
 class RobotWord(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on
-    """A URDF file or the name of a bundled robot."""
+    """A robot file or the name of a bundled robot."""
 
     name = "robot"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Bundled names, folders and files that look like robots."""
         names = [CompletionItem(name, help="bundled") for name in BUNDLED + FILES if name.startswith(incomplete)]
-        return names + [CompletionItem(path) for path in _paths(incomplete, (".urdf", ".xml"))]
+        return names + [CompletionItem(path) for path in _paths(incomplete, SUFFIXES)]
 
 
 class Word(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on

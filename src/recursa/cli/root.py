@@ -12,6 +12,7 @@ import click
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
 from recursa.cli.group import Verbs
+from recursa.formats.table import FORMAT_NAMES
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -40,9 +41,33 @@ def robot_options(command: _Function) -> _Function:
     return opening_options(JSON(command))
 
 
+_READING = "recursa.reading"  # where the context keeps what was said about reading files
+
+
+def _said(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep an option for :func:`open_robot`, so that no verb has to pass it on."""
+    if value:
+        context.meta.setdefault(_READING, {})[parameter.name] = value
+
+
 def opening_options(command: _Function) -> _Function:
     """Decorator: how a robot is opened."""
     for option in (
+        click.option(
+            "--assets",
+            type=click.Path(file_okay=False),
+            multiple=True,
+            expose_value=False,
+            callback=_said,
+            help="A folder in which files that the robot file refers to may be opened; can be repeated.",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(FORMAT_NAMES),
+            expose_value=False,
+            callback=_said,
+            help="Insist on a format.  [default: what the text says]",
+        ),
         click.option("--floating", is_flag=True, help="Put a free joint under the root link."),
         click.option(
             "--mimic",
@@ -60,4 +85,10 @@ def open_robot(name: str, *, floating: bool = False, mimic: Any = None, strict: 
         return rc.robots.by_name(name, floating=floating, mimic=mimic or "free")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
-        return rc.load(name, floating=floating, mimic=mimic, strict=strict)
+        return rc.load(name, floating=floating, mimic=mimic, strict=strict, **reading())
+
+
+def reading() -> dict[str, Any]:
+    """What was said about reading files: ``format`` and ``assets`` of :func:`recursa.load`."""
+    context = click.get_current_context(silent=True)
+    return dict(context.meta.get(_READING, {})) if context else {}

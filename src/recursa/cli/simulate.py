@@ -42,7 +42,7 @@ def run_simulate(
         out = _result_of(part) if out is None else out
         _refuse_given(given, restart)
     elif robot is None:
-        raise click.UsageError("which robot? Give a URDF file or a bundled name; recursa info --list shows those.")
+        raise click.UsageError("which robot? Give a robot file or a bundled name; recursa info --list shows those.")
     else:
         part = None if out is None else out.with_name(out.name + SUFFIX)
     if out is not None:

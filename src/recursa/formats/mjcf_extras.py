@@ -15,6 +15,7 @@ from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
 
 REFERENCE_STATE = "qpos0"
+_HARMLESS = ("contact", "servo", "actuator", "inactive", "mocap", "limit")  # until something touches or is driven
 _NO_TAU = "Add what it does to tau, or leave it out in both programs."
 
 
@@ -33,7 +34,7 @@ class Extras:
         self._note_what_is_not_modelled()
 
     def _note(self, code: str, reason: str, fix: str = _NO_TAU, line: int | None = None) -> None:
-        self.notes.append(Note(code, reason, fix, line))
+        self.notes.append(Note(code, reason, fix, line, "note" if code in _HARMLESS else "warning"))
 
     def gravity(self) -> tuple[float, float, float]:
         """In world axes; zero where a flag disables it."""

@@ -29,16 +29,17 @@ _SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light",
 """Looks, measurements and sizes of buffers: nothing about the robot itself."""
 
 _LEFT_OUT = {
-    "contact": ("contact", "<contact> was left out: contacts are not modelled."),
-    "extension": ("plugin", "<extension> was left out: plugins are not run."),
-    "plugin": ("plugin", "<plugin> was left out: plugins are not run."),
-    "hfield": ("hfield", "<hfield> was left out: contacts are not modelled."),
-    "skin": ("skin", "<skin> was left out: skins are not modelled."),
-    "flex": ("flex", "<flex> was left out: only rigid bodies are modelled."),
-    "flexcomp": ("flex", "<flexcomp> was left out with its bodies and masses: only rigid bodies are modelled."),
-    "flexvert": ("flex", "<flexvert> was left out: only rigid bodies are modelled."),
-    "flexstrain": ("flex", "<flexstrain> was left out: only rigid bodies are modelled."),
+    "contact": ("contact", "contacts are not modelled"),
+    "extension": ("plugin", "plugins are not run"),
+    "plugin": ("plugin", "plugins are not run"),
+    "hfield": ("hfield", "contacts are not modelled"),
+    "skin": ("skin", "skins are not modelled"),
+    "flex": ("flex", "only rigid bodies are modelled"),
+    "flexcomp": ("flex", "only rigid bodies are modelled; its bodies and masses are missing"),
+    "flexvert": ("flex", "only rigid bodies are modelled"),
+    "flexstrain": ("flex", "only rigid bodies are modelled"),
 }
+_SERIOUS = ("plugin", "flex")  # the bodies may move otherwise there, whatever they touch
 _ONLY_LOOKS = {"user", "material"}
 _OF_FILES = {"meshdir", "texturedir", "assetdir", "strippath"}
 _OF_COMPILER = _OF_FILES | {"fusestatic", "discardvisual", "usethread", "passthrough", "saveinertial", "savecompiled"}
@@ -134,7 +135,8 @@ class _Shared:
     def left_out(self, element: Element, main: str | None, code: str, reason: str) -> None:
         """Note what was left out."""
         fix = "Nothing, if you ask for the motion of the bodies alone."
-        self.notes.append(Note(code, reason, fix, element.line if element.source == main else None))
+        line = element.line if element.source == main else None
+        self.notes.append(Note(code, reason, fix, line, "warning" if code in _SERIOUS else "note"))
 
 
 class _Model:
@@ -205,7 +207,8 @@ class _Model:
                 self.gone.add(id(child))
             elif tag in _LEFT_OUT:
                 self.gone.add(id(child))
-                self.shared.left_out(child, self.main, *_LEFT_OUT[tag])
+                code, why = _LEFT_OUT[tag]
+                self.shared.left_out(child, self.main, code, f"<{tag}> was left out: {why}.")
             else:
                 self._leave_out(child)
 
