@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError
-from recursa.formats.mjcf_extras import Extras
+from recursa.formats.mjcf_extras import Extras, reflected
 from recursa.formats.mjcf_names import Names
 from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, pose, reordered, rotation, shift, unbounded, vector
 from recursa.formats.mjcf_text import Prepared, prepare
@@ -211,8 +211,8 @@ class _Translation:
             placement=Transform(placed.rotation.snapped(), placed.translation),
             after=after if any(after.translation) else IDENTITY_TRANSFORM,
             axis=vector(model.jnt_axis[joint]) if has_axis else X_AXIS,
-            armature=reordered(model.dof_armature[own] + self.extras.reflected(joint, "armature")),
-            damping=reordered(model.dof_damping[own] + self.extras.reflected(joint, "damping")),
+            armature=reordered(model.dof_armature[own] + reflected(model, joint, "armature")),
+            damping=reordered(model.dof_damping[own] + reflected(model, joint, "damping")),
             friction=reordered(model.dof_frictionloss[own]),
             limits=self._limits(joint) if kind in ("revolute", "prismatic") else None,
             effort=self.extras.effort(joint) if KINDS[kind].nv == 1 else None,

@@ -16,6 +16,7 @@ from recursa.spatial.vectors6 import Force
 
 REFERENCE_STATE = "qpos0"
 _HARMLESS = ("contact", "servo", "actuator", "inactive", "mocap", "limit")  # until something touches or is driven
+_ON_JOINTS = (0, 1)  # transmissions to a joint, in its own axes or in those of its parent
 _NO_TAU = "Add what it does to tau, or leave it out in both programs."
 
 
@@ -110,26 +111,11 @@ class Extras:
                     total += abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
         return total if 0.0 < total < math.inf else None
 
-    def reflected(self, joint: int, what: str) -> float:
-        """The armature or damping that motors add to every freedom of a joint: theirs times gear squared."""
-        model, total = self.model, 0.0
-        if not hasattr(model, f"actuator_{what}"):
-            return total  # before MuJoCo 4
-        for k in range(len(model.actuator_trntype)):
-            on_joint = int(model.actuator_trntype[k]) <= int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-            if on_joint and int(model.actuator_trnid[k][0]) == joint:
-                total += float(model.actuator_gear[self._output(k)][0]) ** 2 * float(getattr(model, f"actuator_{what}")[k])
-        return total
-
-    def _output(self, k: int) -> int:
-        """Where the gears of a motor are; some have several outputs from MuJoCo 4 on."""
-        return int(self.model.actuator_outadr[k]) if hasattr(self.model, "actuator_outadr") else k
-
     def _read_actuators(self) -> Iterator[Actuator]:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
         for k in range(len(model.actuator_trntype)):
             name = model.actuator(k).name or f"actuator{k}"
-            gears = self._gears(k, [float(x) for x in model.actuator_gear[self._output(k)]])
+            gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
             if gears is None:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
@@ -160,7 +146,7 @@ class Extras:
         """Per joint the generalised forces by one unit of force; None where they are not constant."""
         model, kinds = self.model, self.mujoco.mjtTrn
         transmission, target = int(model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
-        if transmission in (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)):
+        if transmission in _ON_JOINTS:
             kind = int(model.jnt_type[target])
             turned = transmission == int(kinds.mjTRN_JOINTINPARENT) and kind in (BALL, FREE)
             if turned or (kind == FREE and any(gear[:3])):
@@ -278,6 +264,24 @@ class Extras:
             if model.body_gravcomp[body]:
                 what = "has gravity compensation there, which is not modelled"
                 self._note("gravcomp", f"body '{name}' {what}.", line=lines.get(name))
+
+
+def reflected(model: Any, joint: int, what: str) -> float:
+    """The armature or damping that motors add to every freedom of a joint: theirs times gear squared."""
+    total = 0.0
+    if not hasattr(model, f"actuator_{what}"):
+        return total  # before MuJoCo 4
+    for k in range(len(model.actuator_trntype)):
+        own, on_joint = float(getattr(model, f"actuator_{what}")[k]), int(model.actuator_trntype[k]) in _ON_JOINTS
+        if own and on_joint and int(model.actuator_trnid[k][0]) == joint:
+            gear = float(model.actuator_gear[_output(model, k)][0])
+            total += gear * gear * own
+    return total
+
+
+def _output(model: Any, k: int) -> int:
+    """Where the gears of a motor are; some have several outputs from MuJoCo 4 on."""
+    return int(model.actuator_outadr[k]) if hasattr(model, "actuator_outadr") else k
 
 
 def _some(model: Any, array: str, row: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_chains import Spelled, chains, spelled
-from recursa.formats.mjcf_numbers import ENDLESS
+from recursa.formats.mjcf_numbers import ENDLESS, reordered
 from recursa.formats.xml_text import element, empty_tag, numbers
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.inputs import unused
@@ -25,6 +25,7 @@ LEAST = 2e-15
 
 _ROUNDING = 1e-9  # moments may miss the triangle inequality by this fraction, as for the doctor
 _DEEPEST = 450  # bodies inside bodies; MuJoCo's reader stops at 500
+_THRUST = -1  # in the place of the number of a frame
 _STAND_IN = {"pos": "0.1 0.2 0.3", "quat": "0.5 0.1 0.7 0.3", "mass": "1", "diaginertia": "1 1.1 1.2"}
 
 
@@ -80,7 +81,7 @@ class _Writing:
         self.root = next(name for name in self.links if name not in children)
         self.world = self.root == WORLD_LINK or any(joint.kind == "free" for joint in self.below[self.root])
         self.joint_names = {joint.name for joint in self.description.joints}
-        self.extra_sites = self._sites_of_closures()
+        self.extra_sites = self._new_sites()
 
     def text(self) -> str:
         content = [
@@ -207,25 +208,30 @@ class _Writing:
 
     # ---- constraints -------------------------------------------------------------------------------------------------
 
-    def _sites_of_closures(self) -> dict[str, list[tuple[str, Transform]]]:
-        """The frames that closures hold together: named frames of the robot where there are such, else new sites."""
+    def _new_sites(self) -> dict[str, list[tuple[str, Transform]]]:
+        """Sites for closures and thrusters: ``ends`` are named frames of the robot where there are such, else new."""
         self.ends: dict[tuple[str, int], str] = {}
-        if self.stand_in:
-            return {}
+        wanted: list[tuple[str, int, str, Transform]] = []
+        if not self.stand_in:
+            for closure in self.description.closures:
+                wanted += ((closure.name, k, link, placed) for k, (link, placed) in enumerate(_frames_of(closure)))
+            child = {joint.name: joint.child for joint in self.description.joints if joint.kind == "free"}
+            for actuator in self.description.actuators:
+                joint = _thruster(actuator, child)
+                wanted += [(actuator.name, _THRUST, child[joint], IDENTITY_TRANSFORM)] if joint else []
         known = {
             (joint.parent, joint.placement @ joint.after): joint.child
             for joint in self.description.joints
             if joint.kind == "fixed" and self.links[joint.child].frame and not self.below[joint.child]
         }
         taken, new = set(self.links), dict[str, list[tuple[str, Transform]]]()
-        for closure in self.description.closures:
-            for number, (link, placed) in enumerate(_frames_of(closure)):
-                if (link, placed) not in known:
-                    name = unused(f"{closure.name}_{number + 1}", taken)
-                    taken.add(name)
-                    new.setdefault(link, []).append((name, placed))
-                    known[link, placed] = name
-                self.ends[closure.name, number] = known[link, placed]
+        for owner, number, link, placed in wanted:
+            if (link, placed) not in known:
+                name = unused(f"{owner}_site" if number == _THRUST else f"{owner}_{number + 1}", taken)
+                taken.add(name)
+                new.setdefault(link, []).append((name, placed))
+                known[link, placed] = name
+            self.ends[owner, number] = known[link, placed]
         return new
 
     def _equalities(self) -> Iterator[str]:
@@ -272,17 +278,18 @@ class _Writing:
         return tendons, motors
 
     def _gear(self, actuator: Actuator) -> dict[str, str]:
-        (name, gear), *_ = actuator.gears
-        kind = next((joint.kind for joint in self.description.joints if joint.name == name), None)
-        if kind in ("free", "planar") and any(gear[-(3 if kind == "free" else 2) :]):
-            what = "forces along link axes on a joint that turns; give the force as a wrench instead"
-            raise ModelError(f"actuator '{actuator.name}': MuJoCo's motors have no {what}")
-        if kind == "planar":
-            return {"joint": next(end.name for end in self.order if end.joint.name == name and end.kind == "hinge"),
-                    "gear": numbers(gear[0])}  # fmt: skip
+        """What a motor pulls at: a joint, or a site where it pushes a body that flies freely."""
+        ((name, gear),) = actuator.gears
+        if (actuator.name, _THRUST) in self.ends:
+            return {"site": self.ends[actuator.name, _THRUST], "gear": numbers(*reordered(gear))}
         ends = [end for end in self.order if end.joint.name == name]
-        target = ends[-1].name if ends else name
-        return {"joint": target, "gear": numbers(*([0.0] * 3 if ends and ends[-1].kind == "free" else ()), *gear[:3])}
+        if ends and ends[-1].joint.kind == "planar" and any(gear[1:]):
+            what = "no forces along link axes on a joint that turns; give the force as a wrench instead"
+            raise ModelError(f"actuator '{actuator.name}': MuJoCo's motors have {what}")
+        if ends and ends[-1].kind == "free":
+            return {"joint": name, "gear": numbers(*reordered(gear))}
+        turning = 3 if len(gear) == 6 else 1 if len(gear) == 3 and ends[-1].kind == "hinge" else len(gear)
+        return {"joint": ends[-1].name if ends else name, "gear": numbers(*gear[:turning])}
 
     # ---- states ------------------------------------------------------------------------------------------------------
 
@@ -297,6 +304,12 @@ class _Writing:
             qvel += end.speeds(own, speed)
         moving = {"qvel": numbers(*qvel)} if any(qvel) else {}
         return empty_tag("key", {"name": state.name, "qpos": numbers(*qpos), **moving})
+
+
+def _thruster(actuator: Actuator, free: Collection[str]) -> str | None:
+    """The free joint along which a motor pushes, if it does."""
+    ((joint, gear), *others) = actuator.gears or (("", ()),)
+    return joint if not others and joint in free and any(gear[3:]) else None
 
 
 def _frames_of(closure: Closure) -> Iterator[tuple[str, Transform]]:

@@ -13,6 +13,7 @@ from collections.abc import Collection
 import numpy as np
 
 from recursa.errors import ModelError
+from recursa.formats.mjcf_extras import reflected
 from recursa.formats.mjcf_names import Names
 from recursa.formats.mjcf_numbers import FREE
 from recursa.formats.mjcf_write import body_name, write_mjcf
@@ -293,11 +294,16 @@ class InMujoco(Peer):
 
     def _rotors_differ(self, k: int) -> bool:
         joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
-        return bool((self.model.dof_armature[first : first + joint.kind.nv] != self._armature(joint)).any())
+        there = self.model.dof_armature[first : first + joint.kind.nv] + reflected(self.model, self._joints[k], "armature")
+        return bool((there != self._armature(joint)).any())
 
     def _standing(self) -> list[int]:
         """Bodies that do not move against the world."""
-        return [k for k in range(self.model.nbody) if self.model.body_weldid[k] == 0]
+        found = [0]
+        for k in range(1, self.model.nbody):
+            if self.model.body_jntnum[k] == 0 and int(self.model.body_parentid[k]) in found:
+                found.append(k)
+        return found
 
     def _numbers(self, k: int) -> Array:
         """The ten numbers of our body k, what is welded to it included, in our order and frame."""

@@ -92,7 +92,12 @@ def unconstrained(model: Any) -> Any:
 
 def read_mjcf(source: Source) -> Any:
     """MuJoCo's model of an MJCF, with what it needs for the masses of bodies; looks are left out."""
-    return unconstrained(compile_mjcf(source).model)
+    import mujoco
+
+    model = unconstrained(compile_mjcf(source).model)
+    if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
+        model.opt.gravity[:] = 0.0
+    return model
 
 
 def _one_line(error: Exception) -> str:
