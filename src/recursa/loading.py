@@ -34,7 +34,7 @@ def load(
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf", "recursa", "dh".
+    - ``format``: None to find out, or one to insist on: "urdf", "mjcf", "recursa", "dh".
     - ``floating``: put a free joint, named "root", under the root link; else the root link is welded to the world,
       unless a file of ours says otherwise.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.
