@@ -131,4 +131,3 @@ def damaged_text(draw: Draw, texts: list[str], ways: Sequence[Callable[[Draw, st
 
 VALUES = [nasty_value, exchange_values]
 ELEMENTS = [remove_tag, remove_element, copy_element, move_element, nest_deeply]
-

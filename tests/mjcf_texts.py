@@ -7,7 +7,9 @@ ROD = '<geom type="capsule" size="0.03" fromto="0 0 0 0.05 0.1 0.4" density="700
 
 
 def model(body: str, beside: str = "", name: str = "small") -> str:
-    return f'<mujoco model="{name}">\n<compiler angle="radian"/>\n{beside}\n<worldbody>\n{body}\n</worldbody>\n</mujoco>\n'
+    return (
+        f'<mujoco model="{name}">\n<compiler angle="radian"/>\n{beside}\n<worldbody>\n{body}\n</worldbody>\n</mujoco>\n'
+    )
 
 
 PENDULUM = """<mujoco model="pendulum">
@@ -99,7 +101,8 @@ TEXTS = {
         '<site site="t"/></spatial></tendon><worldbody>'
     ),
     "fluid": model(
-        f'<body gravcomp="0.5"><joint axis="0 1 0"/>{ROD}</body>', '<option density="1.2" viscosity="0.1" wind="1 0 0"/>'
+        f'<body gravcomp="0.5"><joint axis="0 1 0"/>{ROD}</body>',
+        '<option density="1.2" viscosity="0.1" wind="1 0 0"/>',
     ),
 }
 """What MuJoCo and we compute the same from."""

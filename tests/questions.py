@@ -397,7 +397,9 @@ ONE_OF_EVERY_SORT = (  # for tests about how questions are put, rather than abou
 OTHERS: dict[str, str] = {  # public functions that are no questions about a state
     **dict.fromkeys(("robot.neutral", "robot.random_state", "robot.augmented_links"), "of the model alone, no plan"),
     **dict.fromkeys(("robot.with_base", "robot.with_frame", "robot.with_gravity", "robot.with_payload"), "make robots"),
-    **dict.fromkeys(("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"),
+    **dict.fromkeys(
+        ("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"
+    ),
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",

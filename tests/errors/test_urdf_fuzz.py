@@ -37,6 +37,7 @@ TWO_LINKS = """<robot name="pendulum">
 MADE_UP = [TWO_LINKS, ALL_KINDS]
 REAL = [path.read_text(encoding="utf-8") for path in small_urdf_files(4100)]
 
+
 def _load(data: str | bytes) -> None:
     """Load twice, forgiving and strict; anything but success or ModelError gets through and fails the test."""
     for strict in (False, True):

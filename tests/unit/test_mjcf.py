@@ -79,7 +79,7 @@ def test_keyframe_is_the_same_state_in_mujoco() -> None:
     q, v = robot.state("home")
     for name in ("base", "a", "b", "c"):
         assert np.allclose(robot.pose(q, name)[:3, 3], data.body(name).xpos, atol=1e-12)
-    world = robot.velocity(q, v, "base", frame="mixed")
+    world = robot.jacobian(q, "base", frame="mixed") @ v
     assert np.allclose(world[3:], data.qvel[:3]) and np.allclose(robot.kinetic_energy(q, v), _kinetic(own, data))
     assert np.allclose(robot.state("qpos0")[0][:3], [0, 0, 1])
 
@@ -250,7 +250,7 @@ HARM = {
         f'<body name="a"><joint/>{BOX}<attach body="b" prefix="x"/></body>'
         f'<body name="b"><joint/>{BOX}<attach body="a" prefix="y"/></body>'
     ),
-    "many elements": model(f"<body><joint/>{BOX}</body>" * 40_000),
+    "many elements": model(f"<body><joint/>{BOX}</body>" * 10_000),
     "deep nesting": model("<body>" * 3000 + "</body>" * 3000),
     "entities": '<!DOCTYPE a [<!ENTITY b "bbbb">]><mujoco><worldbody/></mujoco>',
     "a fragment": "<mujocoinclude><worldbody/></mujocoinclude>",

@@ -16,4 +16,6 @@ def notes(patient: Patient) -> Iterator[Finding]:
         kinds.setdefault(note.code, []).append(note)
     for code, (first, *others) in kinds.items():
         more = f" The same in {len(others)} more place{'s' if len(others) > 1 else ''}." if others else ""
-        yield Finding(first.severity, code, "robot", patient.model.name, None, first.reason + more, first.fix, first.line)
+        yield Finding(
+            first.severity, code, "robot", patient.model.name, None, first.reason + more, first.fix, first.line
+        )

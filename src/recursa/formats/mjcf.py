@@ -26,7 +26,6 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
 
 
-
 def read_mjcf(source: Source) -> Description:
     """The description in an MJCF text; what is wrong with it is a :class:`~recursa.errors.ModelError` with the line.
 

@@ -233,7 +233,9 @@ class Extras:
             if not model.eq_active0[k]:
                 self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
             elif int(model.eq_type[k]) not in handled:
-                self._note("equality", f"constraint '{name}' was left out: only those between bodies or joints are read.")
+                self._note(
+                    "equality", f"constraint '{name}' was left out: only those between bodies or joints are read."
+                )
         if model.opt.density or model.opt.viscosity:
             self._note("fluid", "the bodies move in a fluid there; here nothing is in their way.")
         if any(model.geom_contype[k] and model.geom_conaffinity[k] for k in range(int(model.ngeom))):

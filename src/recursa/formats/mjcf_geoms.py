@@ -94,7 +94,9 @@ class Masses:
             found.idle.append(geom)
         elif shape == "sdf":
             if moves:
-                raise geom.error("the mass of its body comes from a shape that a plugin makes; give the body an inertial")
+                raise geom.error(
+                    "the mass of its body comes from a shape that a plugin makes; give the body an inertial"
+                )
             found.idle.append(geom)
         elif mesh is None:
             raise geom.error("the geom is a mesh and does not say which: mesh=... is missing")

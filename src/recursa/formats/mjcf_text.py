@@ -22,7 +22,8 @@ from recursa.formats.xml_text import start_tag
 from recursa.model.description import Note
 
 MAX_DEPTH = 400  # MuJoCo's own reader stops at 500
-MAX_ELEMENTS = 50_000  # when copies are counted as often as they are made
+MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
+MAX_COPIES = 4_000  # elements that replicate and attach make, which take it ten times as long
 MAX_FILES = 256 * 1024 * 1024  # bytes of all files together
 
 _SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light", "texture", "material", "lengthrange"}
@@ -48,6 +49,8 @@ _MESHES = (".stl", ".obj", ".msh")
 _OWN_COMPILER = '<compiler fusestatic="false" usethread="false"><lengthrange mode="none"/></compiler>'
 """No body is merged, and no simulation is run to find how far muscles reach."""
 
+_NAMES = {"name", "class", "childclass", "model", "prefix"}
+_NOT_A_NUMBER = re.compile(r"(?<![^\s+-])nan(?![^\s(])", re.I)  # the compiler would only warn
 _LINE = re.compile(r"\bline (\d+)")
 
 
@@ -158,7 +161,11 @@ class _Model:
         settings = self._settings()
         self._open_models(settings)
         self._open_meshes(settings)
-        grown = _Growth(self.root, self.gone, self.sizes).of(self.root)
+        growth = _Growth(self.root, self.gone, self.sizes)
+        grown = growth.of(self.root)
+        copies = grown - len(growth.known)
+        if copies > MAX_COPIES:
+            raise self.root.error(f"copies (replicate, attach) stand for {copies} elements; {MAX_COPIES} are read")
         self.shared.elements += grown
         if self.shared.elements > MAX_ELEMENTS:
             raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
@@ -309,7 +316,11 @@ class _Model:
         kept = {name: value for name, value in element.attributes.items() if name not in dropped} | own
         for name in kept:
             if name.lower().startswith("file") and name not in own:
-                raise element.error(f"<{clipped(tag)} {clipped(name)}=...> refers to a file; nothing is known of such files")
+                raise element.error(
+                    f"<{clipped(tag)} {clipped(name)}=...> refers to a file of a kind that is not known"
+                )
+            if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
+                raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')
         return kept
 
 
@@ -336,7 +347,9 @@ class _Growth:
         self.open.discard(id(element))
         self.known[id(element)] = found
         if found > MAX_ELEMENTS:
-            raise element.error(f"<{clipped(element.tag)}> stands for more than the {MAX_ELEMENTS} elements that are read")
+            raise element.error(
+                f"<{clipped(element.tag)}> stands for more than the {MAX_ELEMENTS} elements that are read"
+            )
         return found
 
     def _attached(self, attach: Element) -> int:

@@ -106,7 +106,9 @@ class _Writing:
         if self.world:
             return self._inside(self.root, 1)
         root = self.links[self.root]
-        return element("body", {"name": self._name(self.root)}, [*self._inertial(root, False), *self._inside(self.root, 2)])
+        return element(
+            "body", {"name": self._name(self.root)}, [*self._inertial(root, False), *self._inside(self.root, 2)]
+        )
 
     def _name(self, link: str) -> str:
         return body_name(link, self.links)

@@ -110,7 +110,9 @@ def _mimic(joint: JointRecord) -> list[str]:
     tie = joint.mimic
     if tie is None:
         return []
-    return [empty_tag("mimic", {"joint": tie.joint, "multiplier": numbers(tie.multiplier), "offset": numbers(tie.offset)})]
+    return [
+        empty_tag("mimic", {"joint": tie.joint, "multiplier": numbers(tie.multiplier), "offset": numbers(tie.offset)})
+    ]
 
 
 def _origin(placement: Transform) -> list[str]:

@@ -115,9 +115,7 @@ def beginning(content: str | bytes) -> tuple[str, str]:
     return (root[1] if root else ""), content
 
 
-def parse(
-    text: str | bytes, source: str | None = None, *, with_text: bool = False, depth: int = MAX_DEPTH
-) -> Element:
+def parse(text: str | bytes, source: str | None = None, *, with_text: bool = False, depth: int = MAX_DEPTH) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there; ``depth`` is how deep elements

@@ -77,7 +77,9 @@ class InMujoco(Peer):
         self._own = {name: number for number, name in enumerate(names.bodies)}  # links that are bodies there
         if urdf is None and mjcf is None:
             links = self.free.link_names
-            self._own |= {link: self._own[body_name(link, links)] for link in links if body_name(link, links) in self._own}
+            self._own |= {
+                link: self._own[body_name(link, links)] for link in links if body_name(link, links) in self._own
+            }
         self._joints = [self._number(joint, names.joints) for joint in joints]
         self._welded = [self._fixed_to(self._own[joint.child]) if joint.child in self._own else [] for joint in joints]
         if self.model.nv != self.free.nv:
@@ -294,7 +296,9 @@ class InMujoco(Peer):
 
     def _rotors_differ(self, k: int) -> bool:
         joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
-        there = self.model.dof_armature[first : first + joint.kind.nv] + reflected(self.model, self._joints[k], "armature")
+        there = self.model.dof_armature[first : first + joint.kind.nv] + reflected(
+            self.model, self._joints[k], "armature"
+        )
         return bool((there != self._armature(joint)).any())
 
     def _standing(self) -> list[int]:
