@@ -256,6 +256,7 @@ HARM = {
     "a fragment": "<mujocoinclude><worldbody/></mujocoinclude>",
     "nan": model(f'<body pos="nan 0 0"><joint/>{BOX}</body>'),
     "a mass beyond all floats": model('<body><joint/><inertial pos="0 0 0" mass="1e999" diaginertia="1 1 1"/></body>'),
+    "an empty anchor": CONSTRAINED.replace('anchor="0 0.1 0.4"', 'anchor=" "'),
     "no mass": model("<body><joint/></body>"),
     "an unknown element": model("<bodi/>"),
 }

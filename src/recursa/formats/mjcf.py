@@ -42,6 +42,10 @@ def read_mjcf(source: Source) -> Description:
     return _Translation(compiled.model, compiled.prepared).description(source.path)
 
 
+_SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
+_spoiled: list[str] = []
+
+
 class Compiled(NamedTuple):
     """MuJoCo's model of a text, and the text that it was given."""
 
@@ -53,11 +57,15 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
+    if _spoiled:
+        raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
     try:
         model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        if _SPOILING in str(error):
+            _spoiled.append(str(error))
         raise prepared.refused(str(error)) from None
     finally:
         mujoco.set_mju_user_warning(before)

@@ -319,6 +319,8 @@ class _Model:
                 raise element.error(
                     f"<{clipped(tag)} {clipped(name)}=...> refers to a file of a kind that is not known"
                 )
+            if name not in _NAMES and not kept[name].strip():  # of numbers that must be there: the library hangs next time
+                raise element.error(f"<{clipped(tag)} {clipped(name)}=...> is empty; leave it out or say something")
             if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
                 raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')
         return kept
