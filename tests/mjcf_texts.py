@@ -69,17 +69,21 @@ TEXTS = {
         'fullinertia="0.1 0.2 0.25 0.01 -0.02 0.03"/></body>'
     ),
     "inertia_from_geoms": model(
-        f'<body name="a"><joint axis="1 0 0.2"/>{BOX}{ROD}<body name="b" pos="0 0 0.4"><joint type="slide" axis="0 1 0"/>'
-        '<geom type="box" size="0.1 0.05 0.02" mass="0.7"/><geom type="sphere" size="0.1" mass="0" group="2"/></body></body>',
+        f'<body name="a"><joint axis="1 0 0.2"/>{BOX}{ROD}'
+        '<body name="b" pos="0 0 0.4"><joint type="slide" axis="0 1 0"/>'
+        '<geom type="box" size="0.1 0.05 0.02" mass="0.7"/>'
+        '<geom type="sphere" size="0.1" mass="0" group="2"/></body></body>',
         '<compiler inertiafromgeom="true" inertiagrouprange="0 1"/>',
     ),
     "total_mass": model(f'<body><joint axis="0 1 0"/>{BOX}</body>', '<compiler settotalmass="7"/>'),
     "two_balls": model(
         f'<body name="a"><joint type="ball" armature="0.1" damping="0.2"/>{BOX}'
-        f'<body name="b" pos="0 0 0.5"><joint type="slide" axis="1 0 0.3"/><joint type="ball" pos="0 0.1 0.2"/>{ROD}</body></body>'
+        f'<body name="b" pos="0 0 0.5"><joint type="slide" axis="1 0 0.3"/>'
+        f'<joint type="ball" pos="0 0.1 0.2"/>{ROD}</body></body>'
     ),
     "frames": model(
-        '<frame pos="0 0 0.3" euler="0.2 0 0.1"><body name="a"><frame euler="0 0.3 0"><joint name="j" axis="0 0 1" pos="0.1 0 0"/>'
+        '<frame pos="0 0 0.3" euler="0.2 0 0.1"><body name="a"><frame euler="0 0.3 0">'
+        '<joint name="j" axis="0 0 1" pos="0.1 0 0"/>'
         f'<site name="s" pos="0.1 0 0"/></frame>{ROD}<replicate count="3" offset="0.1 0 0.1" euler="0 0 0.4">'
         f'<body name="leaf" pos="0 0.1 0"><joint name="k" axis="0 1 0"/>{ROD}</body></replicate></body></frame>'
     ),
@@ -97,7 +101,8 @@ TEXTS = {
         f'<body name="a"><joint name="j" axis="0 1 0" stiffness="3" springref="0.2" damping="0.4"/>{ROD}'
         f'<site name="s" pos="0 0 0.2"/><body name="b" pos="0 0 0.4"><joint name="k" axis="1 0 0"/>{ROD}'
         '<site name="t" pos="0.1 0 0.2"/></body></body></worldbody><tendon><fixed name="f" stiffness="2">'
-        '<joint joint="j" coef="1"/><joint joint="k" coef="-2"/></fixed><spatial name="string" damping="1"><site site="s"/>'
+        '<joint joint="j" coef="1"/><joint joint="k" coef="-2"/></fixed>'
+        '<spatial name="string" damping="1"><site site="s"/>'
         '<site site="t"/></spatial></tendon><worldbody>'
     ),
     "fluid": model(
@@ -110,11 +115,14 @@ TEXTS = {
 CONSTRAINED = f"""<mujoco model="constrained">
   <compiler angle="radian"/>
   <worldbody>
-    <body name="base" pos="0 0 1"><freejoint name="root"/>{BOX}<site name="thrust" pos="0.1 0 0" euler="0.2 0 0"/></body>
-    <body name="a"><joint name="j" axis="0 1 0" ref="0.2" actuatorfrcrange="-3 2"/>{ROD}<site name="end" pos="0 0.1 0.4"/>
+    <body name="base" pos="0 0 1"><freejoint name="root"/>{BOX}
+      <site name="thrust" pos="0.1 0 0" euler="0.2 0 0"/></body>
+    <body name="a"><joint name="j" axis="0 1 0" ref="0.2" actuatorfrcrange="-3 2"/>{ROD}
+      <site name="end" pos="0 0.1 0.4"/>
       <body name="b" pos="0 0 0.4"><joint name="k" axis="1 0 0" ref="-0.3"/>{ROD}</body>
     </body>
-    <body name="c" pos="1 0 0"><joint name="ball" type="ball"/>{ROD}<site name="hook" pos="0.3 0 0.2" euler="0 1 0"/></body>
+    <body name="c" pos="1 0 0"><joint name="ball" type="ball"/>{ROD}
+      <site name="hook" pos="0.3 0 0.2" euler="0 1 0"/></body>
   </worldbody>
   <equality>
     <connect name="pin" body1="b" body2="c" anchor="0 0.1 0.4"/>

@@ -300,12 +300,12 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         return write_urdf(with_free_base(self.model))
 
     def to_mjcf(self) -> str:
-        """The robot as MJCF, MuJoCo's XML, with the same dynamics in the same coordinates; MuJoCo need not be installed.
+        """The robot as MJCF, MuJoCo's XML: the same dynamics in the same coordinates. MuJoCo need not be installed.
 
         Links are bodies, named frames sites; gravity, limits, armature, damping, friction, closures, relations, motors
         and named states are written, too; largest speeds are not, MuJoCo has none. A tied joint becomes a joint with an
-        equality constraint. MuJoCo wants some inertia in every moving body: where there is none, 2e-15 kg and kg m^2 are
-        written. What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
+        equality constraint. MuJoCo wants some inertia in every moving body: where there is none, 2e-15 kg and kg m^2
+        are written. What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
         along link axes of free and planar joints, inertias that no body can have. See :doc:`formats`.
 
         >>> import recursa as rc

@@ -91,7 +91,7 @@ def _kinetic(own: Any, data: Any) -> float:
 
 def test_closures_are_off_by_what_mujoco_says() -> None:
     """The violation of every constraint: MuJoCo's efc_pos in a state that satisfies none."""
-    robot, (own, data) = loaded(CONSTRAINED), in_mujoco(CONSTRAINED, 0)
+    robot, (_, data) = loaded(CONSTRAINED), in_mujoco(CONSTRAINED, 0)
     q, _ = robot.state("home")
     errors = data.efc_pos[: data.ne]
     at = 0
@@ -168,7 +168,8 @@ MESHES = model(
     f'<body name="a"><joint axis="0 1 0"/>{BOX}<geom type="mesh" mesh="shell"/>'
     '<body pos="0 0 1"><joint axis="1 0 0"/><geom type="sphere" size="0.1"/><geom class="looks"/></body></body>',
     '<default><default class="looks"><geom type="mesh" mesh="shell" mass="0"/></default></default>'
-    '<asset><mesh file="shell.obj"/><texture name="t" type="2d" file="/etc/passwd"/><material name="m" texture="t"/></asset>',
+    '<asset><mesh file="shell.obj"/><texture name="t" type="2d" file="/etc/passwd"/>'
+    '<material name="m" texture="t"/></asset>',
 )
 WEIGHED = model(
     '<body name="a"><joint axis="0 1 0"/><geom type="mesh" mesh="solid"/></body>',

@@ -41,7 +41,7 @@ def robot_options(command: _Function) -> _Function:
     return opening_options(JSON(command))
 
 
-_READING = "recursa.reading"  # where the context keeps what was said about reading files
+_READING = f"{__name__}: reading"  # where the context keeps what was said about reading files
 
 
 def _said(context: click.Context, parameter: click.Parameter, value: Any) -> None:

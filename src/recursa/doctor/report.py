@@ -89,7 +89,8 @@ class Report(Sequence[Finding]):
     def __repr__(self) -> str:
         warned = sum(finding.severity == "warning" for finding in self.findings)
         notes = len(self) - len(self.errors) - warned
-        return f"<Report on '{self.robot}': {len(self.errors)} errors, {warned} warnings{f', {notes} notes' * (notes > 0)}>"
+        more = f", {notes} notes" if notes else ""
+        return f"<Report on '{self.robot}': {len(self.errors)} errors, {warned} warnings{more}>"
 
 
 def about(

@@ -10,7 +10,7 @@ from recursa.model.description import Note
 
 
 def notes(patient: Patient) -> Iterator[Finding]:
-    """Where the source breaks the rules of its format, or says what the model does not have: one finding of each kind."""
+    """Where the source breaks its format's rules, or says what the model does not have: one finding of each kind."""
     kinds: dict[str, list[Note]] = {}
     for note in patient.model.description.notes:
         kinds.setdefault(note.code, []).append(note)

@@ -1,6 +1,6 @@
 """MJCF: MuJoCo's XML, by MuJoCo's own compiler, as the records of a :class:`~recursa.model.description.Description`.
 
-The compiler knows what the text means: defaults, classes, frames, copies, inertias from shapes. What it makes of the text
+The compiler knows what the text means: defaults, classes, frames, copies, inertias from shapes. What it makes of that
 is translated here: bodies become links, sites become frames, the several joints of one body a chain with links without
 mass between them. Coordinates are MuJoCo's ``qpos``, quaternions with w last.
 """
@@ -23,7 +23,7 @@ from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import X_AXIS, SymMat3
 
 
 def read_mjcf(source: Source) -> Description:
@@ -77,7 +77,7 @@ def _library() -> Any:
         import mujoco
     except ImportError:
         raise ModelError(
-            "MJCF, MuJoCo's XML, is read with MuJoCo's own compiler, which is not installed: pip install 'recursa[mujoco]'"
+            "MJCF is read with MuJoCo's own compiler, which is not installed: pip install 'recursa[mujoco]'"
         ) from None
     return mujoco
 

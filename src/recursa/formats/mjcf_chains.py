@@ -1,7 +1,7 @@
 """Joints as MuJoCo has them: hinges, slides, balls and free ones, several of them on one body.
 
 A chain of joints with links without mass between them is one body there. Its pose in its parent is
-``P1 J1 A1 P2 J2 A2 ... = (P1 A1 P2 A2 ...) (C1^-1 J1 C1) (C2^-1 J2 C2) ...`` with ``Ci = Ai P(i+1) A(i+1) ...``: the pose
+``P1 J1 A1 P2 J2 A2 ... = (P1 A1 P2 A2 ...) (C1^-1 J1 C1) (C2^-1 J2 C2) ...`` with ``Ci = Ai P(i+1) A(i+1) ...``: that
 where all coordinates are zero, then every joint in the axes of the body, at ``-Ci``.
 """
 

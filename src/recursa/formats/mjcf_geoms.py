@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from recursa.formats.xml import Element, clipped
+from recursa.formats.xml import Element
 
 _SPREAD = ("frame", "replicate")  # what stands inside belongs to the body around
 

@@ -11,8 +11,8 @@ from recursa.model.model import WORLD_LINK
 class Names(NamedTuple):
     """Names by number; those of links differ from each other, and those of joints.
 
-    A body without a name is ``body3``, by its number; a joint without one is ``BODY_joint``, or ``BODY_joint2`` where it
-    is not the only one of the body; a site ``site3``. The link between a joint and the next of the same body is
+    A body without a name is ``body3``, by its number; a joint without one is ``BODY_joint``, or ``BODY_joint2`` where
+    it is not the only one of the body; a site ``site3``. The link between a joint and the next of the same body is
     ``BODY_after_JOINT``, the joint of a body that has none ``BODY_weld``, that of a site ``SITE_frame``. What is taken
     already gets a number.
     """

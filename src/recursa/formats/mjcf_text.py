@@ -1,4 +1,4 @@
-"""MJCF text made ready for MuJoCo's compiler, which then has no reason to open a file and cannot be made to run for ever.
+"""MJCF text made ready for MuJoCo's compiler, which then opens no file and cannot be made to run for ever.
 
 The XML is read with our own reader. Included files are put in their places, and files that the masses of bodies depend
 on (meshes, attached models) are read through the folders that the user named and handed over in memory, under names of
@@ -319,7 +319,7 @@ class _Model:
                 raise element.error(
                     f"<{clipped(tag)} {clipped(name)}=...> refers to a file of a kind that is not known"
                 )
-            if name not in _NAMES and not kept[name].strip():  # of numbers that must be there: the library hangs next time
+            if name not in _NAMES and not kept[name].strip():  # some empty ones make the library hang, see mjcf.py
                 raise element.error(f"<{clipped(tag)} {clipped(name)}=...> is empty; leave it out or say something")
             if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
                 raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')

@@ -48,8 +48,10 @@ def write_mjcf(model: Model, *, stand_in: bool = False) -> str:
         <body name="link1">
           <inertial pos="0.15 0.0 0.0" mass="0.5" diaginertia="2e-15 0.00375 0.00375"/>
           <joint name="joint1" type="hinge" axis="0.0 0.0 1.0"/>
+          <site name="tip" pos="0.3 0.0 0.0"/>
         </body>
-        <site name="tip" ...
+      </worldbody>
+    </mujoco>
     """
     description = with_free_base(model)
     if stand_in:
@@ -157,8 +159,7 @@ class _Writing:
         """Whether something that is fixed to a link satisfies MuJoCo's compiler in its place."""
         fixed = [joint.child for joint in self.below[link] if joint.kind == "fixed"]
         return any(
-            self.links[name].mass >= LEAST
-            and min(principal_axes(self.links[name].inertia)[0]) >= LEAST
+            (self.links[name].mass >= LEAST and min(principal_axes(self.links[name].inertia)[0]) >= LEAST)
             or self._carries(name)
             for name in fixed
         )

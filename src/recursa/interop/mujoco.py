@@ -53,8 +53,8 @@ def quiet() -> None:
 class InMujoco(Peer):
     """A robot in MuJoCo. What it offers has arguments and results as :class:`recursa.Robot`, one state at a time.
 
-    From our model, or from MuJoCo's own reading of a file: the text of a URDF (``urdf``), or an MJCF (``mjcf``). Contacts,
-    limits, equalities and motors are off.
+    From our model, or from MuJoCo's own reading of a file: the text of a URDF (``urdf``), or an MJCF (``mjcf``).
+    Contacts, limits, equalities and motors are off.
     """
 
     title, column = "MuJoCo", "mujoco"
@@ -231,10 +231,11 @@ class InMujoco(Peer):
             found.insert(0, joints[body])
         return found
 
-    def _own_coordinates(self, joint: Joint) -> Array:
+    def _own_coordinates(self, joint: Joint) -> list[float]:
         first = self.model.jnt_qposadr[self._joints[self.free.model.joints.index(joint)]]
         own: Array = self.data.qpos[first : first + joint.kind.nq]
-        return np.roll(own, -1) if joint.kind.nq == 4 else own
+        values: list[float] = (np.roll(own, -1) if joint.kind.nq == 4 else own).tolist()
+        return values
 
     def jacobian_of(self, number: int) -> Array:
         """Of a link by MuJoCo's speeds, in the state that the data are in."""
