@@ -418,7 +418,9 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
         "make robots; unit/test_editing.py",
     ),
     **dict.fromkeys(("robot.geometry", "robot.with_inertia_from_geometry", "rc.ros_paths"), "unit/test_geometry.py"),
-    **dict.fromkeys(("robot.doctor", "robot.to_urdf", "denoc.expressions", "rc.parse"), "text and expressions"),
+    **dict.fromkeys(
+        ("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"
+    ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),

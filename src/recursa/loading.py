@@ -35,7 +35,7 @@ def load(
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
-    - ``format``: None to find out, or one to insist on: "urdf", "xacro", "sdf", "recursa", "dh".
+    - ``format``: None to find out, or one to insist on: "urdf", "xacro", "sdf", "mjcf", "recursa", "dh".
     - ``floating``: True puts a free joint, named "root", under the root link; False welds that to the world. None: what
       the file says (an SDF model flies unless something holds it), welded where it says nothing.
     - ``gravity``: m/s^2 in world axes; None: what the file says, (0, 0, -9.81) where it says nothing.

@@ -19,6 +19,7 @@ from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.files import known_suffix, named_file, write_together
 from recursa.formats.dh_write import DHTable
+from recursa.formats.mjcf_write import write_mjcf
 from recursa.formats.recursa_json import write_recursa
 from recursa.formats.urdf_write import write_urdf
 from recursa.lookups import Lookups
@@ -302,6 +303,21 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         True
         """
         return write_urdf(with_free_base(self.model))
+
+    def to_mjcf(self) -> str:
+        """The robot as MJCF, MuJoCo's XML: the same dynamics in the same coordinates. MuJoCo need not be installed.
+
+        Links are bodies, named frames sites; gravity, limits, armature, damping, friction, closures, relations, motors
+        and named states are written, too; largest speeds are not, MuJoCo has none. A tied joint becomes a joint with an
+        equality constraint. MuJoCo wants some inertia in every moving body: where there is none, 2e-15 kg and kg m^2
+        are written. What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
+        along link axes of free and planar joints, inertias that no body can have. See :doc:`formats`.
+
+        >>> import recursa as rc
+        >>> print(rc.robots.planar(1).to_mjcf().splitlines()[0])
+        <mujoco model="planar1">
+        """
+        return write_mjcf(self.model)
 
     def to_dh(
         self, convention: Convention = "modified", *, tool: str | None = None, tolerance: float = 1e-8

@@ -63,7 +63,7 @@ def info(robot: str | None, list_robots: bool, floating: bool | None, mimic: str
 @click.argument("robot", type=ROBOT)
 @robot_options
 def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None:
-    """Check a robot's data. Exit code 0: healthy, 1: findings, 2: cannot be read.
+    """Check a robot's data. Exit code 0: healthy, 1: errors or warnings, 2: cannot be read.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
         show.print_json(report.as_dicts())
     else:
         show.report(report)
-    sys.exit(1 if report else 0)
+    sys.exit(0 if report.healthy else 1)
 
 
 @recursa.command()
@@ -122,7 +122,7 @@ def export(
 
 @recursa.command()
 @click.argument("formula", required=False)
-@click.option("--robot", type=ROBOT, help="A URDF file or a bundled name; with --diagonal puma560 if there is none.")
+@click.option("--robot", type=ROBOT, help="A robot file or a bundled name; with --diagonal puma560 if there is none.")
 @click.option(
     "--diagonal", is_flag=True, help="Instead of a formula: rates, moments and Coriolis terms, joint by joint."
 )
@@ -189,7 +189,7 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
 @click.option(
     "--table", "name", type=TABLE, help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping."
 )
-@click.option("--robot", type=ROBOT, help="A URDF file or a bundled name: what every method costs in the code for it.")
+@click.option("--robot", type=ROBOT, help="A robot file or a bundled name: what every method costs in the code for it.")
 @robot_options
 def counts(name: str | None, robot: str | None, floating: bool | None, mimic: str, as_json: bool) -> None:
     """Operation counts: the papers' tables with ours beside the printed numbers, and what the code for a robot costs.
@@ -342,8 +342,9 @@ def cache_clear(as_json: bool) -> None:
 @click.argument("robot", type=ROBOT)
 @click.option("--with", "peer", type=click.Choice(["pin", "mujoco"]), required=True, help="The other program.")
 @click.option(
-    "--through", type=click.Choice(["urdf", "model"]),
-    help="How the peer gets the robot: it reads the URDF itself (default for files), or is handed our numbers.",
+    "--through", type=click.Choice(["file", "urdf", "model"]),
+    help="How the peer gets the robot: it reads the file itself (the default where it can), or a URDF that we write, "
+    "or is handed our numbers.",
 )  # fmt: skip
 @click.option("--states", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Random states.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random states.")
@@ -359,6 +360,7 @@ def compare(robot: str, peer: str, floating: bool | None, mimic: str, as_json: b
     Examples:
       recursa compare arm.urdf --with pin
       recursa compare puma560 --with mujoco
+      recursa compare humanoid.xml --with mujoco
       recursa compare go2.urdf --floating --with mujoco --through model --json
 
     Poses, Jacobians, centre of mass, mass matrix, gravity, bias, inverse and forward dynamics, energies, at random

@@ -11,6 +11,9 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.root import reading
+from recursa.formats.source import Assets, Source, source_of
+from recursa.formats.table import format_of
 from recursa.interop.comparing import Comparison, Difference, compare
 from recursa.interop.peer import Peer
 
@@ -22,23 +25,38 @@ def peer_of(robot: rc.Robot, name: str, through: str | None) -> tuple[Peer, str]
     module, package = PEERS[name]
     if find_spec(module) is None:
         raise rc.RecursaError(f"{module} is not installed: pip install {package}")
-    source = robot.model.description.source
-    file = Path(source) if source and Path(source).is_file() else None
-    through = through or ("urdf" if file is not None else "model")
-    urdf = None
-    if through == "urdf":
-        urdf = robot.to_urdf() if file is None else file.read_text("utf-8-sig", errors="replace")
-    read = f"read '{file}' itself" if file is not None else "read the URDF that robot.to_urdf() writes"
-    how = read if urdf is not None else "was handed our model"
+    source, form = _file_of(robot)
+    readable = source is not None and (form == "urdf" or (form, name) == ("mjcf", "mujoco"))
+    through = through or ("file" if readable else "model")
+    if through == "urdf" and form == "urdf":
+        through = "file"
+    if through == "file" and (source is None or not readable):
+        what = f"files in the format '{form}'" if source is not None else f"'{robot.name}', which has no file"
+        raise rc.RecursaError(f"{module} does not read {what}. Try --through urdf or --through model")
+    how = {"model": "was handed our model", "urdf": "read the URDF that robot.to_urdf() writes"}
+    told = how.get(through) or f"read '{source.path if source else ''}' itself"
+    urdf = robot.to_urdf() if through == "urdf" else None
+    if through == "file" and form == "urdf" and source is not None:
+        urdf = Path(source.path or "").read_text("utf-8-sig", errors="replace")
     if name == "pin":
         from recursa.interop.pinocchio_peer import InPinocchio
 
-        return InPinocchio(robot, urdf), how
+        return InPinocchio(robot, urdf), told
     from recursa.interop.mujoco import InMujoco, quiet
 
     quiet()
-    peer = InMujoco(robot, urdf)
-    return peer, how + (f"; {peer.remark}" if peer.remark else "")
+    peer = InMujoco(robot, urdf, source if (through, form) == ("file", "mjcf") else None)
+    return peer, told + (f"; {peer.remark}" if peer.remark else "")
+
+
+def _file_of(robot: rc.Robot) -> tuple[Source | None, str]:
+    """The file that a robot comes from, and its format; bundled robots have none."""
+    path = robot.model.description.source
+    if path is None or not Path(path).is_file():
+        return None, ""
+    said = reading()
+    source = source_of(path, Assets(said.get("assets", ())))
+    return source, said.get("format") or format_of(source)
 
 
 def run_compare(

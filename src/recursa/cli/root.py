@@ -12,6 +12,7 @@ import click
 import recursa as rc
 from recursa.bundled import BUNDLED, FILES
 from recursa.cli.group import Verbs
+from recursa.formats.table import FORMAT_NAMES
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -40,6 +41,27 @@ def robot_options(command: _Function) -> _Function:
     return opening_options(JSON(command))
 
 
+_READING = f"{__name__}: reading"  # where the context keeps what was said about reading files
+
+
+def _said(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep an option for :func:`open_robot`, so that no verb has to pass it on."""
+    if value:
+        context.meta.setdefault(_READING, {})[parameter.name] = value
+
+
+def _arguments(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    """The same for arguments of the file."""
+    _said(context, parameter, dict(map(_argument, value)))
+
+
+def _argument(text: str) -> tuple[str, str]:
+    name, mark, value = text.partition(":=")
+    if not mark or not name:
+        raise click.UsageError(f"--arg {text}: write NAME:=VALUE")
+    return name, value
+
+
 def opening_options(command: _Function) -> _Function:
     """Decorator: how a robot is opened."""
     for option in (
@@ -49,17 +71,24 @@ def opening_options(command: _Function) -> _Function:
             multiple=True,
             metavar="NAME:=VALUE",
             expose_value=False,
-            callback=_remembered,
+            callback=_arguments,
             help="A value for an argument of the file (xacro; model:=NAME in SDF).",
         ),
         click.option(
             "--assets",
-            multiple=True,
             type=click.Path(file_okay=False),
+            multiple=True,
             metavar="FOLDER",
             expose_value=False,
-            callback=_remembered,
-            help="Where included files and package:// are looked for; no other files are opened.",
+            callback=_said,
+            help="A folder in which files that the robot file refers to may be opened; can be repeated.",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(FORMAT_NAMES),
+            expose_value=False,
+            callback=_said,
+            help="Insist on a format.  [default: what the text says]",
         ),
         click.option(
             "--floating/--welded",
@@ -76,31 +105,16 @@ def opening_options(command: _Function) -> _Function:
     return command
 
 
-def _remembered(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
-    """Keep an option for :func:`open_robot`, so that no verb has to hand it on."""
-    context.meta[f"robot {parameter.name}"] = value
-
-
 def open_robot(name: str, *, floating: bool | None = None, mimic: Any = None, strict: bool = True) -> rc.Robot:
     """A robot by file or bundled name, with the folders and arguments that the command line gave."""
     if name in BUNDLED + FILES and not Path(name).is_file():
         return rc.robots.by_name(name, floating=bool(floating), mimic=mimic or "free")
-    context = click.get_current_context(silent=True)
-    given = context.meta if context is not None else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rc.ModelWarning)  # the commands print the findings themselves
-        return rc.load(
-            name,
-            floating=floating,
-            mimic=mimic,
-            strict=strict,
-            assets=given.get("robot assets", ()),
-            arguments=dict(map(_argument, given.get("robot arguments", ()))),
-        )
+        return rc.load(name, floating=floating, mimic=mimic, strict=strict, **reading())
 
 
-def _argument(text: str) -> tuple[str, str]:
-    name, mark, value = text.partition(":=")
-    if not mark or not name:
-        raise click.UsageError(f"--arg {text}: write NAME:=VALUE")
-    return name, value
+def reading() -> dict[str, Any]:
+    """What was said about reading files: ``format``, ``assets`` and ``arguments`` of :func:`recursa.load`."""
+    context = click.get_current_context(silent=True)
+    return dict(context.meta.get(_READING, {})) if context else {}

@@ -213,7 +213,7 @@ def report(found: rc.Report) -> None:
     for name in ("", "where", "what", "what to do"):
         table.add_column(name)
     for finding in found:
-        mark = "[red]error[/]" if finding.severity == "error" else "[yellow]warning[/]"
+        mark = {"error": "[red]error[/]", "warning": "[yellow]warning[/]"}.get(finding.severity, "note")
         line = f"\nline {finding.line}" if finding.line is not None else ""
         table.add_row(
             f"{mark}\n{finding.code}", escape(finding.subject) + line, escape(finding.reason), escape(finding.fix)
@@ -245,9 +245,9 @@ def explanation(told: rc.Explanation) -> None:
 
 
 def _counts(found: rc.Report) -> str:
-    errors = len(found.errors)
-    warnings = len(found) - errors
-    return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    counted = {kind: sum(finding.severity == kind for finding in found) for kind in ("error", "warning", "note")}
+    told = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in counted.items() if count or kind != "note"]
+    return ", ".join(told)
 
 
 def print_json(data: Any) -> None:

@@ -13,9 +13,12 @@ from recursa.model.description import JointRecord, LinkRecord
 
 @dataclass(frozen=True)
 class Finding:
-    """One doubtful datum, of the link or joint (``kind``) called ``name``, or of the robot as a whole."""
+    """One doubtful datum, of the link or joint (``kind``) called ``name``, or of the robot as a whole.
 
-    severity: Literal["error", "warning"]
+    A "note" is about something in the file that the model does not have, and no fault.
+    """
+
+    severity: Literal["error", "warning", "note"]
     code: str
     kind: Literal["link", "joint", "robot"]
     name: str
@@ -56,6 +59,11 @@ class Report(Sequence[Finding]):
         """The findings that ``strict=True`` refuses."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
+    @property
+    def healthy(self) -> bool:
+        """Whether there are neither errors nor warnings."""
+        return all(finding.severity == "note" for finding in self.findings)
+
     def as_dicts(self) -> list[dict[str, Any]]:
         """Plain data, for JSON."""
         return [{**asdict(finding), "subject": finding.subject} for finding in self.findings]
@@ -65,9 +73,9 @@ class Report(Sequence[Finding]):
         return Report(self.robot, [f for f in self.findings if (f.kind, f.name) == (kind, name)])
 
     def warn(self, stacklevel: int) -> None:
-        """One :class:`~recursa.ModelWarning` that names the worst finding, if there is any."""
-        if self.findings:
-            worst = (self.errors or self.findings)[0]
+        """One :class:`~recursa.ModelWarning` that names the worst finding, if there is any but notes."""
+        if not self.healthy:
+            worst = min(self.findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
             more = f" and {len(self) - 1} more" if len(self) > 1 else ""
             text = f"robot '{self.robot}': {worst}{more}. robot.doctor() tells everything"
             warnings.warn(text, ModelWarning, stacklevel=stacklevel + 1)
@@ -79,7 +87,10 @@ class Report(Sequence[Finding]):
         return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
-        return f"<Report on '{self.robot}': {len(self.errors)} errors, {len(self) - len(self.errors)} warnings>"
+        warned = sum(finding.severity == "warning" for finding in self.findings)
+        notes = len(self) - len(self.errors) - warned
+        more = f", {notes} notes" if notes else ""
+        return f"<Report on '{self.robot}': {len(self.errors)} errors, {warned} warnings{more}>"
 
 
 def about(

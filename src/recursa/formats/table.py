@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple, get_args
 
 from recursa.errors import ModelError, unknown_name
 from recursa.formats import dh, recursa_json, xacro
+from recursa.formats.mjcf import read_mjcf
 from recursa.formats.sdf import read_sdf
 from recursa.formats.source import Source
 from recursa.formats.urdf import read_urdf
 from recursa.formats.xml import beginning
 from recursa.model.description import Description
 
-FormatName = Literal["urdf", "xacro", "sdf", "recursa", "dh"]
+FormatName = Literal["urdf", "xacro", "sdf", "mjcf", "recursa", "dh"]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
 
 
@@ -51,6 +52,11 @@ FORMATS: dict[str, Format] = {
     ),
     "sdf": Format("SDF", lambda root, text: root == "sdf", lambda source, options: read_sdf(source, options.arguments)),
     "urdf": Format("URDF", lambda root, text: root == "robot", _urdf),
+    "mjcf": Format(
+        "MJCF (MuJoCo's XML)",
+        lambda root, text: root in ("mujoco", "mujocoinclude"),
+        lambda source, options: read_mjcf(source),
+    ),
     "recursa": Format(
         "Recursa's own JSON",
         lambda root, text: recursa_json.begins(text),

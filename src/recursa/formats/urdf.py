@@ -39,8 +39,8 @@ LARGEST = sys.float_info.max
 
 _OTHER_FORMATS = {
     "sdf": "this is SDF; leave format= out or say format='sdf'",
-    "mujoco": "this is MJCF (MuJoCo), which is not read here; convert it to URDF",
-    "mujocoinclude": "this is a part of an MJCF (MuJoCo) model, which is not read here",
+    "mujoco": "this is MJCF (MuJoCo), the format 'mjcf'",
+    "mujocoinclude": "this is a part of an MJCF (MuJoCo) model; load the file that includes it as 'mjcf'",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
 _TENSOR = tuple(f"i{entry}" for entry in SymMat3._fields)

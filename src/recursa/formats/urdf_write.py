@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from recursa.errors import ModelError
 from recursa.formats.urdf import LARGEST, URDF_TYPES
 from recursa.formats.urdf_shapes import SIZE_ATTRIBUTES
+from recursa.formats.xml_text import HEAD, element, empty_tag, numbers
 from recursa.model.description import LIMITED, Description, Geometry, JointRecord, JointType, LinkRecord
 from recursa.model.geometry import NO_SCALE
 from recursa.model.inputs import unused
@@ -17,9 +17,6 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, ZERO
 
 _TYPE_OF_KIND: dict[JointType, str] = {kind: name for name, kind in URDF_TYPES.items()}
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
-)
 
 
 def write_urdf(description: Description) -> str:
@@ -43,7 +40,7 @@ def write_urdf(description: Description) -> str:
     taken_joints = {joint.name for joint in description.joints}
     content: list[str] = []
     for link in description.links:
-        content += _element("link", {"name": link.name}, [*_inertial(link), *_shapes(link)])
+        content += element("link", {"name": link.name}, [*_inertial(link), *_shapes(link)])
     for joint in description.joints:
         if joint.after == IDENTITY_TRANSFORM:
             content += _joint(joint, joint.child)
@@ -52,68 +49,68 @@ def write_urdf(description: Description) -> str:
         weld = JointRecord(unused(f"{joint.name}_weld", taken_joints), "fixed", middle, joint.child, joint.after)
         taken_links.add(middle)
         taken_joints.add(weld.name)
-        content += [*_element("link", {"name": middle}, []), *_joint(joint, middle), *_joint(weld, weld.child)]
-    robot = _element("robot", {"name": description.name}, content)
-    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', *robot, ""])
+        content += [*element("link", {"name": middle}, []), *_joint(joint, middle), *_joint(weld, weld.child)]
+    robot = element("robot", {"name": description.name}, content)
+    return "\n".join([HEAD, *robot, ""])
 
 
 def _inertial(link: LinkRecord) -> list[str]:
     if not (link.inertial or link.mass != 0.0 or any(link.inertia)):
         return []
-    inertia = {"i" + entry: _numbers(value) for entry, value in link.inertia._asdict().items()}
+    inertia = {"i" + entry: numbers(value) for entry, value in link.inertia._asdict().items()}
     content = [
         *_origin(Transform(IDENTITY, link.com)),
-        _tag("mass", {"value": _numbers(link.mass)}),
-        _tag("inertia", inertia),
+        empty_tag("mass", {"value": numbers(link.mass)}),
+        empty_tag("inertia", inertia),
     ]
-    return _element("inertial", {}, content)
+    return element("inertial", {}, content)
 
 
 def _shapes(link: LinkRecord) -> Iterator[str]:
     for shape in link.geometry:
         if shape.mesh if shape.shape == "mesh" else shape.size and shape.shape in SIZE_ATTRIBUTES:
-            holder = _element("geometry", {}, [_tag(shape.shape, _sizes(shape))])
+            holder = element("geometry", {}, [empty_tag(shape.shape, _sizes(shape))])
             content = [*_origin(shape.pose), *holder, *_material(shape)]
-            yield from _element(shape.role, {"name": shape.name} if shape.name else {}, content)
+            yield from element(shape.role, {"name": shape.name} if shape.name else {}, content)
 
 
 def _sizes(shape: Geometry) -> dict[str, str]:
     if shape.shape == "mesh":
-        scale = {"scale": _numbers(*shape.scale)} if shape.scale != NO_SCALE else {}
+        scale = {"scale": numbers(*shape.scale)} if shape.scale != NO_SCALE else {}
         return {"filename": shape.mesh, **scale}
     if shape.shape == "box":
-        return {"size": _numbers(*shape.size)}
-    return {name: _numbers(x) for name, x in zip(SIZE_ATTRIBUTES[shape.shape], shape.size, strict=True)}
+        return {"size": numbers(*shape.size)}
+    return {name: numbers(x) for name, x in zip(SIZE_ATTRIBUTES[shape.shape], shape.size, strict=True)}
 
 
 def _material(shape: Geometry) -> list[str]:
     """The material of a shape; described wherever it is used, which readers take for the same."""
     if shape.material is None:
         return []
-    color = [_tag("color", {"rgba": _numbers(*shape.material.rgba)})] if shape.material.rgba else []
-    image = [_tag("texture", {"filename": shape.material.texture})] if shape.material.texture else []
-    return _element("material", {"name": shape.material.name}, [*color, *image])
+    color = [empty_tag("color", {"rgba": numbers(*shape.material.rgba)})] if shape.material.rgba else []
+    image = [empty_tag("texture", {"filename": shape.material.texture})] if shape.material.texture else []
+    return element("material", {"name": shape.material.name}, [*color, *image])
 
 
 def _joint(joint: JointRecord, child: str) -> list[str]:
     kind: JointType = "continuous" if joint.kind == "revolute" and joint.limits is None else joint.kind
     content = [
         *_origin(joint.placement),
-        _tag("parent", {"link": joint.parent}),
-        _tag("child", {"link": child}),
+        empty_tag("parent", {"link": joint.parent}),
+        empty_tag("child", {"link": child}),
         *_axis(joint),
         *_limit(joint, kind),
         *_dynamics(joint),
         *_mimic(joint),
     ]
-    return _element("joint", {"name": joint.name, "type": _TYPE_OF_KIND[kind]}, content)
+    return element("joint", {"name": joint.name, "type": _TYPE_OF_KIND[kind]}, content)
 
 
 def _axis(joint: JointRecord) -> list[str]:
-    attributes = {"xyz": _numbers(*joint.axis)}
+    attributes = {"xyz": numbers(*joint.axis)}
     if joint.kind == "helical":
-        attributes["pitch"] = _numbers(joint.pitch)
-    return [_tag("axis", attributes)] if has_axis(joint.kind) or joint.axis != X_AXIS else []
+        attributes["pitch"] = numbers(joint.pitch)
+    return [empty_tag("axis", attributes)] if has_axis(joint.kind) or joint.axis != X_AXIS else []
 
 
 def _limit(joint: JointRecord, kind: JointType) -> list[str]:
@@ -121,69 +118,38 @@ def _limit(joint: JointRecord, kind: JointType) -> list[str]:
     strength = {"effort": _bound(joint.effort or 0.0), "velocity": _bound(joint.velocity or 0.0)}
     if kind in LIMITED:
         lower, upper = joint.limits or (-math.inf, math.inf)
-        return [_tag("limit", {"lower": _bound(lower), "upper": _bound(upper)} | strength)]
-    return [_tag("limit", strength)] if kind == "continuous" and (joint.effort or joint.velocity) else []
+        return [empty_tag("limit", {"lower": _bound(lower), "upper": _bound(upper)} | strength)]
+    return [empty_tag("limit", strength)] if kind == "continuous" and (joint.effort or joint.velocity) else []
 
 
 def _bound(value: float) -> str:
-    return _numbers(math.copysign(LARGEST, value) if math.isinf(value) else value)
+    return numbers(math.copysign(LARGEST, value) if math.isinf(value) else value)
 
 
 def _dynamics(joint: JointRecord) -> list[str]:
     forward, backward = (tuple(x[k] if isinstance(x, tuple) else x for x in joint.friction) for k in (0, 1))
     losses = {"damping": joint.damping, "friction": forward, "friction_negative": backward, "armature": joint.armature}
     attributes = {
-        name: _numbers(*(values if len(set(values)) > 1 else values[:1]))
+        name: numbers(*(values if len(set(values)) > 1 else values[:1]))
         for name, values in losses.items()
         if (backward != forward if name == "friction_negative" else any(values))
     }
-    return [_tag("dynamics", attributes)] if attributes else []
+    return [empty_tag("dynamics", attributes)] if attributes else []
 
 
 def _mimic(joint: JointRecord) -> list[str]:
     tie = joint.mimic
     if tie is None:
         return []
-    return [_tag("mimic", {"joint": tie.joint, "multiplier": _numbers(tie.multiplier), "offset": _numbers(tie.offset)})]
+    return [
+        empty_tag("mimic", {"joint": tie.joint, "multiplier": numbers(tie.multiplier), "offset": numbers(tie.offset)})
+    ]
 
 
 def _origin(placement: Transform) -> list[str]:
     attributes = {}
     if placement.translation != ZERO:
-        attributes["xyz"] = _numbers(*placement.translation)
+        attributes["xyz"] = numbers(*placement.translation)
     if placement.rotation != IDENTITY:
-        attributes["rpy"] = _numbers(*placement.rotation.constant_rpy())
-    return [_tag("origin", attributes)] if attributes else []
-
-
-# ---- text --------------------------------------------------------------------------------------------------------
-
-
-def _element(tag: str, attributes: dict[str, str], content: Iterable[str]) -> list[str]:
-    """The lines of an element, from the lines of its content."""
-    words = " ".join([tag, *(f'{name}="{_escaped(value)}"' for name, value in attributes.items())])
-    inner = [f"  {line}" for line in content]
-    return [f"<{words}>", *inner, f"</{tag}>"] if inner else [f"<{words}/>"]
-
-
-def _tag(tag: str, attributes: dict[str, str]) -> str:
-    """An element without content."""
-    return _element(tag, attributes, ())[0]
-
-
-def _numbers(*values: float) -> str:
-    return " ".join(repr(float(value)) for value in values)
-
-
-def _escaped(text: str) -> str:
-    for character in text:
-        if not _xml_can_hold(ord(character)):
-            raise ModelError(
-                f"the name {text!r} contains {character!r}, which XML cannot hold; rename the link or joint"
-            )
-    return text.translate(_ESCAPES)
-
-
-def _xml_can_hold(code: int) -> bool:
-    """Whether a character may stand in an XML 1.0 text at all."""
-    return 0x20 <= code <= 0xD7FF or code in (0x9, 0xA, 0xD) or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+        attributes["rpy"] = numbers(*placement.rotation.constant_rpy())
+    return [empty_tag("origin", attributes)] if attributes else []

@@ -18,7 +18,7 @@ from recursa.errors import ModelError
 from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
 
-MAX_DEPTH = 100
+MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
 MAX_ATTRIBUTES = 100
 MAX_ATTRIBUTE_LENGTH = 65_536
@@ -38,7 +38,7 @@ _DECLARED_ENCODING = re.compile(rb"""[^<]{0,4096}<\?xml\s[^>]{0,200}?\bencoding\
 _READABLE_ENCODING = re.compile(r"utf-?8|(us-)?ascii|iso[-_]8859-\d{1,2}|latin-?1|(windows-|cp)125\d|koi8-[ru]", re.I)
 _NEWLINE = re.compile(r"\r\n?|\n")
 _DECLARATION = re.compile(r"<\?xml\s[^<>]{0,200}\?>")
-_BEGINNING = re.compile(r"<(\?xml|robot)\b")  # of what can follow on text that does not belong there
+_BEGINNING = re.compile(r"<(\?xml|robot|mujoco)\b")  # of what can follow on text that does not belong there
 _ROOT = re.compile(r"<([^\s<>/!?]{1,100})")
 _PROLOG_PIECE = re.compile(r"[ \t\r\n]+|<\?.*?\?>|<!--.*?-->", re.S)
 
@@ -138,11 +138,17 @@ def beginning(content: str | bytes) -> tuple[str, str]:
 
 
 def parse(
-    text: str | bytes, source: str | None = None, *, with_text: bool = False, notes: list[Note] | None = None
+    text: str | bytes,
+    source: str | None = None,
+    *,
+    with_text: bool = False,
+    notes: list[Note] | None = None,
+    depth: int = MAX_DEPTH,
 ) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
-    ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go.
+    ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
+    ``depth`` is how deep elements may be nested.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -155,13 +161,14 @@ def parse(
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
     notes = [] if notes is None else notes
-    return _Reading(source, notes, with_text).run(_checked_utf8(text, source, notes))
+    return _Reading(source, notes, with_text, depth).run(_checked_utf8(text, source, notes))
 
 
 class _Reading:
     """One run of expat over one document, gathering elements on an explicit stack."""
 
-    def __init__(self, source: str | None, notes: list[Note], with_text: bool) -> None:
+    def __init__(self, source: str | None, notes: list[Note], with_text: bool, depth: int) -> None:
+        self.depth = depth
         self.source = source
         self.notes = notes
         self.root: Element | None = None
@@ -195,8 +202,8 @@ class _Reading:
         else:
             self.root = element
         unclosed.append(element)
-        if len(unclosed) > MAX_DEPTH:
-            raise element.error(f"elements are nested deeper than {MAX_DEPTH}; is an end tag missing further up?")
+        if len(unclosed) > self.depth:
+            raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
         if len(attributes) > MAX_ATTRIBUTES:
             raise element.error(f"<{clipped(tag)}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
         for value in attributes.values():

@@ -13,11 +13,34 @@ from collections.abc import Collection
 import numpy as np
 
 from recursa.errors import ModelError
-from recursa.interop.mjcf import quaternion_of, read_urdf, rotation_of, to_mjcf, w_first
+from recursa.formats.mjcf_extras import reflected
+from recursa.formats.mjcf_names import Names
+from recursa.formats.mjcf_numbers import FREE
+from recursa.formats.mjcf_write import body_name, write_mjcf
+from recursa.formats.source import Source
+from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, rotation_of, unconstrained, w_first
 from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
+from recursa.spatial.principal import principal_axes
+
+_ONLY_THERE = {
+    "losses": (
+        ("dof_damping", "dof_dampingpoly", "dof_frictionloss", "actuator_damping", "actuator_dampingpoly"),
+        "MuJoCo's inverse and forward dynamics have damping and friction in them; ours with losses=True only",
+    ),
+    "springs": (("jnt_stiffness", "jnt_stiffnesspoly"), "joints have springs in MuJoCo, and none here"),
+    "tendons": (
+        (
+            "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_frictionloss",
+            "tendon_armature",
+        ),
+        "tendons pull in MuJoCo, and there are none here",
+    ),
+    "gravity compensation": (("body_gravcomp",), "bodies have gravity compensation in MuJoCo, and none here"),
+}  # fmt: skip
+"""What a model there may have and ours has not: arrays of numbers, some of which older versions do not have."""
 
 
 def quiet() -> None:
@@ -30,33 +53,38 @@ def quiet() -> None:
 class InMujoco(Peer):
     """A robot in MuJoCo. What it offers has arguments and results as :class:`recursa.Robot`, one state at a time.
 
-    From our model, or with ``urdf`` from MuJoCo's own reading of that text; contacts, limits and equalities are off.
+    From our model, or from MuJoCo's own reading of a file: the text of a URDF (``urdf``), or an MJCF (``mjcf``).
+    Contacts, limits, equalities and motors are off.
     """
 
     title, column = "MuJoCo", "mujoco"
 
-    def __init__(self, robot: Robot, urdf: str | None = None) -> None:
+    def __init__(self, robot: Robot, urdf: str | None = None, mjcf: Source | None = None) -> None:
         import mujoco
 
         super().__init__(robot)
         self.mujoco = mujoco
         self.remark = ""
-        joints = self.free.model.joints
-        if urdf is None:
-            self.model = mujoco.MjModel.from_xml_string(to_mjcf(self.free))
-            self._bodies = [self.model.body(f"{k}").id for k in range(len(joints))]
-            self._joints = [self.model.joint(f"{k}").id for k in range(len(joints))]
-            self._welded: list[list[int]] = [[] for _ in joints]
-            self._own: dict[str, int] = {}
-        else:
+        if mjcf is not None:
+            if robot.model.floating:
+                raise ModelError("MuJoCo's own reading of a file cannot be put on a free base. Try --through model")
+            self.model = read_mjcf(mjcf)
+        elif urdf is not None:
             self.model, self.remark = read_urdf(urdf, robot.link_names[0] if robot.model.floating else None)
-            self._joints = [self._number(joint) for joint in joints]
-            self._bodies = [int(self.model.jnt_bodyid[number]) for number in self._joints]
-            self._welded = [self._fixed_to(body) for body in self._bodies]
-            self._own = {self.model.body(k).name: k for k in range(self.model.nbody)}  # links that are bodies there
+        else:
+            self.model = unconstrained(mujoco.MjModel.from_xml_string(write_mjcf(self.free.model, stand_in=True)))
+        names, joints = Names.of(self.model), self.free.model.joints
+        self._own = {name: number for number, name in enumerate(names.bodies)}  # links that are bodies there
+        if urdf is None and mjcf is None:
+            links = self.free.link_names
+            self._own |= {
+                link: self._own[body_name(link, links)] for link in links if body_name(link, links) in self._own
+            }
+        self._joints = [self._number(joint, names.joints) for joint in joints]
+        self._welded = [self._fixed_to(self._own[joint.child]) if joint.child in self._own else [] for joint in joints]
         if self.model.nv != self.free.nv:
             raise ModelError(f"MuJoCo's model has {self.model.nv} speeds, robot '{robot.name}' {self.free.nv}")
-        if urdf is None:
+        if mjcf is None and urdf is None:
             for k in range(len(joints)):
                 self._set_inertia(k)
                 self._set_armature(k)
@@ -66,11 +94,10 @@ class InMujoco(Peer):
         self.data = self.mujoco.MjData(self.model)
         self.mujoco.mj_setConst(self.model, self.data)
 
-    def _number(self, joint: Joint) -> int:
-        number = self.mujoco.mj_name2id(self.model, self.mujoco.mjtObj.mjOBJ_JOINT, joint.name)
-        if number < 0:
+    def _number(self, joint: Joint, names: list[str]) -> int:
+        if joint.name not in names:
             raise ModelError(f"joint '{joint.name}' ({joint.kind.name}) is not in MuJoCo's model. Try --through model")
-        return int(number)
+        return names.index(joint.name)
 
     def _fixed_to(self, body: int) -> list[int]:
         """The bodies below that do not move against it."""
@@ -82,15 +109,15 @@ class InMujoco(Peer):
         return found
 
     def _set_inertia(self, k: int) -> None:
-        inertia, body = self.free.model.inertias[k], self._bodies[k]
-        moments, axes = np.linalg.eigh(np.array(inertia.moment_about_com().rows(), dtype=float))
-        axes[:, 0] *= np.linalg.det(axes)
-        com = np.array(inertia.com()) if inertia.mass != 0.0 else np.zeros(3)
-        after = matrix_of(self.free.model.joints[k].after)
+        inertia, child = self.free.model.inertias[k], self.free.model.joints[k].child
+        if child not in self._own:
+            return  # a link between the joints of one body, which has no mass
+        body = self._own[child]
+        moments, axes = principal_axes(inertia.moment_about_com())
         self.model.body_mass[body] = inertia.mass
         self.model.body_inertia[body] = moments
-        self.model.body_ipos[body] = after[:3, :3] @ com + after[:3, 3]
-        self.model.body_iquat[body] = quaternion_of(after[:3, :3] @ axes)
+        self.model.body_ipos[body] = inertia.com() if inertia.mass != 0.0 else (0.0, 0.0, 0.0)
+        self.model.body_iquat[body] = w_first(np.array(axes.quaternion()))
         for other in self._welded[k]:
             self.model.body_mass[other] = 0.0
             self.model.body_inertia[other] = 0.0
@@ -128,12 +155,16 @@ class InMujoco(Peer):
             if kind == "spherical":
                 own = reorder(own)
             elif kind == "free":
-                base = matrix_of(joint.placement) if joint.parent == WORLD else np.eye(4)  # a free joint is absolute
+                base = self._base(joint, number)
                 turn = quaternion_of(base[:3, :3] @ rotation_of(reorder(own[3:])))
                 own = np.concatenate([base[:3, :3] @ own[:3] + base[:3, 3], turn])
             first = self.model.jnt_qposadr[number]
             there[first : first + len(own)] = own
         return there
+
+    def _base(self, joint: Joint, number: int) -> Array:
+        """Where the coordinates of a free joint start: MuJoCo's own count from the world, wherever they stand."""
+        return matrix_of(joint.placement) if self.model.jnt_type[number] == FREE else np.eye(4)
 
     def speeds(self, q: Array, v: Array) -> tuple[Array, Array]:
         """See :class:`Peer`."""
@@ -149,9 +180,7 @@ class InMujoco(Peer):
                 block = np.array([[0, c, -s], [0, s, c], [1, 0, 0]])
                 extra[:2] = speed[0] * np.array([[-s, -c], [c, -s]]) @ speed[1:]
             elif kind == "free":
-                turn = rotation_of(w_first(own[3:7]))
-                if joint.parent == WORLD:
-                    turn = matrix_of(joint.placement)[:3, :3] @ turn
+                turn = self._base(joint, number)[:3, :3] @ rotation_of(w_first(own[3:7]))
                 block = np.block([[np.zeros((3, 3)), turn], [np.eye(3), np.zeros((3, 3))]])
                 extra[:3] = turn @ np.cross(speed[:3], speed[3:])
             first = self.model.jnt_dofadr[number]
@@ -174,16 +203,39 @@ class InMujoco(Peer):
     def pose_of(self, number: int) -> Array:
         """Of a link, in the state that the data are in."""
         link = self.free.model.links[number]
-        pose = np.eye(4)
-        if link.body == WORLD and link.name not in self._own:
+        if link.name in self._own:
+            return self._pose(self._own[link.name])
+        if link.body == WORLD:
             return matrix_of(link.offset)
-        body = self._own.get(link.name, self._bodies[link.body])
+        out = np.eye(4)  # from our body out to MuJoCo's, over the other joints of that
+        for joint in self._on_same_body(link.body):
+            out = matrix_of(joint.transform(self._own_coordinates(joint))) @ out
+        return self._pose(self._carrier(link.body)) @ np.linalg.inv(out) @ matrix_of(link.offset)
+
+    def _carrier(self, body: int) -> int:
+        """The body of MuJoCo's that a body of ours is, or that it is a joint of."""
+        behind = self._on_same_body(body)
+        return self._own[(behind[0] if behind else self.free.model.joints[body]).child]
+
+    def _pose(self, body: int) -> Array:
+        pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = self.data.xmat[body].reshape(3, 3), self.data.xpos[body]
-        return (
-            pose
-            if link.name in self._own
-            else pose @ matrix_of(self.free.model.joints[link.body].after) @ matrix_of(link.offset)
-        )
+        return pose
+
+    def _on_same_body(self, body: int) -> list[Joint]:
+        """The joints behind a body of ours that is none there, up to the one whose body is; outermost first."""
+        found: list[Joint] = []
+        joints = self.free.model.joints
+        while joints[body].child not in self._own:
+            body = next(k for k, joint in enumerate(joints) if joint.parent == body)
+            found.insert(0, joints[body])
+        return found
+
+    def _own_coordinates(self, joint: Joint) -> list[float]:
+        first = self.model.jnt_qposadr[self._joints[self.free.model.joints.index(joint)]]
+        own: Array = self.data.qpos[first : first + joint.kind.nq]
+        values: list[float] = (np.roll(own, -1) if joint.kind.nq == 4 else own).tolist()
+        return values
 
     def jacobian_of(self, number: int) -> Array:
         """Of a link by MuJoCo's speeds, in the state that the data are in."""
@@ -191,7 +243,10 @@ class InMujoco(Peer):
         body = self.free.model.links[number].body
         if body != WORLD:
             point = self.pose_of(number)[:3, 3]
-            self.mujoco.mj_jac(self.model, self.data, moving, turning, point, self._bodies[body])
+            self.mujoco.mj_jac(self.model, self.data, moving, turning, point, self._carrier(body))
+            for joint in self._on_same_body(body):
+                first = self.model.jnt_dofadr[self._joints[self.free.model.joints.index(joint)]]
+                moving[:, first : first + joint.kind.nv] = turning[:, first : first + joint.kind.nv] = 0.0
         return np.vstack([turning, moving])
 
     # ---- what differs ------------------------------------------------------------------------------------------------
@@ -206,9 +261,13 @@ class InMujoco(Peer):
         if any(self._rotors_differ(k) for k in range(len(self._joints))):
             what = "rotor inertias are not read from URDF files by MuJoCo"
             found.append(Suspect("armature", what, "set model.dof_armature"))
-        if model.dof_damping.any() or model.dof_frictionloss.any():
-            what = "MuJoCo's inverse and forward dynamics have damping and friction in them; ours with losses=True only"
-            found.append(Suspect("losses", what, "set model.dof_damping and model.dof_frictionloss to 0"))
+        for name, (arrays, what) in _ONLY_THERE.items():
+            given = [array for array in arrays if hasattr(model, array) and getattr(model, array).any()]
+            if given:
+                found.append(Suspect(name, what, f"set {' and '.join(f'model.{array}' for array in given)} to 0"))
+        if model.opt.density or model.opt.viscosity:
+            what = "the bodies move in a fluid in MuJoCo, and in nothing here"
+            found.append(Suspect("fluid", what, "set model.opt.density and model.opt.viscosity to 0"))
         if model.body_mass[self._standing()].any():
             mass = float(model.body_mass[self._standing()].sum())
             what = f"{mass:.4g} kg that are fixed to the world count in MuJoCo's centre of mass and energy, not in ours"
@@ -224,9 +283,11 @@ class InMujoco(Peer):
         if "armature" in names:
             for k in range(len(self._joints)):
                 other._set_armature(k)
-        if "losses" in names:
-            other.model.dof_damping[:] = 0.0
-            other.model.dof_frictionloss[:] = 0.0
+        for array in (array for name in names for array in _ONLY_THERE.get(name, ((), ""))[0]):
+            if hasattr(other.model, array):
+                getattr(other.model, array)[:] = 0.0
+        if "fluid" in names:
+            other.model.opt.density = other.model.opt.viscosity = 0.0
         if "fixed mass" in names:
             other.model.body_mass[self._standing()] = 0.0
         for k in repaired_bodies(self.free, self._numbers, names):
@@ -236,23 +297,31 @@ class InMujoco(Peer):
 
     def _rotors_differ(self, k: int) -> bool:
         joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
-        return bool((self.model.dof_armature[first : first + joint.kind.nv] != self._armature(joint)).any())
+        there = self.model.dof_armature[first : first + joint.kind.nv] + reflected(
+            self.model, self._joints[k], "armature"
+        )
+        return bool((there != self._armature(joint)).any())
 
     def _standing(self) -> list[int]:
         """Bodies that do not move against the world."""
-        return [k for k in range(self.model.nbody) if self.model.body_weldid[k] == 0]
+        found = [0]
+        for k in range(1, self.model.nbody):
+            if self.model.body_jntnum[k] == 0 and int(self.model.body_parentid[k]) in found:
+                found.append(k)
+        return found
 
     def _numbers(self, k: int) -> Array:
         """The ten numbers of our body k, what is welded to it included, in our order and frame."""
-        first = self._bodies[k]
-        total = np.zeros(10)
+        total, child = np.zeros(10), self.free.model.joints[k].child
+        if child not in self._own:
+            return total
+        first = self._own[child]
         for body in (first, *self._welded[k]):
             place, at = np.eye(4), body
             while at != first:  # from the welded body up to the one with the joint
                 step = np.eye(4)
                 step[:3, :3], step[:3, 3] = rotation_of(self.model.body_quat[at]), self.model.body_pos[at]
                 place, at = step @ place, int(self.model.body_parentid[at])
-            place = np.linalg.inv(matrix_of(self.free.model.joints[k].after)) @ place
             c = place[:3, :3] @ self.model.body_ipos[body] + place[:3, 3]
             turn, m = place[:3, :3] @ rotation_of(self.model.body_iquat[body]), float(self.model.body_mass[body])
             moments = turn @ np.diag(self.model.body_inertia[body]) @ turn.T + m * (c @ c * np.eye(3) - np.outer(c, c))

@@ -159,12 +159,16 @@ class NamedState:
 
 @dataclass(frozen=True)
 class Note:
-    """Something in the source that breaks the rules of its format and was read all the same: what, and what to do."""
+    """Something in the source that breaks the rules of its format and was read all the same: what, and what to do.
+
+    Also what is in the source and not in the model; a "note" where that is no fault.
+    """
 
     code: str
     reason: str
     fix: str
     line: int | None = None
+    severity: Literal["warning", "note"] = "warning"
 
 
 @dataclass(frozen=True)

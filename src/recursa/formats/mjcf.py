@@ -1,0 +1,259 @@
+"""MJCF: MuJoCo's XML, by MuJoCo's own compiler, as the records of a :class:`~recursa.model.description.Description`.
+
+The compiler knows what the text means: defaults, classes, frames, copies, inertias from shapes. What it makes of that
+is translated here: bodies become links, sites become frames, the several joints of one body a chain with links without
+mass between them. Coordinates are MuJoCo's ``qpos``, quaternions with w last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from recursa.errors import ModelError
+from recursa.formats.mjcf_extras import Extras, reflected
+from recursa.formats.mjcf_names import Names
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, pose, reordered, rotation, shift, unbounded, vector
+from recursa.formats.mjcf_text import Prepared, prepare
+from recursa.formats.source import Source
+from recursa.model.description import Description, JointRecord, JointType, LinkRecord
+from recursa.model.geometry import Geometry, Material
+from recursa.model.joint_kind import Hinge
+from recursa.model.joints import KINDS
+from recursa.model.model import WORLD_LINK
+from recursa.spatial.rotation import IDENTITY
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import X_AXIS, SymMat3
+
+
+def read_mjcf(source: Source) -> Description:
+    """The description in an MJCF text; what is wrong with it is a :class:`~recursa.errors.ModelError` with the line.
+
+    What is in the file and not in the model is listed in ``notes``.
+
+    >>> from recursa.formats.source import Assets
+    >>> text = '''<mujoco model="rod"><worldbody><body name="rod"><joint name="hinge" axis="0 1 0" damping="0.1"/>
+    ...   <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -1" mass="2"/></body></worldbody></mujoco>'''
+    >>> rod = read_mjcf(Source(text, None, Assets()))
+    >>> [link.name for link in rod.links], rod.joints[0].kind, round(rod.links[1].com.z, 12)
+    (['world', 'rod'], 'continuous', -0.5)
+    """
+    compiled = compile_mjcf(source)
+    return _Translation(compiled.model, compiled.prepared).description(source.path)
+
+
+_SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
+_spoiled: list[str] = []
+
+
+class Compiled(NamedTuple):
+    """MuJoCo's model of a text, and the text that it was given."""
+
+    model: Any
+    prepared: Prepared
+
+
+def compile_mjcf(source: Source) -> Compiled:
+    """What MuJoCo's compiler makes of a source; it opens no file itself."""
+    mujoco = _library()
+    prepared = prepare(source)
+    if _spoiled:
+        raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
+    try:
+        model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        if _SPOILING in str(error):
+            _spoiled.append(str(error))
+        raise prepared.refused(str(error)) from None
+    finally:
+        mujoco.set_mju_user_warning(before)
+    return Compiled(model, prepared)
+
+
+def _library() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise ModelError(
+            "MJCF is read with MuJoCo's own compiler, which is not installed: pip install 'recursa[mujoco]'"
+        ) from None
+    return mujoco
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+
+class _Translation:
+    """A compiled model, and its records."""
+
+    def __init__(self, model: Any, prepared: Prepared) -> None:
+        self.model = model
+        self.prepared = prepared
+        self.names = Names.of(model)
+        self.body_lines = prepared.lines("body")
+        self.joint_lines = prepared.lines("joint", "freejoint")
+        self.site_lines = prepared.lines("site")
+        self.extras = Extras(model, self.names, prepared)
+
+    def description(self, source: str | None) -> Description:
+        self._check_numbers()
+        links, joints = [LinkRecord(WORLD_LINK)], list[JointRecord]()
+        for body in range(1, int(self.model.nbody)):
+            for link, joint in self._body(body):
+                links.append(link)
+                joints.append(joint)
+        for site in range(int(self.model.nsite)):
+            link, joint = self._site(site)
+            links.append(link)
+            joints.append(joint)
+        extras = self.extras
+        return Description(
+            name=self.prepared.root.attributes.get("model", "") or "robot",
+            links=tuple(links),
+            joints=tuple(joints),
+            closures=extras.closures(),
+            relations=extras.relations(),
+            actuators=extras.actuators(),
+            states=extras.states(),
+            gravity=extras.gravity(),
+            source=source,
+            notes=(*self.prepared.notes, *extras.notes),
+        )
+
+    def _check_numbers(self) -> None:
+        import numpy as np
+
+        names = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos", "jnt_axis",
+                 "jnt_range", "dof_armature", "dof_damping", "dof_frictionloss", "qpos0", "site_pos", "site_quat",
+                 "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
+        for name in names:
+            values = getattr(self.model, name)
+            if not np.isfinite(values).all():
+                row = int(np.argwhere(~np.isfinite(np.asarray(values)))[0][0])
+                where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
+                line = self.body_lines.get(self.names.bodies[row]) if name.startswith("body") else None
+                raise ModelError(
+                    f"{where} has numbers that are not finite ({name}); are some in the file too large?",
+                    line=line,
+                    source=self.prepared.root.source,
+                )
+
+    def _site(self, site: int) -> tuple[LinkRecord, JointRecord]:
+        model, name = self.model, self.names.sites[site]
+        link = LinkRecord(name, frame=True, line=self.site_lines.get(name))
+        placed = pose(model.site_pos[site], model.site_quat[site])
+        parent = self.names.bodies[model.site_bodyid[site]]
+        return link, JointRecord(self.names.frames[site], "fixed", parent, name, placed)
+
+    def _body(self, body: int) -> Iterator[tuple[LinkRecord, JointRecord]]:
+        """The link of a body with the joint that it hangs on, before it the links between its joints."""
+        model = self.model
+        parent = self.names.bodies[model.body_parentid[body]]
+        placed = pose(model.body_pos[body], model.body_quat[body])
+        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        link = self._link(body)
+        if count == 0:
+            yield link, JointRecord(self.names.welds[body], "fixed", parent, link.name, placed, line=link.line)
+            return
+        if model.jnt_type[first] == FREE:
+            yield link, self._joint(first, parent, link.name, IDENTITY_TRANSFORM, IDENTITY_TRANSFORM)
+            return
+        for joint in range(first, first + count):
+            anchor = vector(model.jnt_pos[joint])
+            start = placed @ shift(anchor) @ self._back(joint)
+            if joint == first + count - 1:
+                yield link, self._joint(joint, parent, link.name, start, shift(-anchor))
+                return
+            between = self.names.between[joint]
+            yield (
+                LinkRecord(between, line=link.line),
+                self._joint(joint, parent, between, start, IDENTITY_TRANSFORM),
+            )
+            parent, placed = between, shift(-anchor)
+
+    def _back(self, joint: int) -> Transform:
+        """From where a joint stands at its ``ref`` to where it would stand at zero."""
+        kind, axis = self.model.jnt_type[joint], vector(self.model.jnt_axis[joint])
+        ref = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        if kind == BALL or ref == 0.0:
+            return IDENTITY_TRANSFORM
+        moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(Hinge(axis), (-ref,))
+        return Transform(moved.rotation.snapped(), moved.translation)
+
+    def _link(self, body: int) -> LinkRecord:
+        model, name = self.model, self.names.bodies[body]
+        mass, moments = float(model.body_mass[body]), vector(model.body_inertia[body])
+        turn = rotation(model.body_iquat[body])
+        tensor = SymMat3.diagonal(*moments)
+        return LinkRecord(
+            name,
+            mass=mass,
+            com=vector(model.body_ipos[body]),
+            inertia=tensor if turn == IDENTITY else turn.symmetric(tensor),
+            inertial=mass != 0.0 or any(moments),
+            geometry=tuple(self._shapes(body)),
+            line=self.body_lines.get(name),
+        )
+
+    def _shapes(self, body: int) -> Iterator[Geometry]:
+        model, first = self.model, int(self.model.body_geomadr[body])
+        for geom in range(first, first + int(model.body_geomnum[body])):
+            shape, sizes = _SHAPES.get(int(model.geom_type[geom]), ("mesh", ()))
+            collides = model.geom_contype[geom] or model.geom_conaffinity[geom]
+            size = tuple(factor * float(model.geom_size[geom][k]) for k, factor in sizes)
+            yield Geometry(
+                shape,
+                "collision" if collides else "visual",
+                size=size if all(size) else (),  # a plane without bounds
+                pose=pose(model.geom_pos[geom], model.geom_quat[geom]),
+                material=Material(rgba=tuple(float(x) for x in model.geom_rgba[geom])),  # type: ignore[arg-type]
+                name=model.geom(geom).name,
+            )
+
+    def _joint(self, joint: int, parent: str, child: str, placed: Transform, after: Transform) -> JointRecord:
+        model, name = self.model, self.names.joints[joint]
+        kind = self._kind(joint)
+        first = int(model.jnt_dofadr[joint])
+        own = slice(first, first + KINDS[kind].nv)
+        has_axis = KINDS[kind].has_axis
+        return JointRecord(
+            name,
+            kind,
+            parent,
+            child,
+            placement=Transform(placed.rotation.snapped(), placed.translation),
+            after=after if any(after.translation) else IDENTITY_TRANSFORM,
+            axis=vector(model.jnt_axis[joint]) if has_axis else X_AXIS,
+            armature=reordered(model.dof_armature[own] + reflected(model, joint, "armature")),
+            damping=reordered(model.dof_damping[own] + reflected(model, joint, "damping")),
+            friction=reordered(model.dof_frictionloss[own]),
+            limits=self._limits(joint) if kind in ("revolute", "prismatic") else None,
+            effort=self.extras.effort(joint) if KINDS[kind].nv == 1 else None,
+            line=self.joint_lines.get(name),
+        )
+
+    def _kind(self, joint: int) -> JointType:
+        kind = int(self.model.jnt_type[joint])
+        if kind == HINGE:
+            return "revolute" if self._limits(joint) else "continuous"
+        return "free" if kind == FREE else "spherical" if kind == BALL else "prismatic"
+
+    def _limits(self, joint: int) -> tuple[float, float] | None:
+        if not self.model.jnt_limited[joint]:
+            return None
+        lower, upper = (unbounded(float(x)) for x in self.model.jnt_range[joint])
+        return None if (lower, upper) == (-math.inf, math.inf) else (lower, upper)
+
+
+_SHAPES: dict[int, tuple[str, tuple[tuple[int, float], ...]]] = {
+    0: ("plane", ((0, 2.0), (1, 2.0))),
+    2: ("sphere", ((0, 1.0),)),
+    3: ("capsule", ((0, 1.0), (1, 2.0))),
+    4: ("ellipsoid", ((0, 1.0), (1, 1.0), (2, 1.0))),
+    5: ("cylinder", ((0, 1.0), (1, 2.0))),
+    6: ("box", ((0, 2.0), (1, 2.0), (2, 2.0))),
+}
+"""Shapes by MuJoCo's numbers: which of its sizes are ours, and times what, since many of its are half as long."""

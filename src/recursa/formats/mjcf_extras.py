@@ -1,0 +1,308 @@
+"""What a compiled MJCF model says beside the tree: constraints, motors, named states; and what is not modelled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from recursa.formats.mjcf_names import Names
+from recursa.formats.mjcf_numbers import BALL, FREE, pose, reordered, rotation, unbounded, vector
+from recursa.formats.mjcf_text import Prepared
+from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
+from recursa.spatial.rotation import IDENTITY
+from recursa.spatial.transform import Transform
+from recursa.spatial.vectors6 import Force
+
+REFERENCE_STATE = "qpos0"
+_HARMLESS = ("contact", "servo", "actuator", "inactive", "mocap", "limit")  # until something touches or is driven
+_ON_JOINTS = (0, 1)  # transmissions to a joint, in its own axes or in those of its parent
+_NO_TAU = "Add what it does to tau, or leave it out in both programs."
+
+
+class Extras:
+    """What stands beside the tree, as records; ``notes`` are filled as records are asked for."""
+
+    def __init__(self, model: Any, names: Names, prepared: Prepared) -> None:
+        import mujoco
+
+        self.mujoco = mujoco
+        self.model = model
+        self.names = names
+        self.prepared = prepared
+        self.notes: list[Note] = []
+        self._actuators = tuple(self._read_actuators())
+        self._note_what_is_not_modelled()
+
+    def _note(self, code: str, reason: str, fix: str = _NO_TAU, line: int | None = None) -> None:
+        self.notes.append(Note(code, reason, fix, line, "note" if code in _HARMLESS else "warning"))
+
+    def gravity(self) -> tuple[float, float, float]:
+        """In world axes; zero where a flag disables it."""
+        if self.model.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY):
+            return 0.0, 0.0, 0.0
+        x, y, z = (float(g) for g in self.model.opt.gravity)
+        return x, y, z
+
+    # ---- constraints -------------------------------------------------------------------------------------------------
+
+    def _constraints(self, *kinds: str) -> Iterator[tuple[int, str, str]]:
+        """Number, kind and name of the active constraints of some kinds."""
+        model = self.model
+        numbers = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind.upper()}")): kind for kind in kinds}
+        for k in range(int(model.neq)):
+            kind = numbers.get(int(model.eq_type[k]))
+            if kind is not None and model.eq_active0[k]:
+                yield k, kind, model.equality(k).name or f"{kind}{k}"
+
+    def closures(self) -> tuple[Closure, ...]:
+        """Points held together, and bodies welded to each other."""
+        lines = self.prepared.lines("connect", "weld")
+        return tuple(
+            Closure(name, "point" if kind == "connect" else "weld", *self._ends(k, kind), line=lines.get(name))
+            for k, kind, name in self._constraints("connect", "weld")
+        )
+
+    def _ends(self, k: int, kind: str) -> tuple[str, str, Transform, Transform]:
+        """The bodies of a constraint and the frames on them that are held together."""
+        model, data = self.model, self.model.eq_data[k]
+        one, other = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        if model.eq_objtype[k] == int(self.mujoco.mjtObj.mjOBJ_SITE):
+            bodies = [self.names.bodies[model.site_bodyid[site]] for site in (one, other)]
+            first, second = (pose(model.site_pos[site], model.site_quat[site]) for site in (one, other))
+            return bodies[0], bodies[1], first, second
+        bodies = [self.names.bodies[one], self.names.bodies[other]]
+        if kind == "connect":
+            return bodies[0], bodies[1], Transform(IDENTITY, vector(data[:3])), Transform(IDENTITY, vector(data[3:6]))
+        return bodies[0], bodies[1], pose(data[3:6], data[6:10]), Transform(IDENTITY, vector(data[:3]))
+
+    def relations(self) -> tuple[Relation, ...]:
+        """Joints that follow others: ``q - ref = polynomial(q_other - ref_other)``, multiplied out."""
+        model, lines, found = self.model, self.prepared.lines("joint"), []
+        for k, _, name in self._constraints("joint"):
+            one, other = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+            coefficients = [float(x) for x in model.eq_data[k][:5]]
+            if other < 0:
+                polynomial: Sequence[float] = coefficients[:1]
+            else:
+                polynomial = _shifted(coefficients, self._ref(other))
+            polynomial = (polynomial[0] + self._ref(one), *polynomial[1:])
+            driver = self.names.joints[other] if other >= 0 else None
+            found.append(Relation(name, self.names.joints[one], driver, tuple(polynomial), lines.get(name)))
+        return tuple(found)
+
+    def _ref(self, joint: int) -> float:
+        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+
+    # ---- motors ------------------------------------------------------------------------------------------------------
+
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Those whose force means constant generalised forces."""
+        return self._actuators
+
+    def effort(self, joint: int) -> float | None:
+        """The largest force at a joint: what it says itself, or what all motors that act on it can do together."""
+        if self.model.jnt_actfrclimited[joint]:
+            return max(abs(float(x)) for x in self.model.jnt_actfrcrange[joint]) or None
+        name, total = self.names.joints[joint], 0.0
+        for actuator in self._actuators:
+            for driven, gear in actuator.gears:
+                if driven == name:
+                    total += abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
+        return total if 0.0 < total < math.inf else None
+
+    def _read_actuators(self) -> Iterator[Actuator]:
+        model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
+        for k in range(len(model.actuator_trntype)):
+            name = model.actuator(k).name or f"actuator{k}"
+            gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
+            if gears is None:
+                what = "what it does to the joints depends on their positions"
+                self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
+                continue
+            if not self._plain(k):
+                what = "has dynamics or feedback of its own, which are not modelled"
+                self._note("servo", f"actuator '{name}' {what}: its force acts here as it is.", line=lines.get(name))
+            yield Actuator(name, gears, self._force(k), lines.get(name))
+
+    def _plain(self, k: int) -> bool:
+        """Whether the force is the control times a constant."""
+        model = self.model
+        return not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
+
+    def _force(self, k: int) -> tuple[float, float] | None:
+        """The range of the force."""
+        model, low, high = self.model, -math.inf, math.inf
+        if model.actuator_forcelimited[k]:
+            low, high = (unbounded(float(x)) for x in model.actuator_forcerange[k])
+        control = int(getattr(model, "actuator_ctrladr", range(k + 1))[k])
+        if self._plain(k) and model.actuator_ctrllimited[control]:
+            gain = float(model.actuator_gainprm[k][0])
+            ends = sorted(gain * float(x) for x in model.actuator_ctrlrange[control])
+            low, high = max(low, ends[0]), min(high, ends[1])
+        return None if (low, high) == (-math.inf, math.inf) else (low, high)
+
+    def _gears(self, k: int, gear: list[float]) -> tuple[tuple[str, tuple[float, ...]], ...] | None:
+        """Per joint the generalised forces by one unit of force; None where they are not constant."""
+        model, kinds = self.model, self.mujoco.mjtTrn
+        transmission, target = int(model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
+        if transmission in _ON_JOINTS:
+            kind = int(model.jnt_type[target])
+            turned = transmission == int(kinds.mjTRN_JOINTINPARENT) and kind in (BALL, FREE)
+            if turned or (kind == FREE and any(gear[:3])):
+                return None
+            freedoms = reordered(gear) if kind == FREE else tuple(gear[: 3 if kind == BALL else 1])
+            return ((self.names.joints[target], freedoms),)
+        if transmission == int(kinds.mjTRN_TENDON) and self._fixed(target):
+            return tuple((self.names.joints[joint], (gear[0] * by,)) for joint, by in self._path(target))
+        if transmission == int(kinds.mjTRN_SITE) and int(model.actuator_trnid[k][1]) < 0:
+            return self._thrust(target, gear)
+        return None
+
+    def _thrust(self, site: int, gear: list[float]) -> tuple[tuple[str, tuple[float, ...]], ...] | None:
+        """A wrench at a site is constant in the axes of a body that flies freely, if the site is fixed to that."""
+        model, body = self.model, int(self.model.site_bodyid[site])
+        place = pose(model.site_pos[site], model.site_quat[site])
+        while model.body_jntnum[body] == 0 and body != 0:
+            place = pose(model.body_pos[body], model.body_quat[body]) @ place
+            body = int(model.body_parentid[body])
+        joint = int(model.body_jntadr[body])
+        if joint < 0 or model.jnt_type[joint] != FREE:
+            return None
+        wrench = place.force(Force(vector(gear[3:]), vector(gear[:3])))
+        return ((self.names.joints[joint], tuple(float(x) for x in wrench.components())),)
+
+    def _fixed(self, tendon: int) -> bool:
+        """Whether a tendon is a linear function of joint coordinates."""
+        first = int(self.model.tendon_adr[tendon])
+        return bool(self.model.wrap_type[first] == int(self.mujoco.mjtWrap.mjWRAP_JOINT))
+
+    def _path(self, tendon: int) -> Iterator[tuple[int, float]]:
+        first = int(self.model.tendon_adr[tendon])
+        for k in range(first, first + int(self.model.tendon_num[tendon])):
+            yield int(self.model.wrap_objid[k]), float(self.model.wrap_prm[k])
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+
+    def states(self) -> tuple[NamedState, ...]:
+        """The keyframes, and the reference state where that is not the neutral one."""
+        model, found = self.model, []
+        for k in range(int(model.nkey)):
+            q = tuple(self._coordinates(joint, model.key_qpos[k]) for joint in range(int(model.njnt)))
+            v = tuple(self._speeds(joint, model.key_qpos[k], model.key_qvel[k]) for joint in range(int(model.njnt)))
+            moving = any(any(numbers) for _, numbers in v)
+            found.append(NamedState(model.key(k).name or f"key{k}", q, v if moving else ()))
+        reference = [self._coordinates(joint, model.qpos0) for joint in range(int(model.njnt))]
+        special = tuple((name, q) for name, q in reference if any(q[:-1]) or q[-1] != (1.0 if len(q) > 1 else 0.0))
+        if special and REFERENCE_STATE not in [state.name for state in found]:
+            found.append(NamedState(REFERENCE_STATE, special))
+        return tuple(found)
+
+    def _coordinates(self, joint: int, qpos: Any) -> tuple[str, tuple[float, ...]]:
+        kind, first = int(self.model.jnt_type[joint]), int(self.model.jnt_qposadr[joint])
+        size = {FREE: 7, BALL: 4}.get(kind, 1)
+        own = [float(x) for x in qpos[first : first + size]]
+        if size > 1:
+            *place, w, x, y, z = own
+            own = [*place, x, y, z, w]
+        return self.names.joints[joint], tuple(own)
+
+    def _speeds(self, joint: int, qpos: Any, qvel: Any) -> tuple[str, tuple[float, ...]]:
+        kind, first = int(self.model.jnt_type[joint]), int(self.model.jnt_dofadr[joint])
+        own = [float(x) for x in qvel[first : first + {FREE: 6, BALL: 3}.get(kind, 1)]]
+        if kind == FREE:
+            at = int(self.model.jnt_qposadr[joint])
+            own[:3] = rotation(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
+        return self.names.joints[joint], reordered(own)
+
+    # ---- what is not modelled ----------------------------------------------------------------------------------------
+
+    def _note_what_is_not_modelled(self) -> None:
+        model = self.model
+        self._note_joints()
+        self._note_bodies()
+        for k in range(int(model.ntendon)):
+            acts = [model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss, model.tendon_limited]
+            acts += [array for array in (getattr(model, "tendon_armature", None),) if array is not None]
+            if any(array[k] for array in acts) or not self._fixed(k):
+                name = model.tendon(k).name or f"tendon{k}"
+                self._note("tendon", f"tendon '{name}' was left out: tendons pull nothing here.")
+        handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
+        for k in range(int(model.neq)):
+            name = model.equality(k).name or f"number {k}"
+            if not model.eq_active0[k]:
+                self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
+            elif int(model.eq_type[k]) not in handled:
+                self._note(
+                    "equality", f"constraint '{name}' was left out: only those between bodies or joints are read."
+                )
+        if model.opt.density or model.opt.viscosity:
+            self._note("fluid", "the bodies move in a fluid there; here nothing is in their way.")
+        if any(model.geom_contype[k] and model.geom_conaffinity[k] for k in range(int(model.ngeom))):
+            what = "bodies that touch push each other there; contacts are not modelled here."
+            self._note("contact", what, "Nothing, while nothing touches.")
+
+    def _note_joints(self) -> None:
+        model, lines = self.model, self.prepared.lines("joint", "freejoint")
+        for joint, name in enumerate(self.names.joints):
+            kind, first = int(model.jnt_type[joint]), int(model.jnt_dofadr[joint])
+            line = lines.get(name)
+            if model.jnt_stiffness[joint] or _some(model, "jnt_stiffnesspoly", joint):
+                self._note("spring", f"the spring of joint '{name}' was left out: joints have no springs.", line=line)
+            if _some(model, "dof_dampingpoly", first):
+                self._note("damping", f"joint '{name}': only the linear part of its damping was read.", line=line)
+            if kind == BALL and model.jnt_limited[joint]:
+                self._note("limit", f"the range of ball joint '{name}' was left out.", "Watch its angle.", line)
+            if kind == FREE and (model.dof_armature[first] or model.dof_frictionloss[first]):
+                what = "armature and friction loss act along the axes of the link here, along those of the world there"
+                self._note("free-armature", f"free joint '{name}': {what}.", "Give the body the mass.", line)
+
+    def _note_bodies(self) -> None:
+        model, lines = self.model, self.prepared.lines("body")
+        for body, name in enumerate(self.names.bodies):
+            if model.body_mocapid[body] >= 0:
+                what = "is moved from outside (mocap) there; it stands still here"
+                self._note("mocap", f"body '{name}' {what}.", "Move what hangs on it yourself.", lines.get(name))
+            if model.body_gravcomp[body]:
+                what = "has gravity compensation there, which is not modelled"
+                self._note("gravcomp", f"body '{name}' {what}.", line=lines.get(name))
+
+
+def reflected(model: Any, joint: int, what: str) -> float:
+    """The armature or damping that motors add to every freedom of a joint: theirs times gear squared."""
+    total = 0.0
+    if not hasattr(model, f"actuator_{what}"):
+        return total  # before MuJoCo 4
+    for k in range(len(model.actuator_trntype)):
+        own, on_joint = float(getattr(model, f"actuator_{what}")[k]), int(model.actuator_trntype[k]) in _ON_JOINTS
+        if own and on_joint and int(model.actuator_trnid[k][0]) == joint:
+            gear = float(model.actuator_gear[_output(model, k)][0])
+            total += gear * gear * own
+    return total
+
+
+def _output(model: Any, k: int) -> int:
+    """Where the gears of a motor are; some have several outputs from MuJoCo 4 on."""
+    return int(model.actuator_outadr[k]) if hasattr(model, "actuator_outadr") else k
+
+
+def _some(model: Any, array: str, row: int) -> bool:
+    """Whether a row of an array, which older versions do not have, says anything."""
+    return bool(getattr(model, array)[row].any()) if hasattr(model, array) else False
+
+
+def _shifted(coefficients: Sequence[float], by: float) -> tuple[float, ...]:
+    """The polynomial of x whose values are those of another at ``x - by``; lowest power first, no zeros at the end.
+
+    >>> _shifted((1.0, 2.0, 3.0), 1.0)
+    (2.0, -4.0, 3.0)
+    """
+    found: list[float] = []
+    for coefficient in reversed(coefficients):  # Horner: found * (x - by) + coefficient
+        raised = [0.0, *found]
+        lowered = [*(-by * c for c in found), 0.0]
+        found = [a + b for a, b in zip(raised, lowered, strict=True)] if found else [0.0]
+        found[0] += coefficient
+    while len(found) > 1 and found[-1] == 0.0:
+        found.pop()
+    return tuple(found)

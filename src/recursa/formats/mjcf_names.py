@@ -1,0 +1,57 @@
+"""Names for everything in a compiled MJCF model: MuJoCo needs none, and lets a body, a joint and a site share one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from recursa.model.inputs import unused
+from recursa.model.model import WORLD_LINK
+
+
+class Names(NamedTuple):
+    """Names by number; those of links differ from each other, and those of joints.
+
+    A body without a name is ``body3``, by its number; a joint without one is ``BODY_joint``, or ``BODY_joint2`` where
+    it is not the only one of the body; a site ``site3``. The link between a joint and the next of the same body is
+    ``BODY_after_JOINT``, the joint of a body that has none ``BODY_weld``, that of a site ``SITE_frame``. What is taken
+    already gets a number.
+    """
+
+    bodies: list[str]
+    joints: list[str]
+    sites: list[str]
+    between: dict[int, str]
+    welds: dict[int, str]
+    frames: list[str]
+
+    @classmethod
+    def of(cls, model: Any) -> Names:
+        """The names in a compiled model, and for what has none."""
+        links = _Taken(model.body(k).name for k in range(int(model.nbody)))
+        joints = _Taken(model.joint(k).name for k in range(int(model.njnt)))
+        bodies = [WORLD_LINK] + [model.body(k).name or links.new(f"body{k}") for k in range(1, int(model.nbody))]
+        named, between, welds = [""] * int(model.njnt), dict[int, str](), dict[int, str]()
+        for body in range(1, int(model.nbody)):
+            first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+            for place, joint in enumerate(range(first, first + count), 1):
+                number = f"{place}" if count > 1 else ""
+                named[joint] = model.joint(joint).name or joints.new(f"{bodies[body]}_joint{number}")
+                if place < count:
+                    between[joint] = links.new(f"{bodies[body]}_after_{named[joint]}")
+            if not count:
+                welds[body] = joints.new(f"{bodies[body]}_weld")
+        sites = [links.new(model.site(k).name or f"site{k}") for k in range(int(model.nsite))]
+        frames = [joints.new(f"{site}_frame") for site in sites]
+        return cls(bodies, named, sites, between, welds, frames)
+
+
+class _Taken:
+    """Names that are taken."""
+
+    def __init__(self, names: Any) -> None:
+        self.names = set(names)
+
+    def new(self, base: str) -> str:
+        name = unused(base, self.names)
+        self.names.add(name)
+        return name

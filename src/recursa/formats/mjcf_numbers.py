@@ -1,0 +1,52 @@
+"""Numbers as MuJoCo has them, as ours: quaternions with w first, freedoms of free joints with the linear ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's numbers of its joint types."""
+
+ENDLESS = 1e10
+"""MuJoCo's largest number stands for infinity in ranges."""
+
+
+def vector(numbers: Sequence[float]) -> Vec3:
+    """Three numbers of an array."""
+    return Vec3(*(float(x) for x in numbers))
+
+
+def rotation(numbers: Sequence[float]) -> Rotation:
+    """A quaternion (w, x, y, z) as a rotation, right angles exact."""
+    w, x, y, z = (float(number) for number in numbers)
+    return IDENTITY if (x, y, z) == (0.0, 0.0, 0.0) else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
+
+
+def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
+    """A position and a quaternion (w, x, y, z)."""
+    return Transform(rotation(quaternion), vector(position))
+
+
+def shift(by: Vec3) -> Transform:
+    """A translation."""
+    return Transform(IDENTITY, by)
+
+
+def reordered(numbers: Sequence[float]) -> tuple[float, ...]:
+    """Numbers of the freedoms of a joint; of a free joint the angular ones first. The same both ways.
+
+    >>> reordered([1, 2, 3, 4, 5, 6])
+    (4.0, 5.0, 6.0, 1.0, 2.0, 3.0)
+    """
+    order = (3, 4, 5, 0, 1, 2) if len(numbers) == 6 else range(len(numbers))
+    return tuple(float(numbers[k]) for k in order)
+
+
+def unbounded(value: float) -> float:
+    """A bound of a range; MuJoCo's largest number is infinity."""
+    return math.copysign(math.inf, value) if abs(value) >= ENDLESS else value

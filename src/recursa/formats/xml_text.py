@@ -1,0 +1,54 @@
+"""XML written: elements as lines of text, numbers so that they are read back to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recursa.errors import ModelError
+
+HEAD = '<?xml version="1.0" encoding="utf-8"?>'
+
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
+
+
+def element(tag: str, attributes: dict[str, str], content: Iterable[str] = ()) -> list[str]:
+    """The lines of an element, from the lines of its content.
+
+    >>> element("link", {"name": "a & b"})
+    ['<link name="a &amp; b"/>']
+    """
+    inner = [f"  {line}" for line in content]
+    return [start_tag(tag, attributes, empty=False), *inner, f"</{tag}>"] if inner else [empty_tag(tag, attributes)]
+
+
+def empty_tag(tag: str, attributes: dict[str, str]) -> str:
+    """An element without content."""
+    return start_tag(tag, attributes, empty=True)
+
+
+def start_tag(tag: str, attributes: dict[str, str], *, empty: bool) -> str:
+    """The tag that an element begins with, or that is all of it."""
+    words = " ".join([tag, *(f'{name}="{escaped(value)}"' for name, value in attributes.items())])
+    return f"<{words}/>" if empty else f"<{words}>"
+
+
+def numbers(*values: float) -> str:
+    """Numbers with blanks between them."""
+    return " ".join(repr(float(value)) for value in values)
+
+
+def escaped(text: str) -> str:
+    """Text for an attribute; what XML has no way to write is an error."""
+    for character in text:
+        if not _xml_can_hold(ord(character)):
+            raise ModelError(
+                f"the name {text!r} contains {character!r}, which XML cannot hold; rename the link or joint"
+            )
+    return text.translate(_ESCAPES)
+
+
+def _xml_can_hold(code: int) -> bool:
+    """Whether a character may stand in an XML 1.0 text at all."""
+    return 0x20 <= code <= 0xD7FF or code in (0x9, 0xA, 0xD) or 0xE000 <= code <= 0xFFFD or code >= 0x10000
