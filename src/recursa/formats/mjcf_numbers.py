@@ -52,7 +52,7 @@ def inertial_frame(tensor: SymMat3) -> tuple[Vec3, Rotation]:
     """Principal moments and axes of an inertia, for MuJoCo.
 
     It takes an inertial frame that is turned by less than 1e-8 rad for one that is not turned at all, and loses
-    products of inertia by that. So axes other than the link's own are named in another order, which is a turn by 120 degrees.
+    products of inertia by that. So axes other than the link's own are named in another order, a turn by 120 degrees.
 
     >>> moments, axes = inertial_frame(SymMat3(1.0, 2.0, 3.0, 1e-9, 0.0, 0.0))
     >>> moments, [round(x) for x in axes.columns()[0]]
