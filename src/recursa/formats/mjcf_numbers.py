@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from recursa.spatial.principal import principal_axes
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's numbers of its joint types."""
@@ -45,6 +46,23 @@ def reordered(numbers: Sequence[float]) -> tuple[float, ...]:
     """
     order = (3, 4, 5, 0, 1, 2) if len(numbers) == 6 else range(len(numbers))
     return tuple(float(numbers[k]) for k in order)
+
+
+def inertial_frame(tensor: SymMat3) -> tuple[Vec3, Rotation]:
+    """Principal moments and axes of an inertia, for MuJoCo.
+
+    It takes an inertial frame that is turned by less than 1e-8 rad for one that is not turned at all, and loses
+    products of inertia by that. So axes other than the link's own are named in another order, a turn by 120 degrees.
+
+    >>> moments, axes = inertial_frame(SymMat3(1.0, 2.0, 3.0, 1e-9, 0.0, 0.0))
+    >>> moments, [round(x) for x in axes.columns()[0]]
+    (Vec3(x=2.0, y=3.0, z=1.0), [0, 1, 0])
+    """
+    moments, axes = principal_axes(tensor)
+    if axes == IDENTITY:
+        return moments, axes
+    x, y, z = axes.columns()
+    return Vec3(moments.y, moments.z, moments.x), Rotation(y.x, z.x, x.x, y.y, z.y, x.y, y.z, z.z, x.z)
 
 
 def unbounded(value: float) -> float:

@@ -314,13 +314,15 @@ class _Model:
         elif tag == "site":
             dropped |= {"mesh"} | ({"type"} if element.attributes.get("type") == "mesh" else set())
         kept = {name: value for name, value in element.attributes.items() if name not in dropped} | own
+        for name in [name for name, value in kept.items() if name not in _NAMES and not value.strip()]:
+            del kept[name]  # as if it were not there; some that must be there make the library hang, see mjcf.py
+            reason = f"the attribute '{clipped(name)}' of <{clipped(tag)}> is empty and was passed over."
+            self.shared.left_out(element, self.main, "empty", reason)
         for name in kept:
             if name.lower().startswith("file") and name not in own:
                 raise element.error(
                     f"<{clipped(tag)} {clipped(name)}=...> refers to a file of a kind that is not known"
                 )
-            if name not in _NAMES and not kept[name].strip():  # some empty ones make the library hang, see mjcf.py
-                raise element.error(f"<{clipped(tag)} {clipped(name)}=...> is empty; leave it out or say something")
             if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
                 raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')
         return kept

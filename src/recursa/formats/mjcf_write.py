@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_chains import Spelled, chains, spelled
-from recursa.formats.mjcf_numbers import ENDLESS, reordered
+from recursa.formats.mjcf_numbers import ENDLESS, inertial_frame, reordered
 from recursa.formats.xml_text import element, empty_tag, numbers
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.inputs import unused
@@ -165,7 +165,7 @@ class _Writing:
         )
 
     def _mass_data(self, link: LinkRecord, least: bool) -> dict[str, str]:
-        moments, axes = principal_axes(link.inertia)
+        moments, axes = inertial_frame(link.inertia)
         low, middle, high = sorted(moments)
         short = high - middle - low
         numbers_of = (link.mass, *link.com, *moments)
@@ -177,7 +177,7 @@ class _Writing:
         kept = [max(moment, floor) for moment in moments]
         place = kept.index(max(kept))
         kept[place] = min(kept[place], sum(kept) - kept[place])
-        turned = {"quat": _quaternion(axes)} if axes.snapped() != IDENTITY else {}
+        turned = {"quat": _quaternion(axes)} if axes != IDENTITY else {}
         mass = {"mass": numbers(max(link.mass, floor)), "diaginertia": numbers(*kept)}
         return {"pos": numbers(*link.com), **turned, **mass}
 

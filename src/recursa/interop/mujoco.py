@@ -15,7 +15,7 @@ import numpy as np
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import reflected
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import FREE
+from recursa.formats.mjcf_numbers import FREE, inertial_frame
 from recursa.formats.mjcf_write import body_name, write_mjcf
 from recursa.formats.source import Source
 from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, rotation_of, unconstrained, w_first
@@ -23,7 +23,6 @@ from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
-from recursa.spatial.principal import principal_axes
 
 _ONLY_THERE = {
     "losses": (
@@ -113,7 +112,7 @@ class InMujoco(Peer):
         if child not in self._own:
             return  # a link between the joints of one body, which has no mass
         body = self._own[child]
-        moments, axes = principal_axes(inertia.moment_about_com())
+        moments, axes = inertial_frame(inertia.moment_about_com())
         self.model.body_mass[body] = inertia.mass
         self.model.body_inertia[body] = moments
         self.model.body_ipos[body] = inertia.com() if inertia.mass != 0.0 else (0.0, 0.0, 0.0)
