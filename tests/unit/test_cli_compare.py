@@ -18,6 +18,7 @@ from recursa.interop import comparing
 from recursa.interop.comparing import compare
 from recursa.interop.offers import OFFERS
 from recursa.interop.peer import Suspect
+from recursa.interop.pinocchio_peer import InPinocchio
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -55,6 +56,12 @@ def ask(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 def reasons(data: dict[str, Any]) -> dict[str, list[str] | None]:
     return {one["quantity"]: one["reasons"] for one in data["differences"] if not one["agrees"]}
+
+
+def test_one_joint_agrees_with_pinocchio() -> None:
+    """It hands out matrices with one column as vectors."""
+    robot = rc.robots.planar(1)
+    assert compare(robot, InPinocchio(robot)).agrees
 
 
 @pytest.mark.parametrize("peer", PEERS)

@@ -97,8 +97,8 @@ def _pin_kinetic_energy(peer: Any) -> Call:
     return partial(pin.computeKineticEnergy, model, data)
 
 
-def _six_by_freedoms(peer: Any, answer: Any) -> Array:
-    return np.reshape(answer, (6, peer.model.nv)).copy()  # flat where there is one column
+def _by_freedoms(peer: Any, answer: Any) -> Array:
+    return np.reshape(answer, (-1, peer.model.nv)).copy()  # flat where there is one column
 
 
 def _symmetric(peer: Any, answer: Any) -> Array:
@@ -246,23 +246,23 @@ OFFERS: dict[str, dict[str, Offer]] = {
     },
     "pose": {"pinocchio": Offer(_pin_pose, "..", lambda _, placement: placement.homogeneous.copy())},
     "jacobian": {
-        "pinocchio": Offer(_pin_jacobian, "6f", _six_by_freedoms),
+        "pinocchio": Offer(_pin_jacobian, "6f", _by_freedoms),
         "mujoco": Offer(_mj_jacobian, ".f"),
     },
-    "jacobian_derivative": {"pinocchio": Offer(_pin_jacobian_derivative, "6f", _six_by_freedoms)},
+    "jacobian_derivative": {"pinocchio": Offer(_pin_jacobian_derivative, "6f", _by_freedoms)},
     "center_of_mass": {
         "pinocchio": Offer(_pin("centerOfMass"), "."),
         "mujoco": Offer(_mj_center_of_mass, "."),
     },
-    "center_of_mass_jacobian": {"pinocchio": Offer(_pin("jacobianCenterOfMass"), ".f")},
+    "center_of_mass_jacobian": {"pinocchio": Offer(_pin("jacobianCenterOfMass"), ".f", _by_freedoms)},
     "momentum": {"pinocchio": Offer(_pin("computeCentroidalMomentum", about="com"), "6")},
-    "momentum_matrix": {"pinocchio": Offer(_pin("computeCentroidalMap"), "6f", _six_by_freedoms)},
+    "momentum_matrix": {"pinocchio": Offer(_pin("computeCentroidalMap"), "6f", _by_freedoms)},
     "mass_matrix": {
         "pinocchio": Offer(_pin("crba", method="composite"), "ff", _symmetric),
         "mujoco": Offer(_mj_mass_matrix, "ff"),
     },
     "mass_matrix_inverse": {"pinocchio": Offer(_pin("computeMinverse"), "mm", _symmetric)},
-    "coriolis_matrix": {"pinocchio": Offer(_pin("computeCoriolisMatrix"), "ff")},
+    "coriolis_matrix": {"pinocchio": Offer(_pin("computeCoriolisMatrix"), "ff", _by_freedoms)},
     "gravity_forces": {
         "pinocchio": Offer(_pin("computeGeneralizedGravity"), "f"),
         "mujoco": Offer(_mj_gravity_forces, "f"),
