@@ -29,6 +29,30 @@ def gain_times_hinge_inertia(o: Operators) -> Sides:
     return o.G @ o.D, o.P @ o.H.T
 
 
+@identity(f"{JR} (5.1)")
+def root_of_the_hinge_inertia(o: Operators) -> Sides:
+    """``W W* = D``."""
+    return o.W @ o.W.T, o.D
+
+
+@identity(f"{JR} (5.1)")
+def root_of_the_inverse_hinge_inertia(o: Operators) -> Sides:
+    """``inv(W)* inv(W) = inv(D)``."""
+    return o.W.inverse().T @ o.W.inverse(), o.D.inverse()
+
+
+@identity(f"{JR} (5.1)")
+def half_of_the_hinge_inertia(o: Operators) -> Sides:
+    """``inv(W) D = W*``."""
+    return o.W.inverse() @ o.D, o.W.T
+
+
+@identity(f"{JR} (5.1)")
+def half_of_the_inverse_hinge_inertia(o: Operators) -> Sides:
+    """``inv(D) W = inv(W)*``."""
+    return o.D.inverse() @ o.W, o.W.inverse().T
+
+
 @identity("definition")
 def shifted_gain(o: Operators) -> Sides:
     """``E_phi G = K``."""
