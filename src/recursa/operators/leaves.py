@@ -183,7 +183,9 @@ class Operators:
         <joint 3: T - C>
         """
         if name in TAKEN:
-            raise StateError(f"a vector cannot be called '{name}', which has a meaning in formulas: choose another name")
+            raise StateError(
+                f"a vector cannot be called '{name}', which has a meaning in formulas: choose another name"
+            )
         return Vector(name, space_of(self.model, space))
 
     @property

@@ -361,7 +361,11 @@ SHORT: dict[str, str] = {
 WITH_BRACKETS = ("inv", "diag", "sqrt", "B", "J")
 """Names that something in brackets follows."""
 
-TAKEN = {*SHORT, *WITH_BRACKETS, *(name for kind in Kind for name in (kind.value.code, kind.value.text, *kind.value.also))}
+TAKEN = {
+    *SHORT,
+    *WITH_BRACKETS,
+    *(name for kind in Kind for name in (kind.value.code, kind.value.text, *kind.value.also)),
+}
 """All that has a meaning in formulas, so that no free vector can be called so."""
 
 UNDERIVED: dict[Kind, Kind] = {kind: SYMBOLS[kind.value.rate_of.code] for kind in Kind if kind.value.rate_of}
