@@ -59,5 +59,5 @@ def test_filtering_in_batches_matches_forward_dynamics_and_newton_euler(form):
 def test_tied_joints_are_refused():
     robot = tied_gripper()
     q, v = robot.random_state(1)
-    with pytest.raises(rc.NoSweepError, match='tied joints.*mimic="free"'):
+    with pytest.raises(rc.NoSweepError, match=r'tied joints.*mimic="free"'):
         robot.filtering(q, v, v)

@@ -91,7 +91,7 @@ def filtering_plan(*, wrenches: bool, losses: bool) -> Plan:
         smoother_step,
         ("elimination", "P", "rates", "c", "z", "z+", "X", "lambda@parent"),
         ("qdd", "lambda", "F", "F+"),
-        "qdd = nu - G* alpha+, alpha = alpha+ + H* qdd + a, f = P (alpha - a) + z = P+ alpha+ + z+    (12e)-(12g), (20)",
+        "qdd = nu - G* alpha+, alpha = alpha+ + H* qdd + a, f = P (alpha - a) + z = P+ alpha+ + z+    (12), (20)",
     )
     own = (
         *(Buffer(name, Force.zero()) for name in ("z", "z+", "F", "F+")),

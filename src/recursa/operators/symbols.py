@@ -61,8 +61,9 @@ class Symbol:
     ``sides`` are None where they depend on the place of the link frame.
 
     ``applied``, ``transposed``, ``inverted`` and ``inverted_transposed`` are what the letter, its transpose, its
-    inverse and the transpose of that do at one body; of a vector ``applied`` is what it is there. ``factors`` are letters that it is the product of, and lowered as.
-    ``multiplications`` are those per body of applying it, with one-freedom joints, beside those of what it ``needs``.
+    inverse and the transpose of that do at one body; of a vector ``applied`` is what it is there. ``factors`` are
+    letters that it is the product of, and lowered as. ``multiplications`` are those per body of applying it, with
+    one-freedom joints, beside those of what it ``needs``.
     ``steady``: constant in body axes (Table 4, rows 3 and 4). ``mass_alone``: free of inertias, or the mass matrix's
     own, so that moving them inward changes nothing. ``rate_of``: the letter that it is the derivative of. ``takes``: a
     recursion of its own, in words.
