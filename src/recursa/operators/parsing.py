@@ -17,6 +17,7 @@ matrix than the mass matrix.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ from recursa.errors import NotationError, ShapeError, StateError, UnknownNameErr
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import sensitivity, time_derivative
-from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf, Zero
+from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of
 from recursa.operators.symbols import SHORT, WITH_BRACKETS, Kind
@@ -62,7 +63,7 @@ WITH_LINK = ("B", "J")
 """Names that are followed by that of a link in brackets, which may contain anything."""
 
 _DEEPEST = 100  # brackets within brackets
-_HIGHEST = 20  # powers
+_HIGHEST, _LARGEST = 20, 1000  # powers, and letters in one that is written out
 
 
 Value = Expression | float
@@ -247,7 +248,8 @@ class _Parser:
     def power(self, place: int, x: Value, text: str) -> Value:
         """``x^2``, ``x^-2``, ``D^(1/2)``; the power as text, in any spelling."""
         digits = re.sub(r"[\s^(){}]", "", unicodedata.normalize("NFKC", text).replace("⁄", "/"))
-        number = Fraction(digits) if not re.search(r"/0+$", digits) else Fraction(_HIGHEST + 1)
+        readable = len(digits) < 10 and not re.search(r"/0+$", digits)
+        number = Fraction(digits) if readable else Fraction(_HIGHEST + 1)
         if abs(number) == Fraction(1, 2):
             root = self.root(place, x)
             return root if number > 0 else inverse(root)
@@ -255,7 +257,9 @@ class _Parser:
             raise NotationError(f"expected a power from -{_HIGHEST} to {_HIGHEST}, or D^(1/2)", self.text, place)
         base, times = (x if number >= 0 else self.inverse(place, x)), abs(int(number))
         if isinstance(base, float):
-            return base**times
+            return math.prod([base] * times, start=1.0)
+        if _size(_as_operator(base), {}) * times > _LARGEST:
+            raise NotationError(f"a power of more than {_LARGEST} letters", self.text, place)
         return self.checked(place, lambda a, _: _power(_as_operator(a), times), base, base)
 
     def root(self, place: int, x: Value) -> Expression:
@@ -297,17 +301,11 @@ class _Parser:
     def named(self, token: Token) -> Value:
         name = token.text
         if name == "inv":
-            if not self.took("("):
-                raise self.error("expected '(' after inv")
-            return self.inverse(token.start, self.bracketed(")"))
+            return self.inverse(token.start, self.argument(name))
         if name == "sqrt":
-            if not self.took("("):
-                raise self.error("expected '(' after sqrt")
-            return self.root(token.start, self.bracketed(")"))
+            return self.root(token.start, self.argument(name))
         if name == "diag":
-            if not self.took("("):
-                raise self.error("expected '(' after diag")
-            return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.bracketed(")"), x)
+            return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.argument(name), x)
         if name in ("B", "J"):
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
@@ -315,6 +313,12 @@ class _Parser:
             known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
+
+    def argument(self, name: str) -> Value:
+        """What stands in brackets behind a name."""
+        if not self.took("("):
+            raise self.error(f"expected '(' after {name}")
+        return self.bracketed(")")
 
     def derivative(self, token: Token) -> Value:
         """``d/dt(...)``, ``D/Dt(...)``, ``d/d{joint}(...)``."""
@@ -401,6 +405,13 @@ def _names(o: Operators) -> dict[str, Expression]:
     strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
     short = {name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items()}
     return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
+
+
+def _size(x: Expression, known: dict[Expression, int]) -> int:
+    """Letters in an expression; parts that occur often are looked at once."""
+    if x not in known:
+        known[x] = 1 + sum(_size(part, known) for part in parts_of(x))
+    return known[x]
 
 
 def _power(x: Expression, number: int) -> Expression:
