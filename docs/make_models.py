@@ -1,8 +1,8 @@
 """The tables of models.md: every robot file of other people's packages, loaded and compared.
 
-``python docs/make_models.py FOLDER ...`` walks through folders, into which ``pip install --no-deps --target FOLDER NAME``
-puts packages, and through ``example-robot-data`` where that is installed, and prints the tables. Nothing is compiled:
-every file would need code of its own.
+``python docs/make_models.py FOLDER ...`` walks through folders and through ``example-robot-data``, where that is installed,
+and prints the tables; ``pip install --no-deps --target FOLDER`` puts packages into one. Nothing is compiled: every file
+would need code of its own.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Row:
     reasons: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, outcome: str, file: str, reason: str = "") -> None:
+        """Count a file, and keep the reason of what became of it."""
         self.outcomes[outcome] += 1
         if reason:
             self.reasons.setdefault(f"{outcome}: {reason}", []).append(file)
@@ -80,17 +81,16 @@ def peer_of(robot: rc.Robot, name: str, path: Path, assets: Assets) -> Peer | No
 def examine(name: str, path: Path, folder: Path, row: Row) -> None:
     """Load a file, compare it where somebody else reads it too, and note what came out."""
     shown = str(path.relative_to(folder))
-    places = [path.parent, *path.parents[1:3]] if name != "xacro" else [folder]
+    near = [folder] if name == "xacro" else [one for one in (path.parent, *path.parents[1:3]) if folder in one.parents]
+    assets = near or [folder]
     try:
-        robot = rc.load(
-            path, format=name, assets=[p for p in places if p.is_relative_to(folder)] or [folder], strict=False
-        )
+        robot = rc.load(path, format=name, assets=assets, strict=False)
     except rc.RecursaError as error:
         return row.note("refused", shown, reason_of(error))
     if robot.nv == 0:
         return row.note("no joints", shown)
     try:
-        peer = peer_of(robot, name, path, Assets([p for p in places if p.is_relative_to(folder)] or [folder]))
+        peer = peer_of(robot, name, path, Assets(assets))
     except (rc.RecursaError, ValueError, RuntimeError, AttributeError) as error:
         return row.note("peer refuses", shown, reason_of(error))
     if peer is None:

@@ -277,7 +277,7 @@ def _robot() -> Iterator[Question]:
         "interpolate", "d_integrate", "d_difference", "center_of_mass_velocity", "center_of_mass_acceleration",
         "center_of_mass_jacobian_derivative", "momentum_matrix_derivative", "subtree_centers_of_mass",
         "subtree_center_of_mass_velocities", "subtree_center_of_mass_jacobians", "static_regressor",
-        "kinetic_energy_regressor", "potential_energy_regressor",
+        "kinetic_energy_regressor", "potential_energy_regressor", "filtering",
     ):  # fmt: skip
         yield ask(name)
     for about in ("com", "world"):
@@ -329,6 +329,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
+    yield ask("filtering", "wrenches", losses=True)
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")

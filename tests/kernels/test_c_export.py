@@ -370,3 +370,35 @@ def test_command_as_json_and_refusal(tmp_path: Path) -> None:
     assert len(data["files"]) == 3
     with pytest.raises(rc.UnknownNameError, match="Did you mean"):
         CliRunner().invoke(recursa, ["export", "puma560", "mass_matrx", "-o", "m.c"], catch_exceptions=False)
+
+
+def test_a_formula_as_c_matches_the_compiled_one(tmp_path):
+    robot = rc.robots.puma560()
+    f = rc.compile("inv(m) (T - C)", robot)
+    export = robot.export_c(f, tmp_path / "moments.c", name="moments")
+    assert (export.function, arguments_of(export)) == ("moments", ["q", "v", "joint_T"])
+    q, v = robot.random_state(4)
+    tau = np.linspace(-1.0, 1.0, 6)
+    assert np.abs(call(function(export), [q, v, tau], 6) - f(q, v, tau)).max() < 1e-13
+    with pytest.raises(rc.RecursaError, match="is a formula of robot 'puma560', not of robot 'planar2'"):
+        rc.robots.planar(2).export_c(f, tmp_path / "x.c")
+    with pytest.raises(rc.UnknownNameError, match="no option of a formula 'losses'"):
+        robot.export_c(f, tmp_path / "x.c", losses=True)
+    with pytest.raises(rc.RecursaError, match="vectors of numbers"):
+        robot.export_c(rc.compile(robot.operators.H.T @ np.ones(6)), tmp_path / "x.c")
+
+
+def test_the_command_line_exports_formulas(tmp_path):
+    from click.testing import CliRunner
+
+    from recursa.cli.commands import recursa
+
+    def outcome(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(recursa, ["export", "planar", "-o", str(tmp_path / "f.c"), *words])
+        return done.exit_code, done.output
+
+    code, said = outcome("--formula", "J(tip) x", "--vector", "x=joint")
+    assert code == 0 and "planar3_formula" in said
+    assert "joint_x[3]" in (tmp_path / "f.h").read_text()
+    for words in ((), ("mass_matrix", "--formula", "mass"), ("mass_matrix", "--vector", "x=joint")):
+        assert outcome(*words)[0] == 2

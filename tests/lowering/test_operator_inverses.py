@@ -133,19 +133,47 @@ def test_operational_inertia_as_a_formula_is_the_named_one():
     assert [sweep.direction.value for sweep in f.plan.sweeps] == ["tip to base", "base to tip", "each link"]
 
 
+RELATIVES = {  # of J and Lambda = inv(J inv(mass) J*)
+    "consistent inverse": "inv(mass) J* LAMBDA", "projector of forces": "I - J* LAMBDA J inv(mass)",
+    "projector of motions": "I - inv(mass) J* LAMBDA J",
+}  # fmt: skip
+
+
 @pytest.mark.compiled
-def test_the_dynamically_consistent_inverse_and_its_projector():
-    robot = size_of(7)
+@pytest.mark.parametrize("form", ["straight", "loop"])
+@pytest.mark.parametrize(("robot", "links"), [
+    (rc.robots.panda_like, "flange"), (rc.robots.space_robot, "left_hand, right_hand"),
+])  # fmt: skip
+def test_operational_relatives_match_matrices(robot, links, form):
+    robot = robot()
     q, _ = robot.random_state(4)
-    J, mass = robot.jacobian(q, "flange"), robot.mass_matrix(q)
-    inertia = np.linalg.inv(J @ np.linalg.solve(mass, J.T))
-    inverse = np.linalg.solve(mass, J.T) @ inertia
-    text = "inv(mass) J(flange)* inv(J(flange) inv(mass) J(flange)*)"
-    assert gap(rc.compile(text, robot).matrix(q), inverse) < 1e-9
-    projector = rc.compile(f"I - {text} J(flange)", robot).matrix(q)
-    assert gap(projector, np.eye(7) - inverse @ J) < 1e-9
-    assert gap(projector @ projector, projector) < 1e-9
-    assert gap(J @ projector, np.zeros((6, 7))) < 1e-9
+    J = rc.dense(rc.parse(f"J({links})", robot), q)
+    mass = robot.mass_matrix(q)
+    for what, text in RELATIVES.items():
+        f = rc.compile(relative(text, links), robot, form=form)
+        wanted = rc.dense(f.expression, q)
+        assert gap(f.matrix(q), wanted, np.abs(wanted).max()) < 1e-10, what
+        assert f.form == form
+    assert rc.explain(relative(RELATIVES["consistent inverse"], links), robot).obstacle is None
+    found = {what: rc.dense(rc.parse(relative(text, links), robot), q) for what, text in RELATIVES.items()}
+    assert gap(J @ found["consistent inverse"], np.eye(len(J))) < 1e-9
+    assert gap(J @ np.linalg.solve(mass, found["projector of forces"]), np.zeros(J.shape)) < 1e-8
+    assert gap(J @ found["projector of motions"], np.zeros(J.shape)) < 1e-8
+
+
+def relative(text: str, links: str) -> str:
+    return text.replace("LAMBDA", "inv(J inv(mass) J*)").replace("J", f"J({links})")
+
+
+@pytest.mark.compiled
+def test_operations_of_a_projector_grow_linearly():
+    counts = []
+    for bodies in (20, 30, 40):
+        robot = rc.robots.chain(bodies, seed=6)
+        text = relative(RELATIVES["projector of forces"], f"{robot.link_names[-1]}, link5")
+        counts.append(rc.compile(text, robot, form="loop").operations.total)
+    assert counts[1] > counts[0]
+    assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.05)
 
 
 @pytest.mark.compiled

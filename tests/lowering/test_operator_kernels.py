@@ -455,3 +455,18 @@ def test_singular_blocks_that_never_have_an_inverse_are_refused():
     o = robot.operators
     q, v = robot.random_state(1)
     assert gap(rc.compile(o.A.inverse() @ o.C)(q, v), robot.bias_forces(q, v) / 0.05) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["puma560", "mixed_tree", "one_of_each"])
+def test_link_accelerations_are_smoothed_without_a_second_propagation(name):
+    """Jain & Rodriguez (21), with any torques, multiples and further terms."""
+    robot = ZOO[name]()
+    q, v = robot.random_state(2)
+    tau = np.random.default_rng(3).normal(size=robot.nv)
+    texts = ["phi* (H* inv(mass) (T - C) + a)", "phi* (2 H* inv(mass) (C - T) - 2 a + gravity)"]
+    texts.append(f"J({robot.link_names[-1]}) inv(mass) (T - C) + B({robot.link_names[-1]})* phi* a")
+    for text in texts:
+        f = rc.compile(text, robot)
+        wanted = rc.dense(f.expression, q, v, T=tau)
+        assert gap(f(q, v, tau), wanted, np.abs(wanted).max()) < 1e-10, text
+        assert "ψ* (H* (D⁻¹" in str(f.simplified), text

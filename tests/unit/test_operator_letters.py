@@ -44,7 +44,9 @@ def test_shape_demands_these_fields(letter: Symbol) -> None:
     elif Structure.BLOCK_DIAGONAL in known:
         assert letter.applied and letter.multiplications
         assert (letter.transposed is None) == bool(whole)
-        assert (letter.inverted is None) == (Structure.SEMIDEFINITE not in known)
+        is_root = letter is Kind.W.value  # which has an inverse without being symmetric
+        assert (letter.inverted is None) == (Structure.SEMIDEFINITE not in known and not is_root)
+        assert bool(letter.inverted_transposed) == is_root
     else:
         assert Structure.GATHERING in known and letter.multiplications
         assert letter.inverted is None
@@ -64,7 +66,7 @@ def test_sides_match_the_shape(letter: Symbol) -> None:
 @every_letter
 def test_steps_take_what_they_read_and_the_operand(letter: Symbol) -> None:
     from_neighbours = {letter.applied: 1, letter.transposed: Structure.STRICT not in letter.structure}
-    for local in (letter.applied, letter.transposed, letter.inverted):
+    for local in (letter.applied, letter.transposed, letter.inverted, letter.inverted_transposed):
         if local is not None:
             operands = 0 if letter.is_vector else 1
             operands += 0 if letter.is_vector or letter.is_block_diagonal else from_neighbours[local]
@@ -113,8 +115,8 @@ def test_groups_of_letters_follow_from_their_fields() -> None:
         return " ".join(kind.value.code for kind in Kind if getattr(kind.value, condition))
 
     assert those("steady") == "H M A B"
-    assert those("is_articulated") == "P D G K tau_bar E_psi psi Upsilon"
-    assert those("mass_alone") == "H E_phi phi D A B a V gravity C"
+    assert those("is_articulated") == "P D W G K tau_bar E_psi psi Upsilon"
+    assert those("mass_alone") == "H E_phi phi D W A B a V gravity C"
     swept = [kind.value.code for kind in Kind if kind.value.is_rate and not kind.value.by_table]
     assert swept == ["P_dot", "R_dot", "Upsilon_dot"]
     assert [kind.value.code for kind in Kind if kind.value.is_directed and not kind.value.is_rate] == [

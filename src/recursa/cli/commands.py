@@ -81,7 +81,9 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
 
 @recursa.command()
 @click.argument("robot", type=ROBOT)
-@click.argument("quantity", type=QUANTITY)
+@click.argument("quantity", type=QUANTITY, required=False)
+@click.option("--formula", help="Instead of a quantity: an operator formula, as for recursa explain.")
+@click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="With --formula, a free vector.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
 @click.option("--link", help="For the quantities of one link: its name.")
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
@@ -90,7 +92,9 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
 @robot_options
 def export(
     robot: str,
-    quantity: str,
+    quantity: str | None,
+    formula: str | None,
+    vectors: tuple[str, ...],
     out: Path,
     name: str | None,
     floating: bool | None,
@@ -104,12 +108,19 @@ def export(
     Examples:
       recursa export puma560 inverse_dynamics -o id.c
       recursa export arm.urdf jacobian --link tool --frame world -o jacobian.c
+      recursa export puma560 --formula "inv(mass) (T - C)" -o forward.c
       cc -std=c99 -O2 id.c id_test.c -lm && ./a.out
 
     QUANTITY is a method: inverse_dynamics, forward_dynamics, mass_matrix, bias_forces, regressor, poses, ...
     """
     given = {key: value for key, value in options.items() if value}
-    done = open_robot(robot, floating=floating, mimic=mimic).export_c(quantity, out, name=name, **given)
+    if (quantity is None) == (formula is None):
+        raise click.UsageError("Give a QUANTITY or a --formula, not both")
+    if vectors and formula is None:
+        raise click.UsageError("--vector goes with --formula")
+    of = open_robot(robot, floating=floating, mimic=mimic)
+    asked = rc.compile(rc.parse(formula, of, vectors=_spaces(vectors)), of) if formula is not None else quantity or ""
+    done = of.export_c(asked, out, name=name, **given)
     if as_json:
         files = [str(file) for file in done.files]
         show.print_json({"files": files, "function": done.function, "operations": asdict(done.operations)})

@@ -7,6 +7,7 @@ from recursa.facade.configurations import ConfigurationMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
+from recursa.facade.filtering import FilteringMethods
 from recursa.facade.kinematics import KinematicsMethods
 from recursa.facade.mass_properties import MassPropertyMethods
 from recursa.facade.matrices import MatrixMethods
@@ -25,6 +26,7 @@ class Answers(
     MatrixMethods,
     RegressorMethods,
     FactorizationMethods,
+    FilteringMethods,
     DerivativeMethods,
     SecondDerivativeMethods,
     OperationalMethods,

@@ -27,9 +27,11 @@ from recursa.files import write_together
 from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
 from recursa.kernels.graph import Graph, Traced
 from recursa.model.model import Joint, Model
+from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Quantity, quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
+from recursa.sweeps.inputs import kind_of_input
 
 TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
@@ -59,14 +61,20 @@ class ExportMethods(Facade):
     __slots__ = ()
 
     def export_c(
-        self, quantity: str | Quantity, path: str | os.PathLike[str], *, name: str | None = None, **options: Any
+        self,
+        quantity: str | Quantity | CompiledExpression,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        **options: Any,
     ) -> CExport:
         """Write a quantity as self-contained C99: ``id.c``, ``id.h`` and a test program ``id_test.c``.
 
-        ``quantity`` is the name of a quantity, or your own record (:class:`recursa.quantities.Quantity`), ``options``
-        are its options (``link="flange"``, ``frame="world"``, ``losses=True``); arrays that are optional there become
-        arguments of the C function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The header
-        tells the order of arguments and joints, shapes, units and frames. No allocation, no state, nothing but
+        ``quantity`` is the name of a quantity, your own record (:class:`recursa.quantities.Quantity`), or a compiled
+        formula (:func:`recursa.compile`), whose arguments are q, v if it needs it, and its vectors. ``options`` are a
+        quantity's options (``link="flange"``, ``frame="world"``, ``losses=True``); arrays that are optional there
+        become arguments of the C function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The
+        header tells the order of arguments and joints, shapes, units and frames. No allocation, no state, nothing but
         ``math.h``. Existing files are replaced.
 
         >>> import recursa as rc, tempfile
@@ -75,14 +83,22 @@ class ExportMethods(Facade):
         >>> export.function, [file.name for file in export.files]
         ('planar2_gravity_forces', ['gravity.c', 'gravity.h', 'gravity_test.c'])
         """
-        question = ExportQuestion.of(self.model, quantity, options)
         source = _source_path(path)
-        function = question.traced(c_identifier(question.title if name is None else name))
-        states, expected = question.examples()
-        title = f"{question.quantity.name} of robot '{self.model.name}', written by Recursa."
+        if isinstance(quantity, CompiledExpression):
+            if options:
+                raise unknown_name("option of a formula", next(iter(options)), ())
+            function, states, expected = _of_formula(quantity, self.model, name)
+            title = f"{quantity.expression.text(ascii=True)} of robot '{self.model.name}', written by Recursa."
+            about = _about_formula(quantity, function, title)
+        else:
+            question = ExportQuestion.of(self.model, quantity, options)
+            function = question.traced(c_identifier(question.title if name is None else name))
+            states, expected = question.examples()
+            title = f"{question.quantity.name} of robot '{self.model.name}', written by Recursa."
+            about = _about(question, function, title)
         texts = (
             c_unit(function, title, source.stem),
-            c_header(function, _about(question, function, title)),
+            c_header(function, about),
             c_test(function, f"Test of {title}", source.stem, states, expected, TEST_TOLERANCE),
         )
         files = (source, source.with_suffix(".h"), source.with_name(f"{source.stem}_test.c"))
@@ -198,6 +214,40 @@ class ExportQuestion:
         if not np.isfinite(answers).all():
             raise self._refusal("its results are not finite. robot.doctor() tells what is wrong with the data")
         return {name: [state[name] for state in states] for name in self.inputs}, answers
+
+
+# ---- formulas --------------------------------------------------------------------------------------------------------
+
+
+def _of_formula(
+    f: CompiledExpression, model: Model, name: str | None
+) -> tuple[CFunction, dict[str, list[list[float]]], list[list[float]]]:
+    """The C function of a formula, with random states and its values there."""
+    if f.model.digest != model.digest:
+        raise RecursaError(f"{f.expression} is a formula of robot '{f.model.name}', not of robot '{model.name}'")
+    function = f.c_function(c_identifier(f"{model.name}_formula" if name is None else name))
+    rng = np.random.default_rng(0)
+    states: dict[str, list[list[float]]] = {argument: [] for argument in function.sizes}
+    answers = []
+    for _ in range(TEST_STATES):
+        q, v = (random_input(model, kind_of_input(x), rng) for x in ("q", "v"))
+        own = {"q": q, "v": v}
+        row = [own.get(argument) or rng.normal(size=size).tolist() for argument, size in function.sizes.items()]
+        for argument, numbers in zip(states, row, strict=True):
+            states[argument].append(numbers)
+        given = [numbers for argument, numbers in zip(states, row, strict=True) if argument not in own]
+        answers.append([float(x) for x in np.ravel(f(q, v, *given))])
+    return function, states, answers
+
+
+def _about_formula(f: CompiledExpression, function: CFunction, title: str) -> Iterator[str]:
+    yield from (title, "", f"It is computed as {f.simplified.text(ascii=True)}.", "")
+    yield "Arguments, in order; SI units, radians; vectors of links have six numbers for each, angular part first:"
+    words = {"q": "positions", "v": "speeds"}
+    for argument, size in function.sizes.items():
+        yield f"  {argument}[{size}]: {words.get(argument, 'a free vector of the formula')}"
+    yield f"  out[{len(function.outputs)}]: the value; blocks of links in link axes at the link origin, base first"
+    yield from ("", "Joints, base first:", *(_joint_line(f.model, joint) for joint in f.model.joints))
 
 
 # ---- documentation ---------------------------------------------------------------------------------------------------

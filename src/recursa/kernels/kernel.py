@@ -224,10 +224,17 @@ class Kernel:
             raise unknown_name("kind of source", kind, CODES)
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
-        straight = self._program if isinstance(self._program, StraightProgram) else self._straight(kind)
+        straight = self._straight(kind)
         return SPELLED_OUT[kind]("kernel", straight.graph, straight.outputs, straight.sizes)
 
+    def c_function(self, name: str) -> CFunction:
+        """The same as a C function, for files."""
+        straight = self._straight("c")
+        return CFunction(name, straight.graph, straight.outputs, straight.sizes)
+
     def _straight(self, kind: str) -> StraightProgram:
+        if isinstance(self._program, StraightProgram):
+            return self._program
         try:
             return self._spelled_out()
         except UntraceableError as error:

@@ -29,6 +29,30 @@ def gain_times_hinge_inertia(o: Operators) -> Sides:
     return o.G @ o.D, o.P @ o.H.T
 
 
+@identity(f"{JR} (5.1)")
+def root_of_the_hinge_inertia(o: Operators) -> Sides:
+    """``W W* = D``."""
+    return o.W @ o.W.T, o.D
+
+
+@identity(f"{JR} (5.1)")
+def root_of_the_inverse_hinge_inertia(o: Operators) -> Sides:
+    """``inv(W)* inv(W) = inv(D)``."""
+    return o.W.inverse().T @ o.W.inverse(), o.D.inverse()
+
+
+@identity(f"{JR} (5.1)")
+def half_of_the_hinge_inertia(o: Operators) -> Sides:
+    """``inv(W) D = W*``."""
+    return o.W.inverse() @ o.D, o.W.T
+
+
+@identity(f"{JR} (5.1)")
+def half_of_the_inverse_hinge_inertia(o: Operators) -> Sides:
+    """``inv(D) W = inv(W)*``."""
+    return o.D.inverse() @ o.W, o.W.inverse().T
+
+
 @identity("definition")
 def shifted_gain(o: Operators) -> Sides:
     """``E_phi G = K``."""
@@ -65,6 +89,13 @@ def nothing_left_at_the_hinge(o: Operators) -> Sides:
     return None if o.has_armature else (o.H @ o.tau_bar, Zero((o.H @ o.tau_bar).shape))
 
 
+@identity(f"{JR} (4.12)")
+def nothing_left_of_the_inertia_at_the_hinge(o: Operators) -> Sides:
+    """``tau_bar P H* = 0``; with armature ``G A``."""
+    left = o.tau_bar @ o.P @ o.H.T
+    return left, o.G @ o.A if o.has_armature else Zero(left.shape)
+
+
 @identity(f"{RK} (34)-(36)")
 def hinge_times_gain(o: Operators) -> Sides:
     """``H G = I - A inv(D)``, which is I without armature."""
@@ -94,6 +125,12 @@ def symmetric_riccati(o: Operators) -> Sides:
     """``M + E_psi P E_psi* + K A K* = P``: positive terms only."""
     rotors = (o.K @ o.A @ o.K.T,) if o.has_armature else ()
     return total((o.M, o.E_psi @ o.P @ o.E_psi.T, *rotors)), o.P
+
+
+@identity(f"{RK} (34)-(36)")
+def riccati_with_gains(o: Operators) -> Sides:
+    """``M + E_phi P E_phi* - K D K* = P``: the Riccati equation as Kalman filtering has it."""
+    return o.M + o.E_phi @ o.P @ o.E_phi.T - o.K @ o.D @ o.K.T, o.P
 
 
 @identity(f"{RK} Identity 2 (42)")
@@ -188,3 +225,17 @@ def unfiltered_gain(o: Operators) -> Sides:
 def mixed_decomposition(o: Operators) -> Sides:
     """``phi M psi* = phi P + P (psi - I)*``."""
     return o.phi @ o.P + o.P @ o.psi.T - o.P, o.phi @ o.M @ o.psi.T
+
+
+@identity(f"{JR} (4.10c)")
+def inertia_of_everything_outward(o: Operators) -> Sides:
+    """``phi M phi* H* = (I + phi K H) P phi* H*``; with armature ``+ phi K A``."""
+    filtered = (o.I + o.phi @ o.K @ o.H) @ o.P @ o.phi.T @ o.H.T
+    return o.phi @ o.M @ o.phi.T @ o.H.T, filtered + o.phi @ o.K @ o.A if o.has_armature else filtered
+
+
+@identity(f"{JR} (4.10d)")
+def propagation_past_the_own_hinge(o: Operators) -> Sides:
+    """``H phi tau_bar = H phi E_psi``: what a joint lets go it does not feel; with armature ``+ A inv(D) H``."""
+    shifted = o.H @ o.phi @ o.E_psi
+    return o.H @ o.phi @ o.tau_bar, shifted + o.A @ o.D.inverse() @ o.H if o.has_armature else shifted

@@ -165,7 +165,8 @@ class _Count:
             self.apply(inner, operand)
             return
         shape = known_shape(inner)
-        if isinstance(inner, Leaf) or link_of_compliance(inner) is not None:  # one step, without reading off columns
+        one_step = isinstance(inner, Leaf | Transpose) or link_of_compliance(inner) is not None
+        if one_step:  # without reading off columns
             self.multiplications += _SOLVE if shape.rows.name != "joint" else 0
             self.apply(inner, operand)
             return

@@ -250,6 +250,18 @@ class Evaluation:
         return self.H @ self.P @ _t(self.H) + self.A
 
     @cached_property
+    def W(self) -> Array:
+        """The lower Cholesky factor of every block of D; nothing is conjugated, for complex steps."""
+        result = self.zeros(self.nv, self.nv).astype(self.D.dtype)
+        for freedoms in self.freedoms:
+            for k in range(freedoms.start, freedoms.stop):
+                before = slice(freedoms.start, k)
+                rows = slice(k, freedoms.stop)
+                left = self.D[:, rows, k] - (result[:, rows, before] @ result[:, k, before, None])[..., 0]
+                result[:, rows, k] = left / np.sqrt(left[:, :1])
+        return result
+
+    @cached_property
     def G(self) -> Array:
         """``P H* inv(D)``."""
         return self.P @ _t(self.H) @ np.linalg.inv(self.D)

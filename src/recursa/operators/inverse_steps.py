@@ -14,6 +14,7 @@ from recursa.dynamics.articulated import Elimination, eliminated
 from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
+from recursa.operators.root_steps import root_solve, root_solve_transposed, root_times, root_transposed
 from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
 from recursa.operators.steps import (
     Eliminations,
@@ -263,6 +264,32 @@ def hinge_inertia_solve_in_basis(basis: JointBasis, done: Eliminations, x: Freed
     return _turned_back(basis, hinge_inertia_solve(done, _turned(basis, x)))
 
 
+def root_times_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W x``, likewise: ``turn W`` is the root in the freedoms that are not coupled."""
+    left, found = root_times(done, x), list[Scalar]()
+    for row, value in zip(basis.turn, left, strict=True):
+        found.append(value - dot(row[: len(found)], found))
+    return tuple(found)
+
+
+def root_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
+    """``W* x``, likewise."""
+    found, size = list(x), len(x)
+    for k in reversed(range(size)):
+        found[k] = found[k] - dot([basis.turn[i][k] for i in range(k + 1, size)], found[k + 1 :])
+    return root_transposed(done, tuple(found))
+
+
+def root_solve_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W) x``, likewise."""
+    return root_solve(done, _turned(basis, x))
+
+
+def root_solve_transposed_in_basis(basis: JointBasis, done: Eliminations, x: Freedoms) -> Freedoms:
+    """``inv(W*) x``, likewise."""
+    return _turned_back(basis, root_solve_transposed(done, x))
+
+
 def _turned(basis: JointBasis, x: Freedoms) -> Freedoms:
     return tuple(dot(row, x) for row in basis.turn)
 
@@ -275,5 +302,9 @@ IN_BASIS: dict[Callable[..., Any], Callable[..., Any]] = {
     gain_times: gain_times_in_basis,
     gain_transposed: gain_transposed_in_basis,
     hinge_inertia_solve: hinge_inertia_solve_in_basis,
+    root_times: root_times_in_basis,
+    root_transposed: root_transposed_in_basis,
+    root_solve: root_solve_in_basis,
+    root_solve_transposed: root_solve_transposed_in_basis,
 }
 """What takes or gives freedoms of joints, for matrices that couple them: these read the basis first."""

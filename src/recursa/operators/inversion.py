@@ -51,6 +51,13 @@ def has_inverse(inner: Expression) -> bool:
     return is_of_robot(shape) or Structure.BLOCK_DIAGONAL in structure(inner)
 
 
+def letter_of(expression: Expression) -> Expression:
+    """A letter, whether it stands there transposed, inverted, or both."""
+    while isinstance(expression, Transpose | Inverse):
+        expression = expression.of
+    return expression
+
+
 def is_of_robot(shape: Shape) -> bool:
     """Whether a square matrix is between what the robot has once: the numbers at pick-offs, or a single number."""
     return shape.rows.name in ("tip", "one") and shape.columns.name in ("tip", "one")
@@ -152,7 +159,7 @@ class Inversion:
 
     def basis(self, expression: Expression) -> str | None:
         """The buffer with freedoms of the joints in which the matrix of a letter does not couple them, if it does."""
-        leaf = expression.of if isinstance(expression, Transpose | Inverse) else expression
+        leaf = letter_of(expression)
         return self._bases.get(leaf.filter) if isinstance(leaf, Leaf) and leaf.filter is not None else None
 
     def _inertia(self, inertia: Expression) -> str:

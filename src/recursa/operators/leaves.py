@@ -11,7 +11,7 @@ from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
 from recursa.operators.shapes import Space, space_of
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import TAKEN, Kind
 
 
 class Operators:
@@ -20,7 +20,7 @@ class Operators:
     =============  ==========================================================================
     joint x link   H (hinge map)
     link x link    phi, E_phi, psi, E_psi (propagation); M, R, P, Upsilon, tau_bar (block diagonal)
-    joint x joint  D (hinge inertia), A (armature)
+    joint x joint  D (hinge inertia), W (its root, D = W W*), A (armature), m and l (mass = m m*, l = inv(m))
     link x joint   G, K (gains)
     link x tip     B(link), B(link, link, ...)
     link           vectors a, b, V, gravity
@@ -42,6 +42,7 @@ class Operators:
     R: Leaf
     P: Leaf
     D: Leaf
+    W: Leaf
     G: Leaf
     K: Leaf
     A: Expression
@@ -64,6 +65,7 @@ class Operators:
     R_dot: Leaf
     P_dot: Leaf
     D_dot: Leaf
+    W_dot: Leaf
     G_dot: Leaf
     K_dot: Leaf
     tau_bar_dot: Leaf
@@ -180,6 +182,10 @@ class Operators:
         >>> o.vector("T") - o.C
         <joint 3: T - C>
         """
+        if name in TAKEN:
+            raise StateError(
+                f"a vector cannot be called '{name}', which has a meaning in formulas: choose another name"
+            )
         return Vector(name, space_of(self.model, space))
 
     @property
@@ -199,6 +205,32 @@ class Operators:
         """
         bodies = self.H @ self.phi @ self.M @ self.phi.T @ self.H.T
         return bodies + self.A if self.has_armature else bodies
+
+    @property
+    def m(self) -> Expression:
+        """``(I + H phi K) W``, with ``mass = m m*``: Jain & Rodriguez (5.1).
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).operators
+        >>> print(o.m.inverse() @ (o.vector("T") - o.C))
+        W⁻¹ (I + H φ K)⁻¹ (T - C)
+        """
+        return (self.I + self.H @ self.phi @ self.K) @ self.W
+
+    @property
+    def l(self) -> Expression:  # noqa: E743
+        """``inv(W) (I - H psi K)``, the inverse of m: Jain & Rodriguez (5.1)."""
+        return self.W.inverse() @ (self.I - self.H @ self.psi @ self.K)
+
+    @property
+    def nu(self) -> Expression:
+        """``m* v``: total joint rates, in which the kinetic energy is half their square (Table 2)."""
+        return self.m.T @ self.v
+
+    @property
+    def epsilon(self) -> Expression:
+        """``l T``: working moments of the free joint vector T (Table 3)."""
+        return self.l @ self.vector("T")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Operators) and self._key() == other._key()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from recursa.errors import NoSweepError, ShapeError, SingularMatrixError
+from recursa.errors import NoSweepError, RecursaError, ShapeError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators import steps
 from recursa.operators.arithmetic import coefficient, inverse, product, total, transpose
@@ -45,7 +45,7 @@ from recursa.operators.inverse_steps import (
     diagonal_times_total,
     stacked,
 )
-from recursa.operators.inversion import Inversion, link_of_compliance
+from recursa.operators.inversion import Inversion, letter_of, link_of_compliance
 from recursa.operators.leaves import Operators
 from recursa.operators.propagation import Propagation, is_leaf
 from recursa.operators.rules import newton_euler
@@ -150,6 +150,8 @@ class Lowering:
             case Inverse(of=Leaf(kind=kind)) if kind.value.inverted is not None:
                 self._require_inverse(kind)
                 return self._local(expression, kind.value.inverted, operand)
+            case Inverse(of=Transpose(of=Leaf(kind=kind))) if kind.value.inverted_transposed is not None:
+                return self._local(expression, kind.value.inverted_transposed, operand)
             case Inverse(of=inner):
                 return self.inverses.apply(expression, inner, operand)
             case Diagonal(of=vector):
@@ -176,9 +178,11 @@ class Lowering:
                 return self.propagation.outward(expression, kind, operand)
         raise self.refusal(expression)
 
-    def refusal(self, part: Expression) -> NoSweepError:
+    def refusal(self, part: Expression) -> RecursaError:
         """What to raise for a part that no sweep applies."""
         match part:
+            case Inverse(of=Zero()):
+                return SingularMatrixError(f"0 has no inverse in {self.expression}: it is singular at every state")
             case Constant(size=size) | Transpose(of=Constant(size=size)):
                 why = f"factor {part} is a full {' x '.join(map(str, size))} matrix"
             case Inverse(of=inner):
@@ -324,7 +328,7 @@ class Lowering:
         """The buffer of a letter's own matrix; a name in braces stands for the velocity along which a letter is meant,
         or for a buffer made with it.
         """
-        leaf = expression.of if isinstance(expression, Transpose | Inverse) else expression
+        leaf = letter_of(expression)
         if name in ("P", "elimination", "Upsilon") and isinstance(leaf, Leaf):
             return name + self.inverses.mark(leaf)
         if not name.startswith("{"):

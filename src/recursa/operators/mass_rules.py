@@ -50,6 +50,26 @@ def half_diagonalised(o: Operators) -> Sides:
     return inverse_factor(o) @ o.mass, o.D @ factor(o).T
 
 
+@identity(f"{JR} (5.2)")
+def cholesky_factorisation(o: Operators) -> Sides:
+    """``m m* = mass``, ``m = (I + H phi K) W``."""
+    return factor(o) @ o.W @ o.W.T @ factor(o).T, o.mass
+
+
+@identity(f"{JR} (5.2)")
+def cholesky_inverse(o: Operators) -> Sides:
+    """``l* l = inv(mass)``, ``l = inv(W) (I - H psi K)``."""
+    root = o.W.inverse() @ inverse_factor(o)
+    return root.T @ root, o.mass.inverse()
+
+
+@identity(f"from {RK} Identities 3 and 4 (43), (44)")
+def diagonalised(o: Operators) -> Sides:
+    """``H psi M psi* H* = D``: the covariance of the innovations; armature adds ``(I - H psi K) A (I - H psi K)*``."""
+    bodies = o.H @ o.psi @ o.M @ o.psi.T @ o.H.T
+    return (bodies + inverse_factor(o) @ o.A @ inverse_factor(o).T if o.has_armature else bodies), o.D
+
+
 @identity(f"{JR} (31)")
 def operational_compliance(o: Operators) -> Sides:
     """``phi* H* inv(mass) H phi = psi* H* inv(D) H psi``."""

@@ -3,48 +3,67 @@
 ::
 
     sum      [-] product { (+ | -) product }
-    product  factor { [@] factor }                   factors stand side by side
-    factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ }     transpose and inverse stand behind
+    product  factor { [@] factor | / number }        factors stand side by side
+    factor   atom { * | ' | ^* | ^T | ^-1 | ⁻¹ | ^2 | ^(1/2) }      transpose, inverse and powers stand behind
     atom     number | name | name(link, ...) | name{joint} | name{matrix} | inv(sum) | diag(sum) | (sum) | [sum]
              | d/dt(sum) | D/Dt(sum) | d/d{joint}(sum)
 
 ``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
-``1 - H psi K``. Behind a number ``*`` multiplies. ``psi{mass + I}`` is psi of another matrix than the mass matrix.
+``1 - H psi K``. Behind a number ``*`` multiplies. A power is a whole number; ``D^(1/2)`` and ``D^(-1/2)`` are W and
+its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``. ``psi{mass + I}`` is psi of another
+matrix than the mass matrix.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Literal, NamedTuple, Protocol
 
 from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import sensitivity, time_derivative
-from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf
+from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import SHORT, WITH_BRACKETS, Kind
+
+_LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
+    r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"\bar\tau": "tau_bar",
+}  # fmt: skip
+"""Letters as LaTeX has them."""
+
+
+def _spaced(latex: str) -> str:
+    """LaTeX as a pattern that ends where a word does."""
+    return re.escape(latex) + ("(?![A-Za-z])" if latex[-1].isalpha() else "")
+
 
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<number>\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
   | (?P<derivative>d/dt(?!\w)|D/Dt(?!\w)|d/d(?=\{))
   | (?P<joint>\{(?:[^{}]|\{[^{}]*\})*\})
-  | (?P<inverse>\^\s*-\s*1|\^\{-1\}|⁻¹)
+  | (?P<inverse>\^\s*-\s*1(?!\d)|\^\{-1\}|⁻¹)
+  | (?P<power>\^\s*[-−]?\s*(?:\d+|½)|\^[({]\s*[-−]?\s*\d+\s*(?:/\s*\d+\s*)?[)}]|[²³])
   | (?P<star>\^[T*]|\^\{[T*]\}|[*'ᵀ])
-  | (?P<name>(?:(?![\dᵀ])[\w\u0300-\u036f])(?:(?!ᵀ)[\w\u0300-\u036f])*)
-  | (?P<mark>[()\[\]+\-−@])
-  )""",
+  | (?P<skipped>\\(?:left|right)(?![A-Za-z])|\\[,;!])
+  | (?P<name>LATEX|(?:(?![\dᵀ²³½])[\w\u0300-\u036f])(?:(?![ᵀ²³½])[\w\u0300-\u036f])*)
+  | (?P<mark>[()\[\]+\-−@/])
+  )""".replace("LATEX", "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True))) + r"|\\[A-Za-z_]+"),
     re.VERBOSE,
 )
 WITH_LINK = ("B", "J")
 """Names that are followed by that of a link in brackets, which may contain anything."""
 
 _DEEPEST = 100  # brackets within brackets
+_HIGHEST, _LARGEST = 20, 1000  # powers, and letters in one that is written out
 
 
 Value = Expression | float
@@ -104,7 +123,10 @@ def tokens(text: str) -> list[Token]:
             at += len(text[at:]) - len(text[at:].lstrip())
             raise NotationError(f"{text[at]!r} has no meaning here", text, at)
         kind = match.lastgroup or ""
-        found.append(Token(kind, match[kind].replace("−", "-"), match.start(kind)))
+        if kind == "skipped":
+            at = match.end()
+            continue
+        found.append(Token(kind, _plain(kind, match[kind]), match.start(kind)))
         at = match.end()
         if kind == "name" and match[kind] in WITH_LINK:
             link = _link(text, at)
@@ -112,6 +134,13 @@ def tokens(text: str) -> list[Token]:
                 found.append(link)
                 at = link.start + len(link.text) + 1
     return [*found, Token("end", "", len(text.rstrip()))]
+
+
+def _plain(kind: str, text: str) -> str:
+    """A piece in one spelling: accents, Greek letters of other fonts, LaTeX."""
+    if kind != "name":
+        return text.replace("−", "-")
+    return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
 
 
 def _link(text: str, at: int) -> Token | None:
@@ -180,11 +209,24 @@ class _Parser:
     def product(self) -> Value:
         result = self.factor()
         while True:
+            if self.took("/"):
+                result = self.divided(result)
+                continue
             after_at = self.took("@")
             if not after_at and not self.starts_factor():
                 return result
             place = self.now.start
             result = self.checked(place, _times, result, self.factor())
+
+    def divided(self, x: Value) -> Value:
+        """By a number; operators have inverses instead."""
+        place = self.now.start
+        by = self.factor()
+        if not isinstance(by, float):
+            raise NotationError("only numbers divide: write inv(...) in front of the other factor", self.text, place)
+        if by == 0.0:
+            raise NotationError("0 does not divide anything", self.text, place)
+        return _times(1.0 / by, x)
 
     def starts_factor(self) -> bool:
         return self.now.kind in ("number", "name") or (self.now.kind == "mark" and self.now.text in "([")
@@ -192,18 +234,43 @@ class _Parser:
     def factor(self) -> Value:
         place = self.now.start
         result = self.atom()
-        while self.now.kind in ("star", "inverse"):
-            kind = self.now.kind
+        while self.now.kind in ("star", "inverse", "power"):
+            kind, text = self.now.kind, self.now.text
             self.at += 1
+            if kind == "power":
+                result = self.power(place, result, text)
             if kind == "star" and not isinstance(result, float):
                 result = transpose(result)
             elif kind == "inverse":
                 result = self.inverse(place, result)
         return result
 
+    def power(self, place: int, x: Value, text: str) -> Value:
+        """``x^2``, ``x^-2``, ``D^(1/2)``; the power as text, in any spelling."""
+        digits = re.sub(r"[\s^(){}]", "", unicodedata.normalize("NFKC", text).replace("⁄", "/"))
+        readable = len(digits) < 10 and not re.search(r"/0+$", digits)
+        number = Fraction(digits) if readable else Fraction(_HIGHEST + 1)
+        if abs(number) == Fraction(1, 2):
+            root = self.root(place, x)
+            return root if number > 0 else inverse(root)
+        if number.denominator > 1 or abs(number) > _HIGHEST:
+            raise NotationError(f"expected a power from -{_HIGHEST} to {_HIGHEST}, or D^(1/2)", self.text, place)
+        base, times = (x if number >= 0 else self.inverse(place, x)), abs(int(number))
+        if isinstance(base, float):
+            return math.prod([base] * times, start=1.0)
+        if _size(_as_operator(base), {}) * times > _LARGEST:
+            raise NotationError(f"a power of more than {_LARGEST} letters", self.text, place)
+        return self.checked(place, lambda a, _: _power(_as_operator(a), times), base, base)
+
+    def root(self, place: int, x: Value) -> Expression:
+        """``D^(1/2)``."""
+        if isinstance(x, Leaf) and x.kind is Kind.D:
+            return replace(x, kind=Kind.W)
+        raise NotationError("only D has a root in the language, D^(1/2) = W", self.text, place)
+
     def inverse(self, place: int, x: Value) -> Value:
-        if x == 0.0:
-            raise NotationError("0 has no inverse", self.text, place)
+        if (isinstance(x, float) and x == 0.0) or isinstance(x, Zero):
+            raise NotationError("0 has no inverse: it is singular", self.text, place)
         return 1.0 / x if isinstance(x, float) else self.checked(place, lambda a, _: inverse(_as_operator(a)), x, x)
 
     def atom(self) -> Value:
@@ -234,20 +301,24 @@ class _Parser:
     def named(self, token: Token) -> Value:
         name = token.text
         if name == "inv":
-            if not self.took("("):
-                raise self.error("expected '(' after inv")
-            return self.inverse(token.start, self.bracketed(")"))
+            return self.inverse(token.start, self.argument(name))
+        if name == "sqrt":
+            return self.root(token.start, self.argument(name))
         if name == "diag":
-            if not self.took("("):
-                raise self.error("expected '(' after diag")
-            return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.bracketed(")"), x)
+            return self.checked(token.start, lambda a, _: diagonal(_as_operator(a)), x := self.argument(name), x)
         if name in ("B", "J"):
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
         if name not in self.names:
-            known = (*self.names, "inv", "diag", "B", "J")
+            known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
+
+    def argument(self, name: str) -> Value:
+        """What stands in brackets behind a name."""
+        if not self.took("("):
+            raise self.error(f"expected '(' after {name}")
+        return self.bracketed(")")
 
     def derivative(self, token: Token) -> Value:
         """``d/dt(...)``, ``D/Dt(...)``, ``d/d{joint}(...)``."""
@@ -326,13 +397,29 @@ class _Parser:
 
 def _names(o: Operators) -> dict[str, Expression]:
     """Every way to write an operator of a robot."""
-    names: dict[str, Expression] = {"I": o.I, "mass": o.mass}
+    names: dict[str, Expression] = {}
     for kind in Kind:
         if kind is not Kind.B:
             symbol = kind.value
             names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
     strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
-    return {**names, **strictly, "Φ": strictly["Phi"], "Ψ": strictly["Psi"]}
+    short = {name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items()}
+    return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
+
+
+def _size(x: Expression, known: dict[Expression, int]) -> int:
+    """Letters in an expression; parts that occur often are looked at once."""
+    if x not in known:
+        known[x] = 1 + sum(_size(part, known) for part in parts_of(x))
+    return known[x]
+
+
+def _power(x: Expression, number: int) -> Expression:
+    """The product of a square operator with itself; none of it is the identity."""
+    shape = x.shape
+    if shape is not None and not shape.rows.fits(shape.columns):
+        raise ShapeError(f"{x} is {shape}: only something square has powers")
+    return product((x,) * number) if number else Identity(None if shape is None else shape.rows)
 
 
 def _as_operator(x: Value) -> Expression:

@@ -41,6 +41,14 @@ def rate_of_the_hinge_inertia(o: Operators) -> Sides:
     return o.D_dot, o.H @ o.P_dot @ o.H.T
 
 
+@identity(f"from {JR} Table 4, row 5", TABLE)
+def rate_of_the_root(o: Operators) -> Sides:
+    """``W_dot = 1/2 D_dot inv(W)*``, where every joint has one freedom: of a block no product of letters is it."""
+    if any(joint.kind.nv > 1 for joint in o.model.joints):
+        return None
+    return o.W_dot, 0.5 * o.H @ o.P_dot @ o.H.T @ inverse(o.W).T
+
+
 @identity(f"{JR} Table 4, row 6", TABLE)
 def rate_of_the_gain(o: Operators) -> Sides:
     """``G_dot = tau_bar P_dot H* inv(D)``."""

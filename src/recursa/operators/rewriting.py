@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total
+from recursa.operators.accelerations import joint_accelerations, link_accelerations
+from recursa.operators.arithmetic import coefficient, diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
     Diagonal,
@@ -25,7 +26,7 @@ from recursa.operators.expression import (
     parts_of,
 )
 from recursa.operators.leaves import Operators
-from recursa.operators.rules import RK, accelerations, equations
+from recursa.operators.rules import JR, RK, equations
 
 ARITHMETIC = "arithmetic"
 MULTIPLIED = "multiplied out"
@@ -78,7 +79,7 @@ def _in_product(expression: Product, table: Table) -> Iterator[tuple[Rewriting, 
                 yield step, product((*factors[:start], step.after, *factors[end:]))
         if isinstance(first, Inverse):
             yield from _cancelled(factors, start, first)
-        if first == table.inverse_of_mass and start == len(factors) - 2:
+        if start == len(factors) - 2:
             yield from _solved(factors, table)
 
 
@@ -92,14 +93,38 @@ def _multiplied(expression: Product) -> Iterator[tuple[Rewriting, Expression]]:
 
 
 def _solved(factors: tuple[Expression, ...], table: Table) -> Iterator[tuple[Rewriting, Expression]]:
-    """``inv(mass) (y - C)``: accelerations, without computing C."""
-    bias = table.operators.C
-    weights = {inner: number for number, inner in map(coefficient, _terms(factors[-1]))}
-    weight = weights.pop(bias, 0.0)
-    if weight != 0.0:
-        y = total(scaled(number, inner) for inner, number in weights.items()) if weights else None
-        before, after = product(factors[-2:]), accelerations(table.operators, y, weight)
-        yield Rewriting("accelerations", f"{RK} (61)-(65)", before, after), product((*factors[:-2], after))
+    """``inv(mass) (y - C)`` and ``phi* (H* inv(mass) (y - C) + a)``: accelerations, without computing C."""
+    o, before, after = table.operators, product(factors[-2:]), None
+    rule, equation = "accelerations", f"{RK} (61)-(65)"
+    if factors[-2] == table.inverse_of_mass:
+        y, weight = _without_bias(factors[-1], o)
+        after = joint_accelerations(o, y, weight) if weight != 0.0 else None
+    elif factors[-2] == transpose(o.phi):
+        rule, equation = "link accelerations", f"{JR} (21)"
+        after = _of_links(factors[-1], table)
+    if after is not None:
+        yield Rewriting(rule, equation, before, after), product((*factors[:-2], after))
+
+
+def _without_bias(torques: Expression, o: Operators) -> tuple[Expression | None, float]:
+    """``y`` and the number of ``y + number C``; None where y is nothing."""
+    weights = {inner: number for number, inner in map(coefficient, _terms(torques))}
+    weight = weights.pop(o.C, 0.0)
+    return (total(scaled(number, inner) for inner, number in weights.items()) if weights else None), weight
+
+
+def _of_links(joints_and_bias: Expression, table: Table) -> Expression | None:
+    """``phi* (number H* inv(mass) (y + weight C) - number weight a + rest)``; None where it is something else."""
+    o, terms = table.operators, _terms(joints_and_bias)
+    own = {inner: number for number, inner in map(coefficient, terms)}
+    for inner, number in own.items():
+        if isinstance(inner, Product) and inner.factors[:2] == (transpose(o.H), table.inverse_of_mass):
+            y, weight = _without_bias(product(inner.factors[2:]), o)
+            if weight != 0.0 and own.get(o.a) == -number * weight:
+                rest = [scaled(x, other) for other, x in own.items() if other not in (inner, o.a)]
+                found = scaled(number, link_accelerations(o, y, weight))
+                return total((found, product((transpose(o.phi), total(rest))))) if rest else found
+    return None
 
 
 def _terms(expression: Expression) -> tuple[Expression, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from recursa.operators.accelerations import link_accelerations
 from recursa.operators.expression import Zero
-from recursa.operators.identity import RK, Sides, identity
+from recursa.operators.identity import JR, RK, Sides, identity
 from recursa.operators.leaves import Operators
 
 # ---- rigid propagation ---------------------------------------------------------------------------------------------
@@ -70,6 +71,12 @@ def weight_of_everything_outward(o: Operators) -> Sides:
 def weight_of_everything_articulated(o: Operators) -> Sides:
     """The same with free joints: ``psi M gravity = P gravity``."""
     return o.psi @ o.M @ o.gravity, o.P @ o.gravity
+
+
+@identity(f"{JR} (21)")
+def link_accelerations_without_torques(o: Operators) -> Sides:
+    """``phi* (a - H* inv(mass) C) = psi* (H* u + a)``, u being what is smoothed; with torques the search does it."""
+    return o.phi.T @ (o.a - o.H.T @ o.mass.inverse() @ o.C), link_accelerations(o, None, -1.0)
 
 
 @identity("no armature")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.operators import articulated_rules, mass_rules, rigid_rules
-from recursa.operators.arithmetic import scaled, transpose
+from recursa.operators.arithmetic import transpose
 from recursa.operators.expression import Expression, Filter, Freedom, Leaf
 from recursa.operators.identity import ENTERED, JR, LINK_RULES, RK, Rule, Sides, factor, inverse_factor
 from recursa.operators.leaves import Operators
@@ -30,7 +30,6 @@ __all__ = [
     "RULES",
     "TABLE",
     "Rule",
-    "accelerations",
     "equations",
     "factor",
     "inverse_factor",
@@ -92,15 +91,3 @@ def _with_transpose(rule: Rule, sides: Sides) -> Iterator[tuple[Rule, Expression
     if transpose(left) != left or transpose(right) != right:
         turned = Rule(f"{rule.name}, transposed", rule.equation, rule.sides, rule.both_ways)
         yield turned, transpose(left), transpose(right)
-
-
-def accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:
-    """``inv(mass) (y + weight C)`` without computing C: Algorithm 3 (61)-(65) and ``psi M gravity = P gravity``.
-
-    With ``u = inv(D) (y - H psi (K y + P a + b)) - G* gravity`` it is ``u - K* psi* (H* u + a)``, weight -1.
-    """
-    a, b, gravity = (scaled(-weight, x) for x in (o.a, o.b, o.gravity))
-    bias = o.P @ a + b
-    innovations = -(o.H @ o.psi @ bias) if y is None else y - o.H @ o.psi @ (o.K @ y + bias)
-    u = o.D.inverse() @ innovations - o.G.T @ gravity
-    return u - o.K.T @ o.psi.T @ (o.H.T @ u + a)

@@ -10,8 +10,8 @@ import numpy as np
 from recursa.errors import RecursaError, SingularMatrixError
 from recursa.model.model import Model
 from recursa.operators.dense import dense
-from recursa.operators.expression import Expression, Inverse, Leaf, known_shape, parts_of
-from recursa.operators.symbols import Structure
+from recursa.operators.expression import Expression, Inverse, Leaf, Transpose, known_shape, parts_of
+from recursa.operators.symbols import Kind, Structure
 from recursa.sweeps.batching import Array, prepare
 
 _RELATIVE_ZERO, _NEARLY_ZERO = 1e-12, 1e-7  # of singular values: first what is surely singular is looked for
@@ -48,7 +48,9 @@ def _inverses(expression: Expression) -> Iterator[Inverse]:
 
 
 def _is_hinge_or_constant(of: Expression) -> bool:
-    return isinstance(of, Leaf) and (of.kind.value.steady or Structure.DEFINITE in of.kind.value.structure)
+    leaf = of.of if isinstance(of, Transpose) else of
+    hinge = isinstance(leaf, Leaf) and (leaf.kind is Kind.W or Structure.DEFINITE in leaf.kind.value.structure)
+    return hinge or (isinstance(leaf, Leaf) and leaf.kind.value.steady)
 
 
 def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], limit: float) -> str:

@@ -14,7 +14,7 @@ from recursa.dynamics.compliance import COMPLIANCE, COMPLIANCE_RATE
 from recursa.dynamics.inverse import STATIC
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import COMPOSITE
-from recursa.operators import inverse_steps, steps
+from recursa.operators import inverse_steps, root_steps, steps
 from recursa.operators.steps import Combination, CombinationOfNumbers, CombinationOfTotals
 from recursa.operators.symbols import Kind
 from recursa.operators.values import Lowered
@@ -34,6 +34,10 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     steps.armature_times: ("{y}(k) = A(k) {x}(k)",),
     steps.hinge_inertia_times: ("{y}(k) = D(k) {x}(k)",),
     steps.hinge_inertia_solve: ("{y}(k) = D⁻¹(k) {x}(k)",),
+    root_steps.root_times: ("{y}(k) = W(k) {x}(k), W W* = D",),
+    root_steps.root_transposed: ("{y}(k) = W*(k) {x}(k), W W* = D",),
+    root_steps.root_solve: ("{y}(k) = W⁻¹(k) {x}(k), W W* = D",),
+    root_steps.root_solve_transposed: ("{y}(k) = W*⁻¹(k) {x}(k), W W* = D",),
     steps.gain_times: ("{y}(k) = G(k) {x}(k)",),
     steps.gain_transposed: ("{y}(k) = G*(k) {x}(k)",),
     steps.projected: ("{y}(k) = τ̄(k) {x}(k)",),
@@ -74,6 +78,10 @@ _OF_OPERATORS: dict[Callable[..., Any], tuple[str, ...]] = {
     inverse_steps.gain_times_in_basis: ("{y}(k) = {done}(k) {x}(k)",),
     inverse_steps.gain_transposed_in_basis: ("{y}(k) = {done}*(k) {x}(k)",),
     inverse_steps.hinge_inertia_solve_in_basis: ("{y}(k) = D⁻¹(k) {x}(k), with the D that belongs to {done}",),
+    inverse_steps.root_times_in_basis: ("{y}(k) = W(k) {x}(k), with the W that belongs to {done}",),
+    inverse_steps.root_transposed_in_basis: ("{y}(k) = W*(k) {x}(k), with the W that belongs to {done}",),
+    inverse_steps.root_solve_in_basis: ("{y}(k) = W⁻¹(k) {x}(k), with the W that belongs to {done}",),
+    inverse_steps.root_solve_transposed_in_basis: ("{y}(k) = W*⁻¹(k) {x}(k), with the W that belongs to {done}",),
     inverse_steps.eliminate_in_basis: (
         "{y}(k) = {inertia}(k) + Σ φ(k,c) {y}+(c) φ*(k,c)   (34)-(36)",
         "{z}(k) = {y}(k) H*(k) D⁻¹(k), D(k) = H(k) {y}(k) H*(k) + {basis}(k), {y}+(k) = (I - {z}(k) H(k)) {y}(k)",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Any, Literal, NamedTuple
 
-from recursa.operators import steps
+from recursa.operators import root_steps, steps
 
 
 class Structure(Flag):
@@ -60,9 +60,10 @@ class Symbol:
     ``rows`` and ``columns`` are "joint" (nv), "link" (6 nbodies), "tip" (6) or "one". ``moving``: depends on v too.
     ``sides`` are None where they depend on the place of the link frame.
 
-    ``applied``, ``transposed`` and ``inverted`` are what the letter, its transpose and its inverse do at one body;
-    of a vector ``applied`` is what it is there. ``factors`` are letters that it is the product of, and lowered as.
-    ``multiplications`` are those per body of applying it, with one-freedom joints, beside those of what it ``needs``.
+    ``applied``, ``transposed``, ``inverted`` and ``inverted_transposed`` are what the letter, its transpose, its
+    inverse and the transpose of that do at one body; of a vector ``applied`` is what it is there. ``factors`` are
+    letters that it is the product of, and lowered as. ``multiplications`` are those per body of applying it, with
+    one-freedom joints, beside those of what it ``needs``.
     ``steady``: constant in body axes (Table 4, rows 3 and 4). ``mass_alone``: free of inertias, or the mass matrix's
     own, so that moving them inward changes nothing. ``rate_of``: the letter that it is the derivative of. ``takes``: a
     recursion of its own, in words.
@@ -84,6 +85,7 @@ class Symbol:
     applied: Local | None = None
     transposed: Local | None = None
     inverted: Local | None = None
+    inverted_transposed: Local | None = None
     factors: tuple[str, ...] = ()
     steady: bool = False
     mass_alone: bool = False
@@ -212,6 +214,15 @@ class Kind(Enum):
         sides=("joint", "joint"), multiplications=1, needs=(RICCATI,), mass_alone=True,
         applied=_at(steps.hinge_inertia_times, "joint", "P"), inverted=_at(steps.hinge_inertia_solve, "elimination"),
     )  # fmt: skip
+    W = Symbol(
+        "W", "W", "W", "root of the hinge inertia", "W W* = D, lower triangular at each joint",
+        "joint", "joint", _S.BLOCK_DIAGONAL,
+        sides=("joint", "joint"), multiplications=2, needs=(RICCATI,), mass_alone=True,
+        applied=_at(root_steps.root_times, "elimination"),
+        transposed=_at(root_steps.root_transposed, "elimination"),
+        inverted=_at(root_steps.root_solve, "elimination"),
+        inverted_transposed=_at(root_steps.root_solve_transposed, "elimination"),
+    )  # fmt: skip
     G = Symbol(
         "G", "G", "G", "Kalman gain", "G = P H* inv(D)", "link", "joint", _S.BLOCK_DIAGONAL,
         sides=("force", "joint"), multiplications=6, needs=(RICCATI,),
@@ -315,6 +326,7 @@ class Kind(Enum):
         takes="the derivative of the composite-body recursion, tip to base",
     )  # fmt: skip
     D_DOT = _rate(D, "Ḋ", r"\dot{D}", "H Ṗ H*", _BLOCKS)
+    W_DOT = _rate(W, "Ẇ", r"\dot{W}", "½ Ḋ W⁻¹* with one freedom at every joint", _S.BLOCK_DIAGONAL)
     G_DOT = _rate(G, "Ġ", r"\dot{G}", "τ̄ Ṗ H* D⁻¹", _S.BLOCK_DIAGONAL)
     K_DOT = _rate(K, "K̇", r"\dot{K}", "E_φ (S G + τ̄ Ṗ H* D⁻¹)", _S.GATHERING | _S.STRICT)
     TAU_BAR_DOT = _rate(TAU_BAR, "τ̄̇", r"\dot{\bar{\tau}}", "-τ̄ Ṗ H* D⁻¹ H", _S.BLOCK_DIAGONAL)
@@ -340,6 +352,22 @@ class Kind(Enum):
 
 SYMBOLS: dict[str, Kind] = {kind.value.code: kind for kind in Kind}
 """Every symbol by the way it is typed."""
+
+SHORT: dict[str, str] = {
+    "I": "I", "mass": "mass", "m": "m", "l": "l", "ℓ": "l", "ell": "l", "nu": "nu", "ν": "nu", "Phi": "Phi",
+    "Φ": "Phi", "Psi": "Psi", "Ψ": "Psi", **dict.fromkeys(("epsilon", "eps", "varepsilon", "ε"), "epsilon"),
+}  # fmt: skip
+"""Names for whole expressions, by the way they are typed."""
+
+WITH_BRACKETS = ("inv", "diag", "sqrt", "B", "J")
+"""Names that something in brackets follows."""
+
+TAKEN = {
+    *SHORT,
+    *WITH_BRACKETS,
+    *(name for kind in Kind for name in (kind.value.code, kind.value.text, *kind.value.also)),
+}
+"""All that has a meaning in formulas, so that no free vector can be called so."""
 
 UNDERIVED: dict[Kind, Kind] = {kind: SYMBOLS[kind.value.rate_of.code] for kind in Kind if kind.value.rate_of}
 """Of each derivative the symbol that it is the derivative of."""
