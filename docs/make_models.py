@@ -1,6 +1,6 @@
 """The tables of models.md: every robot file of other people's packages, loaded and compared.
 
-``python docs/make_models.py FOLDER ...`` walks through folders and through ``example-robot-data``, where that is installed,
+``python docs/make_models.py FOLDER ...`` goes through folders and ``example-robot-data``, if that is installed,
 and prints the tables; ``pip install --no-deps --target FOLDER`` puts packages into one. Nothing is compiled: every file
 would need code of its own.
 """

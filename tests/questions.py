@@ -329,7 +329,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
-    yield ask("filtering", "wrenches", losses=True)
+    yield from (ask("filtering", "wrenches", losses=losses) for losses in (True, "damping", "friction"))
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")

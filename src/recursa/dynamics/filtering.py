@@ -14,7 +14,6 @@ from recursa.dynamics.articulated import (
     BIAS_ACCELERATION,
     ELIMINATE,
     FALL,
-    LESS_LOSSES,
     Elimination,
     bias_force,
     innovated,
@@ -23,6 +22,7 @@ from recursa.dynamics.articulated import (
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.losses import Losses, less_losses
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -76,7 +76,7 @@ def smoother_step(
 
 
 @cache
-def filtering_plan(*, wrenches: bool, losses: bool) -> Plan:
+def filtering_plan(*, wrenches: bool, losses: Losses) -> Plan:
     """Three sweeps: kinematics and b outward, the filter inward, the smoother outward."""
     torque = "T" if losses else "tau"
     weight = Step(force_with_weight, ("inertia", "V", "fall"), ("f",), "b = crf(V) M V - M g")
@@ -100,7 +100,7 @@ def filtering_plan(*, wrenches: bool, losses: bool) -> Plan:
     )
     sweeps = (
         base_to_tip(*outward),
-        tip_to_base(ELIMINATE, *((LESS_LOSSES,) if losses else ()), filtering),
+        tip_to_base(ELIMINATE, *((less_losses(losses),) if losses else ()), filtering),
         base_to_tip(smoothing),
     )
     bring = (each_link(WRENCH),) if wrenches else ()
@@ -118,7 +118,7 @@ def _gathered(model: Model, values: Values) -> Iterator[Scalar]:
     return chain(chain.from_iterable(joints), chain.from_iterable(bodies))
 
 
-def _filtering(of: Subject, given: Names, *, losses: bool = False) -> Recipe:
+def _filtering(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints: filter and smoother are those of trees with independent "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import filtering
+from recursa.dynamics.losses import Losses
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
@@ -53,7 +54,7 @@ class FilteringMethods(Facade):
         tau: ArrayLike,
         *,
         wrenches: Any = None,
-        losses: bool = False,
+        losses: Losses = False,
         threads: int | None = None,
     ) -> Filtering:
         """Forward dynamics with all that its filter (inward) and its smoother (outward) find. O(n).
