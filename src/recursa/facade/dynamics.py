@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Collection
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,9 @@ from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS, into
+from recursa.evaluation.evaluator import NO_OPTIONS, given, into
 from recursa.evaluation.facade import Facade
+from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
 from recursa.methods.inverse_and_forward import (
     BIAS_FORCES,
     FORWARD_DYNAMICS,
@@ -23,6 +25,13 @@ from recursa.methods.inverse_and_forward import (
 )
 from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array
+
+
+class HybridDynamics(NamedTuple):
+    """Accelerations a and torques tau of all joints, (..., nv) each: what was given beside what followed from it."""
+
+    a: Array
+    tau: Array
 
 
 class DynamicsMethods(Facade):
@@ -213,6 +222,62 @@ class DynamicsMethods(Facade):
         joints, of_links = np.split(both, [self.nv], axis=-1)
         filled = into(out, np.ascontiguousarray(joints))
         return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        *,
+        prescribed: Collection[str],
+        wrenches: Any = None,
+        losses: bool = False,
+        threads: int | None = None,
+    ) -> HybridDynamics:
+        """Accelerations and torques of all joints, when some joints are ``prescribed`` and the others are driven.
+
+        ``prescribed`` are names of joints, each with all its freedoms. Of a (..., nv) only their entries are read, of
+        tau (..., nv) only those of the other joints, and the result (a, tau) has what was missing of both: with
+        the equations of motion ``M a + C = tau`` in two groups of rows, ``M_ff a_f = tau_f - C_f - M_fp a_p``, then
+        ``tau_p``. No matrix is made: the articulated recursion goes through prescribed joints without eliminating
+        them, and ``tau = H (P alpha + y) + A a`` there, in O(n). Without prescribed joints it is
+        :meth:`forward_dynamics`, with all of them :meth:`inverse_dynamics`. Robots with tied joints take the mass
+        matrix, O(n^3); a joint that moves with another cannot be prescribed itself.
+
+        - ``wrenches``: what acts on links, as in :meth:`forward_dynamics`.
+        - ``losses``: damping and friction act at all joints.
+
+        >>> import numpy as np, recursa as rc
+        >>> robot = rc.robots.free_flyer(2)                 # its base floats, its joints are servoed
+        >>> q, v = robot.random_state(1)
+        >>> a = np.array([0, 0, 0, 0, 0, 0, 0.1, -0.3])     # of the base nothing is known,
+        >>> tau = np.zeros(8)                               # but that nothing pushes it
+        >>> a, tau = robot.hybrid_dynamics(q, v, a, tau, prescribed=("joint1", "joint2"))
+        >>> bool(np.allclose(robot.forward_dynamics(q, v, tau), a)), bool(np.all(tau[:6] == 0.0))
+        (True, True)
+        """
+        more = given(wrenches=wrenches, threads=threads)
+        both = self._hybrid_dynamics(q, v, a, tau, prescribed=names_of(prescribed), losses=bool(losses), **more)
+        return HybridDynamics(both[..., 0, :], both[..., 1, :])
+
+    @answers(HYBRID_DYNAMICS)
+    def _hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        *,
+        prescribed: tuple[str, ...],
+        wrenches: Any = None,
+        losses: bool = False,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations and torques, (..., 2, nv)."""
+        arrays = {"q": q, "v": v, "a": a, "tau": tau, "wrenches": wrenches}
+        return self._answer(HYBRID_DYNAMICS, arrays, {"prescribed": prescribed, "losses": losses}, out, threads)
 
     def _solved_columns(self, mass: Array, columns: Array) -> Array:
         """``inv(M) X``."""
