@@ -248,6 +248,11 @@ def steady_rates(robot: rc.Robot) -> Any:
     return lambda t, q: 0.1 * np.ones(robot.nv - 6)
 
 
+def every_second(robot: rc.Robot) -> tuple[str, ...]:
+    """Joints that can be prescribed."""
+    return tuple(joint.name for joint in robot.model.joints[1::2] if joint.independent)
+
+
 INVERSE = (
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
     "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
@@ -321,6 +326,8 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
+    yield ask("hybrid_dynamics", prescribed=every_second)
+    yield ask("hybrid_dynamics", "wrenches", prescribed=every_second, losses=True)
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")

@@ -85,7 +85,7 @@ def given(robot: rc.Robot, record: Quantity, name: str, rng: np.random.Generator
 def options_for(robot: rc.Robot, quantity: str) -> dict[str, Any]:
     if quantity == "inverse_dynamics_second_derivatives":
         return {"contract": True}
-    links = {"link": robot.link_names[-1], "other": robot.link_names[1]}
+    links = {"link": robot.link_names[-1], "other": robot.link_names[1], "prescribed": robot.joint_names[1:2]}
     return {name: links[name] for name, item in quantity_named(quantity).options.items() if item.default is item.empty}
 
 

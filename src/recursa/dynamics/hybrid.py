@@ -62,9 +62,7 @@ def driving(held: int, torque: Sequence[Scalar]) -> tuple[Scalar, ...]:
     return () if held else tuple(torque)
 
 
-def driving_less_losses(
-    joint: Joint, held: int, torque: Sequence[Scalar], v: Sequence[Scalar]
-) -> tuple[Scalar, ...]:
+def driving_less_losses(joint: Joint, held: int, torque: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """What damping and friction leave of them."""
     return () if held else less_losses(joint, torque, v)
 
@@ -112,9 +110,7 @@ ELIMINATE_FREE = Step(
     "P = M + sum of phi P+ phi*, D = H P H* + A, P+ = P - P H* inv(D) H P; where prescribed, P+ = P",
 )
 DRIVING = Step(driving, ("held", "tau"), ("T",), "T = tau")
-DRIVING_LESS_LOSSES = Step(
-    driving_less_losses, ("joint", "held", "tau", "v"), ("T",), "T = tau - d v - f sign(v)"
-)
+DRIVING_LESS_LOSSES = Step(driving_less_losses, ("joint", "held", "tau", "v"), ("T",), "T = tau - d v - f sign(v)")
 _AT_JOINT = ("joint", "held", "qdd", "P", "f", "alpha", "a", "tau")
 COMPLETED = Step(completed_joint, _AT_JOINT, ("qdd", "T"), "where prescribed, T = H (P alpha + y) + A qdd")
 COMPLETED_LOSSY = Step(
