@@ -159,7 +159,9 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         **{"dv": 0.1 * v, "nu": nu, "xi": nu, "eps": eps, "kappa": eps},
         **{"contract": contract, "left": contract, "right": eps, "along": nu, "direction": (eps, nu, contract)},
         **{"rates": nu[:, 6:], "joint_accelerations": a[:, 6:]},
-        **{name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration")},
+        **{
+            name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration", "base_twist")
+        },
         "s": rng.uniform(-0.2, 1.2, size=count),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
@@ -315,6 +317,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
     for method in ("newton-euler", "denoc"):
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
+        yield ask("inverse_dynamics", "base_twist", method=method)
         yield ask("inverse_dynamics", "wrenches", "base_acceleration", "parameters", losses=True, method=method)
     yield from (ask("mass_matrix", method=method) for method in MASS)
     yield from (ask(name, packed=True) for name in PACKED)
@@ -323,6 +326,11 @@ def _robot() -> Iterator[Question]:
         yield ask("forward_dynamics", method=method)
         yield ask("forward_dynamics", "wrenches", method=method, losses=True, links=True)
         yield ask("forward_dynamics", "parameters", method=method)
+    for method in ("articulated", "three-sweep-bias", "denoc", "base-invariant", "composite"):
+        yield ask("forward_dynamics", "base_twist", "base_acceleration", method=method)
+    yield ask("forward_dynamics", "base_twist", "base_acceleration", method="articulated", links=True)
+    yield from (ask(name, "base_twist") for name in ("velocities", "momentum", "kinetic_energy"))
+    yield ask("accelerations", "base_twist", "base_acceleration", kind="classical")
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 

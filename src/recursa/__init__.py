@@ -43,8 +43,8 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
-from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics
+from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.formats.dh_write import DHTable as DHTable

@@ -48,6 +48,7 @@ class DynamicsMethods(Facade):
         *,
         wrenches: Any = None,
         losses: bool = False,
+        base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
@@ -59,7 +60,7 @@ class DynamicsMethods(Facade):
         Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
         force) at the link origin in link axes. All methods give the same torques; the first and the
         last are for every robot, those of Balafoutis & Patel are for joints that turn or slide, and they take
-        ``losses`` but no wrenches:
+        ``losses`` but no wrenches and no motion of the base:
 
         - ``"newton-euler"``: Rodriguez & Kreutz-Delgado (6)-(12). Kernels use "augmented" where they can.
         - ``"augmented"``: augmented links, Algorithm 5.7 (5.3.44)-(5.3.46), O(n), the fewest operations.
@@ -77,7 +78,9 @@ class DynamicsMethods(Facade):
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: add damping and friction.
-        - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
+        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, (angular, linear),
+          (..., 6) each, in world axes at the world origin, which are those of the base at this instant: its velocity,
+          and the rate of that as seen from the base (its spatial acceleration). Both zero by default.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
 
         >>> import recursa as rc
@@ -85,9 +88,10 @@ class DynamicsMethods(Facade):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
+        base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": bool(losses), "method": method}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
         """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
@@ -138,6 +142,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: bool = False,
         links: Literal[False] = False,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -156,6 +162,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: bool = False,
         links: Literal[True],
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -174,6 +182,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: bool = False,
         links: bool = False,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -204,6 +214,8 @@ class DynamicsMethods(Facade):
           which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
+        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
+          :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
 
         >>> import recursa as rc
@@ -215,6 +227,7 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": bool(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         if not links:
             return self._answer(FORWARD_DYNAMICS, arrays, options, out, threads)
