@@ -367,6 +367,8 @@ def _modules() -> Iterator[Question]:
         yield Question("free", name)
     yield Question("free", "inverse_dynamics", ("base_wrench", "wrenches"), {"losses": True})
     yield Question("free", "base_velocity", ("momentum",))
+    yield Question("free", "dual_quantities")
+    yield Question("free", "dual_quantities", ("wrenches",), {"losses": True})
     yield from (Question("free", "locked_inertia", (), {"at": at}) for at in ("com", "base"))
     for frame in FRAMES:
         yield Question("free", "generalized_jacobian", (), {"link": last, "frame": frame})
@@ -376,7 +378,7 @@ def _modules() -> Iterator[Question]:
     yield Question("free", "move_joints", ("momentum",), {"rates": steady_rates, "t": (0.0, 0.01, 0.02)})
     for integrator in names("links"):
         options = {"duration": 0.02, "integrator": integrator}
-        yield Question("free", "simulate_links", ("torque",), options)
+        yield Question("free", "simulate_links", ("torque", "wrenches"), options)
         yield Question("free", "simulate_links", (), {**options, "projection": False})
     for integrator in names("rollout"):
         options = {"step": 1e-3, "steps": 2, "integrator": integrator}

@@ -28,6 +28,7 @@ from recursa.quantities import Quantity
 CC = shutil.which("cc")
 FOR_FREE_FLYERS = (
     "free.locked_inertia", "operational.flying_inertia", "rebase_state", "base_transform", "base_transform_derivative",
+    "free.dual_quantities",
 )  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")

@@ -117,7 +117,7 @@ MOTION = (*GEOMETRY, TWIST, SHIFT_RATE)
 
 
 def base_point_going_up(given: Given) -> Motion:
-    """Acceleration of the base as rates of twists are counted here: that of a point, ``w x v`` beyond the spatial one."""
+    """Acceleration of the base, of the point at its origin: that is what rates of twists are here."""
     return classical(base_going_up(given), given.base_twist)
 
 
