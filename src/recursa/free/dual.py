@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.articulated import BIAS_ACCELERATION, BIAS_FORCE, LESS_LOSSES, Elimination, completed
@@ -115,10 +114,10 @@ DUAL_QUANTITIES = Quantity(
 
 
 class DualQuantities(NamedTuple):
-    """Both sides of every hinge, in link axes at the origin of its link; inertias (..., nbodies, 6, 6), forces (..., 6).
+    """Both sides of every hinge, in link axes at the origin of its link.
 
-    f is the wrench (moment, force) that the parent exerts on link k across hinge k, alpha the acceleration of the link
-    relative to free fall, a = crm(V) H* v.
+    Inertias are (..., nbodies, 6, 6), forces (..., nbodies, 6). f is the wrench (moment, force) that the parent exerts
+    on link k across hinge k, alpha the acceleration of the link relative to free fall, a = crm(V) H* v.
 
     - ``P``, ``z``: what lies outward of the hinge, link k included: ``f = P (alpha - a) + z``; ``P_plus`` is what is
       left of P behind the hinge, which the parent feels.
