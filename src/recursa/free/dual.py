@@ -157,7 +157,7 @@ def dual_quantities(
     and the force across the hinge by either. ``wrenches`` and ``losses`` as for :meth:`Robot.forward_dynamics`.
     Bodies are in the order of ``robot.joint_names``. Cost: O(n).
 
-    >>> import recursa as rc
+    >>> import numpy as np, recursa as rc
     >>> robot = rc.robots.free_flyer(2)
     >>> q, v = robot.random_state(1)
     >>> hinges = rc.free.dual_quantities(robot, q, v, np.zeros(8))
