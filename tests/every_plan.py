@@ -25,6 +25,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "losses": (False, True),
     "frame": ("body", "mixed", "world"),
     "only": ((1, 10), (6,)),
+    "held": ((), (0, 4, 10), (5, 6)),
     "kind": ("spatial", "classical"),
     "branching": (False, True),
     "vector": ("joint:left", "joint:right"),

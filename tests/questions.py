@@ -159,7 +159,9 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         **{"dv": 0.1 * v, "nu": nu, "xi": nu, "eps": eps, "kappa": eps},
         **{"contract": contract, "left": contract, "right": eps, "along": nu, "direction": (eps, nu, contract)},
         **{"rates": nu[:, 6:], "joint_accelerations": a[:, 6:]},
-        **{name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration")},
+        **{
+            name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration", "base_twist")
+        },
         "s": rng.uniform(-0.2, 1.2, size=count),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
@@ -248,6 +250,11 @@ def steady_rates(robot: rc.Robot) -> Any:
     return lambda t, q: 0.1 * np.ones(robot.nv - 6)
 
 
+def every_second(robot: rc.Robot) -> tuple[str, ...]:
+    """Joints that can be prescribed."""
+    return tuple(joint.name for joint in robot.model.joints[1::2] if joint.independent)
+
+
 INVERSE = (
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
     "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
@@ -318,6 +325,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
     for method in ("newton-euler", "denoc"):
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
+        yield ask("inverse_dynamics", "base_twist", method=method)
         yield ask("inverse_dynamics", "wrenches", "base_acceleration", "parameters", losses=True, method=method)
     yield from (ask("mass_matrix", method=method) for method in MASS)
     yield from (ask(name, packed=True) for name in PACKED)
@@ -326,10 +334,20 @@ def _robot() -> Iterator[Question]:
         yield ask("forward_dynamics", method=method)
         yield ask("forward_dynamics", "wrenches", method=method, losses=True, links=True)
         yield ask("forward_dynamics", "parameters", method=method)
+    for method in ("articulated", "three-sweep-bias", "denoc", "base-invariant", "composite"):
+        yield ask("forward_dynamics", "base_twist", "base_acceleration", method=method)
+    yield ask("forward_dynamics", "base_twist", "base_acceleration", method="articulated", links=True)
+    yield from (ask(name, "base_twist") for name in ("velocities", "momentum", "kinetic_energy"))
+    yield ask("accelerations", "base_twist", "base_acceleration", kind="classical")
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
     yield from (ask("filtering", "wrenches", losses=losses) for losses in (True, "damping", "friction"))
+    yield ask("hybrid_dynamics", prescribed=every_second)
+    yield from (
+        ask("hybrid_dynamics", "wrenches", prescribed=every_second, losses=losses)
+        for losses in (True, "damping", "friction")
+    )
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")
@@ -365,6 +383,8 @@ def _modules() -> Iterator[Question]:
     yield Question("free", "inverse_dynamics", ("base_wrench", "wrenches"), {"losses": True})
     yield from (Question("free", "inverse_dynamics", (), {"losses": x}) for x in ("damping", "friction"))
     yield Question("free", "base_velocity", ("momentum",))
+    yield Question("free", "dual_quantities")
+    yield Question("free", "dual_quantities", ("wrenches",), {"losses": True})
     yield from (Question("free", "locked_inertia", (), {"at": at}) for at in ("com", "base"))
     for frame in FRAMES:
         yield Question("free", "generalized_jacobian", (), {"link": last, "frame": frame})
@@ -374,7 +394,7 @@ def _modules() -> Iterator[Question]:
     yield Question("free", "move_joints", ("momentum",), {"rates": steady_rates, "t": (0.0, 0.01, 0.02)})
     for integrator in names("links"):
         options = {"duration": 0.02, "integrator": integrator}
-        yield Question("free", "simulate_links", ("torque",), options)
+        yield Question("free", "simulate_links", ("torque", "wrenches"), options)
         yield Question("free", "simulate_links", (), {**options, "projection": False})
     for integrator in names("rollout"):
         options = {"step": 1e-3, "steps": 2, "integrator": integrator}

@@ -43,6 +43,7 @@ from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
+from recursa.facade.dynamics import HybridDynamics as HybridDynamics
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.filtering import Filtering as Filtering
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection

@@ -32,9 +32,20 @@ typedef struct {
 
 typedef enum { SINGLE, BATCH, OTHER } Kind; /* of a call */
 
+/* Whether an object is a tuple of texts, at least one: names of joints or links. */
+static int is_names(PyObject *object)
+{
+    if (!PyTuple_CheckExact(object))
+        return 0;
+    Py_ssize_t size = PyTuple_GET_SIZE(object), at = 0;
+    while (at < size && PyUnicode_CheckExact(PyTuple_GET_ITEM(object, at)))
+        at++;
+    return size > 0 && at == size;
+}
+
 static int is_option(PyObject *object)
 {
-    return PyUnicode_CheckExact(object) || object == Py_None || PyBool_Check(object);
+    return PyUnicode_CheckExact(object) || object == Py_None || PyBool_Check(object) || is_names(object);
 }
 
 /* Whether an object may hold the numbers of an input; a single number is no part of a state. */

@@ -28,6 +28,7 @@ from recursa.quantities import Quantity
 CC = shutil.which("cc")
 FOR_FREE_FLYERS = (
     "free.locked_inertia", "operational.flying_inertia", "rebase_state", "base_transform", "base_transform_derivative",
+    "free.dual_quantities",
 )  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -85,7 +86,7 @@ def given(robot: rc.Robot, record: Quantity, name: str, rng: np.random.Generator
 def options_for(robot: rc.Robot, quantity: str) -> dict[str, Any]:
     if quantity == "inverse_dynamics_second_derivatives":
         return {"contract": True}
-    links = {"link": robot.link_names[-1], "other": robot.link_names[1]}
+    links = {"link": robot.link_names[-1], "other": robot.link_names[1], "prescribed": robot.joint_names[1:2]}
     return {name: links[name] for name, item in quantity_named(quantity).options.items() if item.default is item.empty}
 
 

@@ -40,6 +40,7 @@ OPTIONS = {  # beside these, methods have none that entries know
     "momentum": {"about": ("com", "world")},
     "inverse_dynamics": {"method": ("newton-euler",), "losses": (False, True, "damping"), "wrenches": (None,)},
     "forward_dynamics": {"method": (None, "articulated"), "losses": (False, True, "friction"), "links": (False,)},
+    "_hybrid_dynamics": {"prescribed": (("joint1",),), "losses": (False, True)},
     "mass_matrix": {"method": ("composite",), "parameters": (None,)},
     "operational_compliance": {"link": (None, "tip"), "frame": ("body",)},
     "operational_inertia": {"link": ("tip",), "frame": FRAMES},

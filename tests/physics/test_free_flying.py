@@ -119,3 +119,51 @@ def test_robots_on_the_ground_are_refused():
     q, v = arm.random_state(1)
     with pytest.raises(rc.RecursaError, match=r"(?s)'puma560' is no free flyer.*'joint1' \(revolute\).*floating=True"):
         arm.forward_dynamics(q, v, v, method=METHOD)
+
+
+# ---- both sides of every hinge ---------------------------------------------------------------------------------------
+
+
+@every_flyer
+def test_forces_from_both_sides_match_the_reactions(name):
+    robot = FLYERS[name]()
+    q, v, tau = states(robot, 3)
+    hinges = rc.free.dual_quantities(robot, q, v, tau)
+    expected = robot.reaction_wrenches(q, v, robot.forward_dynamics(q, v, tau))
+    assert gap(hinges.outboard, expected) < 1e-10
+    assert gap(hinges.inboard, expected) < 1e-10
+    pushes = np.random.default_rng(8).normal(size=(robot.nlinks, 6))
+    pushed = rc.free.dual_quantities(robot, q, v, tau, wrenches=pushes, losses=True)
+    assert gap(pushed.inboard, pushed.outboard) < 1e-10
+    assert gap(pushed.z, hinges.z) > 1e-3
+
+
+@every_flyer
+def test_operational_inertia_is_the_sum_of_both_sides(name):
+    robot = FLYERS[name]()
+    q, v, tau = states(robot, 2)
+    hinges = rc.free.dual_quantities(robot, q, v, tau)
+    for k, joint in enumerate(robot.model.joints):
+        if not any(robot.model.joints[0].armature):  # else the base is held by its rotors
+            assert gap(hinges.inertia[:, k], robot.operational_inertia(q, joint.child)) < 1e-10
+    assert gap(hinges.P, robot.factorization(q).P) < 1e-12
+
+
+def test_what_the_hinge_lets_through_has_no_inertia_along_it():
+    """``P+ H* = 0`` and ``S H* = 0`` without rotors, and S is what the hinge leaves of ``S+``."""
+    robot = FLYERS["star"]()
+    q, v, tau = states(robot, 1)
+    hinges = rc.free.dual_quantities(robot, q, v, tau)
+    for k, joint in enumerate(robot.model.joints[1:], 1):
+        columns = np.array([column.components() for column in joint.columns()]).T
+        for through in (hinges.P_plus[0, k], hinges.S[0, k]):
+            assert np.abs(through @ columns).max() < 1e-12 * np.abs(hinges.P[0, k]).max()
+        D = columns.T @ hinges.S_plus[0, k] @ columns
+        G = hinges.S_plus[0, k] @ columns @ np.linalg.inv(D)
+        assert gap(hinges.S_plus[0, k] - G @ columns.T @ hinges.S_plus[0, k], hinges.S[0, k]) < 1e-12
+
+
+def test_robots_that_are_held_have_no_dual_quantities():
+    arm = rc.robots.planar(2)
+    with pytest.raises(rc.NoSweepError, match="dual_quantities"):
+        rc.free.dual_quantities(arm, [0.1, 0.2], [0.0, 0.0], [0.0, 0.0])

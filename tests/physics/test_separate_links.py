@@ -44,6 +44,28 @@ def test_accelerations_match_those_of_the_robot():
     close(found, expected[:, links.bodies], 1e-11)
 
 
+def test_accelerations_under_wrenches_match_those_of_the_robot():
+    q, v, tau = states(TREE, 3)
+    pushes = np.random.default_rng(2).normal(size=(3, TREE.nlinks, 6))
+    pull = [rc.Wrench(at=TREE.link_names[-1], force=(1.0, -2.0, 0.5), point=(0.1, 0.2, 0.0), frame="world")]
+    for wrenches in (pushes, pull):
+        _, expected = TREE.forward_dynamics(q, v, tau, wrenches=wrenches, losses=True, links=True)
+        for given in (wrenches, lambda t, q, v, wrenches=wrenches: wrenches):
+            links = _Links(TREE, tau, given)
+            close(links.accelerations(0.0, *links.start(q, v)), expected[:, links.bodies], 1e-11)
+
+
+def test_motion_under_a_wrench_matches_minimal_coordinates():
+    robot = rc.robots.free_flyer(2)
+    q, v = robot.random_state(1)
+    pull = [rc.Wrench(at="link2", force=(0.3, -0.2, 0.5), frame="world")]
+    exact = robot.simulate(q, 0.3 * v, duration=0.1, wrenches=pull, progress=False).q[-1]
+    found = rc.free.simulate_links(robot, q, 0.3 * v, 0.1, step=0.01, wrenches=pull).q[-1]
+    close(robot.difference(found, exact), np.zeros(robot.nv), 1e-9)
+    with pytest.raises(rc.ShapeError, match="wrenches"):
+        rc.free.simulate_links(robot, q, v, 0.1, wrenches=np.zeros((2, 6)))
+
+
 def test_measured_coordinates_match_the_start():
     q, v, _ = states(TREE, 3)
     links = _Links(TREE, None)

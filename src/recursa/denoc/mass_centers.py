@@ -15,7 +15,7 @@ import numpy as np
 
 from recursa.book.on_axes import CENTRED, Centred
 from recursa.dynamics.inverse import WRENCH, base_going_up
-from recursa.dynamics.kinematics import RELATIVE
+from recursa.dynamics.kinematics import RELATIVE, base_moving, classical
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -24,7 +24,7 @@ from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Buffer, Step, Sweep, each_link
+from recursa.sweeps import Buffer, Given, Step, Sweep, each_link
 
 Hinge = tuple[Motion, ...]  # p_i: a twist per freedom
 
@@ -115,14 +115,20 @@ AT_CENTER = Step(wrench_at_center, ("E", "link"), ("w^E",), "w^E about C")
 GEOMETRY = (RELATIVE, CENTRED, SHIFT, HINGE)
 MOTION = (*GEOMETRY, TWIST, SHIFT_RATE)
 
+
+def base_point_going_up(given: Given) -> Motion:
+    """Acceleration of the base, of the point at its origin: that is what rates of twists are here."""
+    return classical(base_going_up(given), given.base_twist)
+
+
 BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("link", Centred(0.0, ZERO, SYM_ZERO)),
     Buffer("B", Shift(IDENTITY_TRANSFORM, ZERO)),
     Buffer("p", ()),
-    Buffer("t", Motion.zero()),
+    Buffer("t", Motion.zero(), base_moving),
     Buffer("cdot", ZERO),
-    Buffer("xi", Motion.zero(), base_going_up),
+    Buffer("xi", Motion.zero(), base_point_going_up),
     Buffer("gam", Force.zero()),
     Buffer("E", Force.zero()),
     Buffer("w^E", Force.zero()),

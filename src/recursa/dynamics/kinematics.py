@@ -17,7 +17,7 @@ from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vectors6 import Motion
-from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, fuse, renamed, tip_to_base
+from recursa.sweeps import Buffer, Given, Plan, Step, Values, base_to_tip, each_link, fuse, renamed, tip_to_base
 
 Frame = Literal["body", "mixed", "world"]
 Kind = Literal["spatial", "classical"]
@@ -102,11 +102,23 @@ LINK_VELOCITY = Step(link_motion, ("V@body", "offset"), ("VL",), "V(link) = phi*
 LINK_ACCELERATION = Step(link_motion, ("alpha@body", "offset"), ("AL",), "alpha(link) = phi* alpha(body)")
 CLASSICAL = Step(classical, ("AF", "VF"), ("AC",), "classical = spatial + (0, w x v)")
 
+
+def base_moving(given: Given) -> Motion:
+    """Velocity of the base, if it is prescribed."""
+    return given.base_twist
+
+
+def base_accelerating(given: Given) -> Motion:
+    """Acceleration of the base, if it is prescribed; gravity is none."""
+    return given.base_acceleration
+
+
+BASE_MOTION = ("base_twist", "base_acceleration")
 BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("W", IDENTITY_TRANSFORM),
-    Buffer("V", Motion.zero()),
-    Buffer("alpha", Motion.zero()),
+    Buffer("V", Motion.zero(), base_moving),
+    Buffer("alpha", Motion.zero(), base_accelerating),
 )
 LINK_BUFFERS = (
     Buffer("L", IDENTITY_TRANSFORM),
@@ -334,9 +346,13 @@ def _link_matrix(
 
 POSES = Quantity("poses", ("q",), _poses, f"per link {_POSE}")
 POSE_OF_LINK = Quantity("pose", ("q",), _pose, _POSE)
-VELOCITIES = Quantity("velocities", ("q", "v"), _velocities, f"per link {_RATE}, {{frame}}")
+VELOCITIES = Quantity("velocities", ("q", "v"), _velocities, f"per link {_RATE}, {{frame}}", optional=("base_twist",))
 ACCELERATIONS = Quantity(
-    "accelerations", ("q", "v", "a"), _accelerations, f"per link {_SECOND_RATE}, without gravity, {{frame}}"
+    "accelerations",
+    ("q", "v", "a"),
+    _accelerations,
+    f"per link {_SECOND_RATE}, without gravity, {{frame}}",
+    optional=BASE_MOTION,
 )
 JACOBIAN = Quantity("jacobian", ("q",), _jacobian, f"times v: {_RATE}; columns as in v, {{frame}}")
 JACOBIAN_DERIVATIVE = Quantity(

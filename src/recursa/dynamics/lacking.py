@@ -5,10 +5,11 @@ Decided once per model, before anything is evaluated: at a state, rounding may h
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from recursa.dynamics.hinges import ROUNDING, Moments, Singular, idle_hinges, principal, tensors_of_bodies
-from recursa.dynamics.needs import needs_hinges, needs_inertia
+from recursa.dynamics.needs import needs_hinges, needs_inertia, spared_hinges
 from recursa.errors import ModelError, SingularHingeError
 from recursa.model.model import Model
 from recursa.sweeps.plan import Plan
@@ -36,13 +37,13 @@ class Lacking:
     def require(self, plan: Plan) -> None:
         """Raise where a plan needs what is not there."""
         if self.hinges and needs_hinges(plan):
-            self.require_hinges()
+            self.require_hinges(spared_hinges(plan))
         if self.massless and needs_inertia(plan):
             raise ModelError(self._no_masses)
 
-    def require_hinges(self) -> None:
-        """Raise where a joint has nothing to move."""
-        for found in self.hinges:
+    def require_hinges(self, spared: Container[int] = ()) -> None:
+        """Raise where a joint has nothing to move, unless it is spared."""
+        for found in (one for one in self.hinges if one.joint not in spared):
             error = singular_hinge(self.model, found)
             raise SingularHingeError(f"{self._no_masses}\n  {error}") if self.massless else error
 

@@ -114,8 +114,20 @@ def _sum_over_bodies(plan: Plan, name: str, of: Subject, given: Names) -> Recipe
 
 
 CENTER_OF_MASS = Quantity("center_of_mass", ("q",), _center_of_mass, "m, world axes")
-MOMENTUM_OF_ROBOT = Quantity("momentum", ("q", "v"), _momentum, "(angular, linear) in kg m^2/s and kg m/s, world axes")
-KINETIC_ENERGY = Quantity("kinetic_energy", ("q", "v"), partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "kinetic"), "J")
+MOMENTUM_OF_ROBOT = Quantity(
+    "momentum",
+    ("q", "v"),
+    _momentum,
+    "(angular, linear) in kg m^2/s and kg m/s, world axes",
+    optional=("base_twist",),
+)
+KINETIC_ENERGY = Quantity(
+    "kinetic_energy",
+    ("q", "v"),
+    partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "kinetic"),
+    "J",
+    optional=("base_twist",),
+)
 POTENTIAL_ENERGY = Quantity(
     "potential_energy", ("q",), partial(_sum_over_bodies, POTENTIAL_ENERGY_PLAN, "potential"), "J"
 )

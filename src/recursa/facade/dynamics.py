@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Collection
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +14,9 @@ from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.evaluation.answering import answers
-from recursa.evaluation.evaluator import NO_OPTIONS, into
+from recursa.evaluation.evaluator import NO_OPTIONS, given, into
 from recursa.evaluation.facade import Facade
+from recursa.methods.hybrid import HYBRID_DYNAMICS, names_of
 from recursa.methods.inverse_and_forward import (
     BIAS_FORCES,
     FORWARD_DYNAMICS,
@@ -25,6 +27,13 @@ from recursa.methods.inverse_and_forward import (
 )
 from recursa.methods.matrices import MassMethod
 from recursa.sweeps.batching import Array
+
+
+class HybridDynamics(NamedTuple):
+    """Accelerations a and torques tau of all joints, (..., nv) each: what was given beside what followed from it."""
+
+    a: Array
+    tau: Array
 
 
 class DynamicsMethods(Facade):
@@ -41,6 +50,7 @@ class DynamicsMethods(Facade):
         *,
         wrenches: Any = None,
         losses: Losses = False,
+        base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
@@ -53,7 +63,7 @@ class DynamicsMethods(Facade):
         Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
         force) at the link origin in link axes. All methods give the same torques; the first and the
         last are for every robot, those of Balafoutis & Patel are for joints that turn or slide, and they take
-        ``losses`` but no wrenches:
+        ``losses`` but no wrenches and no motion of the base:
 
         - ``"newton-euler"``: Rodriguez & Kreutz-Delgado (6)-(12). Kernels use "augmented" where they can.
         - ``"augmented"``: augmented links, Algorithm 5.7 (5.3.44)-(5.3.46), O(n), the fewest operations.
@@ -71,7 +81,9 @@ class DynamicsMethods(Facade):
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: True adds damping and friction, "damping" or "friction" one of them.
-        - ``base_acceleration``: prescribed spatial acceleration of the base (..., 6), world axes.
+        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, (angular, linear),
+          (..., 6) each, in world axes at the world origin, which are those of the base at this instant: its velocity,
+          and the rate of that as seen from the base (its spatial acceleration). Both zero by default.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
@@ -81,9 +93,10 @@ class DynamicsMethods(Facade):
         >>> arm.inverse_dynamics([0.0], [0.0], [0.0]).round(6)
         array([0.73575])
         """
-        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "base_acceleration": base_acceleration}
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
+        base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, "parameters": parameters}, options, out, threads)
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
 
     def augmented_links(self) -> AugmentedLinks:
         """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
@@ -169,6 +182,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: Losses = False,
         links: Literal[False] = False,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -188,6 +203,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: Losses = False,
         links: Literal[True],
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -207,6 +224,8 @@ class DynamicsMethods(Facade):
         wrenches: Any = None,
         losses: Losses = False,
         links: bool = False,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
@@ -238,6 +257,8 @@ class DynamicsMethods(Facade):
           which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
+        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
+          :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
@@ -251,6 +272,7 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
         chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         options = {**chosen, "base_velocity": base_velocity}
         if not links:
@@ -259,6 +281,62 @@ class DynamicsMethods(Facade):
         joints, of_links = np.split(both, [self.nv], axis=-1)
         filled = into(out, np.ascontiguousarray(joints))
         return filled, of_links.reshape(*of_links.shape[:-1], self.nlinks, 6).copy()
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        *,
+        prescribed: Collection[str],
+        wrenches: Any = None,
+        losses: Losses = False,
+        threads: int | None = None,
+    ) -> HybridDynamics:
+        """Accelerations and torques of all joints, when some joints are ``prescribed`` and the others are driven.
+
+        ``prescribed`` are names of joints, each with all its freedoms. Of a (..., nv) only their entries are read, of
+        tau (..., nv) only those of the other joints, and the result (a, tau) has what was missing of both: with
+        the equations of motion ``M a + C = tau`` in two groups of rows, ``M_ff a_f = tau_f - C_f - M_fp a_p``, then
+        ``tau_p``. No matrix is made: the articulated recursion goes through prescribed joints without eliminating
+        them, and ``tau = H (P alpha + y) + A a`` there, in O(n). Without prescribed joints it is
+        :meth:`forward_dynamics`, with all of them :meth:`inverse_dynamics`. Robots with tied joints take the mass
+        matrix, O(n^3); a joint that moves with another cannot be prescribed itself.
+
+        - ``wrenches``: what acts on links, as in :meth:`forward_dynamics`.
+        - ``losses``: damping and friction act at all joints.
+
+        >>> import numpy as np, recursa as rc
+        >>> robot = rc.robots.free_flyer(2)                 # its base floats, its joints are servoed
+        >>> q, v = robot.random_state(1)
+        >>> a = np.array([0, 0, 0, 0, 0, 0, 0.1, -0.3])     # of the base nothing is known,
+        >>> tau = np.zeros(8)                               # but that nothing pushes it
+        >>> a, tau = robot.hybrid_dynamics(q, v, a, tau, prescribed=("joint1", "joint2"))
+        >>> bool(np.allclose(robot.forward_dynamics(q, v, tau), a)), bool(np.all(tau[:6] == 0.0))
+        (True, True)
+        """
+        more = given(wrenches=wrenches, threads=threads)
+        both = self._hybrid_dynamics(q, v, a, tau, prescribed=names_of(prescribed), losses=known_losses(losses), **more)
+        return HybridDynamics(both[..., 0, :], both[..., 1, :])
+
+    @answers(HYBRID_DYNAMICS)
+    def _hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        *,
+        prescribed: tuple[str, ...],
+        wrenches: Any = None,
+        losses: Losses = False,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations and torques, (..., 2, nv)."""
+        arrays = {"q": q, "v": v, "a": a, "tau": tau, "wrenches": wrenches}
+        return self._answer(HYBRID_DYNAMICS, arrays, {"prescribed": prescribed, "losses": losses}, out, threads)
 
     def _solved_columns(self, mass: Array, columns: Array) -> Array:
         """``inv(M) X``."""

@@ -48,18 +48,27 @@ class KinematicsMethods(Facade):
 
     @answers(kinematics.VELOCITIES)
     def velocities(
-        self, q: ArrayLike, v: ArrayLike, frame: Frame = "body", *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: Frame = "body",
+        *,
+        base_twist: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """Spatial velocities (angular, linear) of all links, (..., nlinks, 6).
 
         ``V(k) = phi* V(parent) + H* v``; Rodriguez & Kreutz-Delgado (7). ``frame``: "body" = link axes at the link
-        origin, "mixed" = world axes at the link origin, "world" = world axes at the world origin. Cost: O(n).
+        origin, "mixed" = world axes at the link origin, "world" = world axes at the world origin.
+        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
 
         >>> import recursa as rc
         >>> rc.robots.planar(2).velocities([0.0, 0.0], [1.0, 0.0])[-1]       # the tip turns, and goes sideways
         array([0.  , 0.  , 1.  , 0.  , 0.55, 0.  ])
         """
-        return self._answer(kinematics.VELOCITIES, {"q": q, "v": v}, {"frame": frame}, out, threads)
+        arrays = {"q": q, "v": v, "base_twist": base_twist}
+        return self._answer(kinematics.VELOCITIES, arrays, {"frame": frame}, out, threads)
 
     @answers(kinematics.ACCELERATIONS)
     def accelerations(
@@ -70,22 +79,24 @@ class KinematicsMethods(Facade):
         frame: Frame = "body",
         kind: Kind = "spatial",
         *,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Accelerations (angular, linear) of all links without gravity, (..., nlinks, 6).
 
         ``alpha(k) = phi* alpha(parent) + H* a + crm(V) H* v``; Rodriguez & Kreutz-Delgado (8), body derivative.
-        ``kind="classical"`` adds ``w x v``: the acceleration of the point at the frame's origin. Cost: O(n).
+        ``kind="classical"`` adds ``w x v``: the acceleration of the point at the frame's origin. ``base_twist`` and
+        ``base_acceleration``: the motion of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
         >>> arm.accelerations([0, 0], [1, 0], [0, 0], kind="classical")[-1, 3:]    # the tip, towards the centre
         array([-0.55, 0.  , 0.  ])
         """
-        return self._answer(
-            kinematics.ACCELERATIONS, {"q": q, "v": v, "a": a}, {"frame": frame, "kind": kind}, out, threads
-        )
+        arrays = {"q": q, "v": v, "a": a, "base_twist": base_twist, "base_acceleration": base_acceleration}
+        return self._answer(kinematics.ACCELERATIONS, arrays, {"frame": frame, "kind": kind}, out, threads)
 
     @answers(kinematics.JACOBIAN)
     def jacobian(

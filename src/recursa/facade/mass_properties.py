@@ -173,18 +173,21 @@ class MassPropertyMethods(Facade):
         v: ArrayLike,
         about: About = "com",
         *,
+        base_twist: ArrayLike | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin.
 
-        ``sum of phi(0, k) M(k) V(k)``, armature left out. Cost: O(n).
+        ``sum of phi(0, k) M(k) V(k)``, armature left out. ``base_twist``: velocity (..., 6) of a base that is moved, as
+        in :meth:`inverse_dynamics`. Cost: O(n).
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
         0.15
         """
-        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, {"q": q, "v": v}, {"about": about}, out, threads)
+        arrays = {"q": q, "v": v, "base_twist": base_twist}
+        return self._answer(mass_properties.MOMENTUM_OF_ROBOT, arrays, {"about": about}, out, threads)
 
     @answers(momentum_rates.MOMENTUM_RATE_OF_ROBOT)
     def momentum_rate(
@@ -290,15 +293,24 @@ class MassPropertyMethods(Facade):
 
     @answers(mass_properties.KINETIC_ENERGY)
     def kinetic_energy(
-        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        base_twist: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """Kinetic energy in joule, (...): ``(V* M V + v* A v)/2`` with the armature A. Cost: O(n).
+
+        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`.
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).kinetic_energy([0.0], [2.0]).round(12))      # m l^2 w^2/6
         0.03
         """
-        return self._answer(mass_properties.KINETIC_ENERGY, {"q": q, "v": v}, NO_OPTIONS, out, threads)
+        arrays = {"q": q, "v": v, "base_twist": base_twist}
+        return self._answer(mass_properties.KINETIC_ENERGY, arrays, NO_OPTIONS, out, threads)
 
     @answers(mass_properties.POTENTIAL_ENERGY)
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:

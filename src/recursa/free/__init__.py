@@ -6,6 +6,8 @@ origin, then those of the joints, here called ``rates``. Momentum is (angular ab
 axes, as :meth:`Robot.momentum` gives it. See ``docs/free-flyers.md``.
 """
 
+from recursa.free.dual import DualQuantities as DualQuantities
+from recursa.free.dual import dual_quantities as dual_quantities
 from recursa.free.floating import FreeInverseDynamics as FreeInverseDynamics
 from recursa.free.floating import generalized_inertia as generalized_inertia
 from recursa.free.floating import inverse_dynamics as inverse_dynamics

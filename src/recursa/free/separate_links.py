@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
-from recursa.dynamics.articulated import BIAS_FORCE
+from recursa.dynamics.articulated import BIAS_FORCE, completed
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import less_losses
 from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
@@ -148,7 +148,15 @@ _OWN = (
 )
 
 
-def _solver(first: tuple[Step, ...], last: tuple[Step, ...], name: str, *, branching: bool, falling: bool) -> Plan:
+def _solver(
+    first: tuple[Step, ...],
+    last: tuple[Step, ...],
+    name: str,
+    *,
+    branching: bool,
+    falling: bool,
+    wrenches: bool = False,
+) -> Plan:
     """Steps that make X, c, f and T of every link; the messages; steps that follow from alpha."""
     buffers, send_in, send_out, tell = messages("T", branching=branching)
     if not falling:  # what is solved for is no acceleration, so the world does not rise either
@@ -159,14 +167,16 @@ def _solver(first: tuple[Step, ...], last: tuple[Step, ...], name: str, *, branc
         tip_to_base(*send_in),
         base_to_tip(*send_out, tell, LINK_ACCELERATION, *last),
     )
-    return Plan(name, (*buffers, *(b for b in _OWN if b.name not in present)), sweeps)
+    own = tuple(b for b in _OWN if b.name not in present)
+    return Plan(name, (*buffers, *own), completed(sweeps, wrenches=wrenches, links=False))
 
 
 @cache
-def accelerations_plan(*, branching: bool) -> Plan:
+def accelerations_plan(*, branching: bool, wrenches: bool = False) -> Plan:
     """Algorithm 3.4: accelerations of all links from their own poses and velocities; losses act."""
     first = (POSE, VELOCITY, BETWEEN, ACROSS, RATES, CORIOLIS, BIAS_FORCE, LOSSES)
-    return _solver(first, (WITH_FALL,), "accelerations of separate links", branching=branching, falling=True)
+    name = "accelerations of separate links"
+    return _solver(first, (WITH_FALL,), name, branching=branching, falling=True, wrenches=wrenches)
 
 
 @cache
@@ -208,7 +218,7 @@ def measured_entries(values: Values) -> Iterator[Scalar]:
 def _of_every_link(make: Callable[..., Plan], name: str, of: Subject, given: Names) -> Recipe:
     """Motions of all bodies by messages."""
     require_free_flyer(of.model, "messages between links")
-    plan = make(branching=branches(of.model))
+    plan = make(branching=branches(of.model), **({"wrenches": True} if given else {}))
     return Recipe(plan, partial(_motions, name), (of.model.nbodies, 6), pivots=_none)
 
 
@@ -242,7 +252,8 @@ LINK_ACCELERATIONS = Quantity(
     ("axes", "place", "twist", "tau"),
     partial(_of_every_link, accelerations_plan, "AL"),
     "(angular, linear) of every body in rad/s^2 and m/s^2, link axes",
-    reads=_READS,
+    optional=("wrenches",),
+    reads={**_READS, "wrenches": "wrench"},
     words=_WORDS,
     exported=False,
 )

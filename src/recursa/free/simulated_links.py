@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.wrenches import wrench_array
 from recursa.errors import SimulationError, StateError
 from recursa.free import separate_links
 from recursa.free.arguments import free_flyer
@@ -65,6 +66,7 @@ def simulate_links(
     *,
     step: float = 0.01,
     torque: Torque = None,
+    wrenches: Any = None,
     integrator: LinksIntegrator = "rk4",
     projection: bool = True,
     save_every: int = 1,
@@ -74,8 +76,9 @@ def simulate_links(
     Every link's acceleration comes from its two messages, ``alpha = -inv(P + S) (y + s)`` (25), and its pose and
     velocity are integrated on their own. ``projection`` then closes the joints, in O(n), with the same messages:
     positions by the smallest displacements in the metric of the masses, velocities by ``inv(Mass) H phi M V``, which
-    keeps the momentum. ``torque``: None, (..., nv), or a function of (t, q, v); damping and friction act as well. q0
-    (..., nq), v0 (..., nv). The last sample is at ``duration``; the last step may be shorter. The motion is that of
+    keeps the momentum. ``torque``: None, (..., nv), or a function of (t, q, v); damping and friction act as well.
+    ``wrenches``: as for :meth:`Robot.forward_dynamics`, or a function of (t, q, v) that returns such. q0 (..., nq), v0
+    (..., nv). The last sample is at ``duration``; the last step may be shorter. The motion is that of
     :meth:`Robot.simulate` to the order of the integrator.
 
     >>> import recursa as rc
@@ -94,7 +97,7 @@ def simulate_links(
     times = _instants(duration, step)
     if not isinstance(save_every, int | np.integer) or save_every < 1:
         raise StateError(f"save_every must be a positive whole number, not {save_every!r}")
-    links = _Links(robot, torque)
+    links = _Links(robot, torque, wrenches)
     poses, twists = links.start(q0, v0)
     record = _Record(links)
     record.add(times[0], poses, twists)
@@ -130,9 +133,9 @@ def _instants(duration: float, step: float) -> Array:
 class _Links:
     """A robot's links as states, and what acts on them."""
 
-    def __init__(self, robot: Robot, torque: Torque) -> None:
+    def __init__(self, robot: Robot, torque: Torque, wrenches: Any = None) -> None:
         self.robot, self.model = robot, robot.model
-        self.torque = torque
+        self.torque, self.wrenches = torque, wrenches
         self.bodies = [robot.model.link_index(joint.child) for joint in robot.model.joints]
 
     def start(self, q0: ArrayLike, v0: ArrayLike) -> tuple[LinkPoses, Array]:
@@ -152,7 +155,8 @@ class _Links:
     def accelerations(self, time: float, poses: LinkPoses, twists: Array) -> Array:
         """Of every link, by messages."""
         tau = self._torques(time, poses, twists)
-        return self._ask(separate_links.LINK_ACCELERATIONS, poses, twist=flat(twists), tau=tau)
+        acting = {} if self.wrenches is None else {"wrenches": self._wrenches(time, poses, twists)}
+        return self._ask(separate_links.LINK_ACCELERATIONS, poses, twist=flat(twists), tau=tau, **acting)
 
     def projected(self, poses: LinkPoses, twists: Array) -> tuple[LinkPoses, Array]:
         """The nearest state with closed joints: poses, then velocities."""
@@ -182,6 +186,12 @@ class _Links:
         else:
             given = self.torque
         return as_array(self.model, "torque", given, coordinates=False)
+
+    def _wrenches(self, time: float, poses: LinkPoses, twists: Array) -> Array:
+        """What acts on links, (..., nlinks, 6) in link axes."""
+        q, v = self.measured(poses, twists)
+        given = told_when(self.wrenches, "wrenches=", time, q, v) if callable(self.wrenches) else self.wrenches
+        return wrench_array(self.model, given, lambda: self.robot.poses(q))
 
     def _ask(self, quantity: Quantity, poses: LinkPoses, **more: Array) -> Array:
         x, y, z = (poses.frames[..., k] for k in range(3))

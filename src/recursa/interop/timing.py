@@ -39,6 +39,7 @@ EXAMPLES: dict[str, Callable[[Model], Any]] = {
     "other": lambda model: model.links[len(model.links) // 2].name,
     "links": lambda model: (len(model.links) - 1,),
     "rows": lambda model: (tuple(range(6)),),
+    "prescribed": lambda model: tuple(joint.name for joint in model.joints[1::2] if joint.independent),
 }
 """What to choose of options that have to be chosen."""
 

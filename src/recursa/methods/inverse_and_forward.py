@@ -132,6 +132,8 @@ def _forward_dynamics(
             f"robot '{model.name}' has tied joints, and {chosen!r} needs independent ones. "
             'Use method="composite", or load the robot with mimic="free"'
         )
+    if chosen == "diagonal" and not given.isdisjoint(kinematics.BASE_MOTION):
+        raise NoSweepError("method 'diagonal' is for a base that rests. Use another one where its motion is given")
     options = {"method": method, "mass": mass, "bias": bias}
     composite = chosen == "composite" or of.tied
     if links and (composite or chosen in _WITHOUT_LINKS):
@@ -181,7 +183,8 @@ def _losses_first(
 def _links_afterwards(options: dict[str, Any], others: Any, *, q: Any, v: Any, tau: Any, **more: Any) -> Array:
     """Accelerations of links from those of the joints."""
     joints = others(FORWARD_DYNAMICS, {**options, "links": False}, q=q, v=v, tau=tau, **more)
-    links = others(kinematics.ACCELERATIONS, {"frame": "body", "kind": "spatial"}, q=q, v=v, a=joints)
+    moving = {name: more[name] for name in kinematics.BASE_MOTION if name in more}
+    links = others(kinematics.ACCELERATIONS, {"frame": "body", "kind": "spatial"}, q=q, v=v, a=joints, **moving)
     return np.concatenate([joints, links.reshape(*links.shape[:-2], -1)], axis=-1)
 
 
@@ -203,12 +206,12 @@ def _paired(
     v: Any,
     tau: Any,
     parameters: Any = None,
-    wrenches: Any = None,
+    **more: Any,
 ) -> Array:
     """The same with methods of the caller's choice for both."""
     others.require_hinges(q=q, parameters=parameters)
     options = {"losses": False, "method": bias or "newton-euler"}
-    C = others(INVERSE_DYNAMICS, options, q=q, v=v, a=np.zeros_like(v), wrenches=wrenches, parameters=parameters)
+    C = others(INVERSE_DYNAMICS, options, q=q, v=v, a=np.zeros_like(v), parameters=parameters, **more)
     M = others(MASS_MATRIX, {"method": mass or "composite"}, q=q, parameters=parameters)
     return _solved(others, M, np.asarray(tau) - C)
 
@@ -230,7 +233,7 @@ def _equations_of_motion(of: Subject, given: Names) -> Recipe:
     return Recipe(plan, gather, (model.nv * model.nv + model.nv,), MayMove.INERTIAS)
 
 
-OPTIONAL = ("wrenches", "base_acceleration", "parameters")
+OPTIONAL = ("wrenches", *kinematics.BASE_MOTION, "parameters")
 READS = {"wrenches": "wrench"}
 
 INVERSE_DYNAMICS = Quantity(
@@ -242,7 +245,7 @@ FORWARD_DYNAMICS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     ACCELERATIONS,
-    optional=("wrenches", "parameters"),
+    optional=OPTIONAL,
     reads=READS,
     fixed={"links": False},
     of_joints=True,
@@ -252,7 +255,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
-    optional=("wrenches", "parameters"),
+    optional=OPTIONAL,
     reads=READS,
     fixed={"links": True},
 )
@@ -261,6 +264,6 @@ EQUATIONS_OF_MOTION = Quantity(
     ("q", "v"),
     _equations_of_motion,
     "the mass matrix, row by row, then the bias forces",
-    optional=("wrenches", "parameters"),
+    optional=OPTIONAL,
     reads=READS,
 )

@@ -171,6 +171,15 @@ INPUT_KINDS: dict[str, InputKind] = {
             fixes_frames=True,
             words="(angular, linear) of the base in rad/s^2 and m/s^2, world axes",
         ),
+        for_all(
+            "base_twist",
+            Over.BASE,
+            6,
+            "(angular, linear) in world axes",
+            value=Motion.of,
+            fixes_frames=True,
+            words="(angular, linear) velocity of the base in rad/s and m/s, world axes",
+        ),
         speeds("joint:", "a number per freedom, places as in v"),
         per_body("body:", 6, "six numbers per moving body, base first"),
         for_all("tip:", Over.LINKS, 6, "six numbers for every link", several=True),
@@ -199,10 +208,11 @@ CONSTANTS: dict[str, Constant] = {
 
 
 class Given(NamedTuple):
-    """What a run is given for the whole robot: gravity, and the acceleration of the base if it is prescribed."""
+    """What a run is given for the whole robot: gravity, and the motion of the base if it is prescribed."""
 
     gravity: Vec3
     base_acceleration: Motion
+    base_twist: Motion
 
     @staticmethod
     def of(model: Model, inputs: Mapping[str, Sequence[Scalar]]) -> Given:
