@@ -187,6 +187,8 @@ class Lowering:
                 why = f"factor {part} is a full {' x '.join(map(str, size))} matrix"
             case Inverse(of=inner):
                 why = f"no factors of {inner} are known" + self._advice(inner)
+            case Leaf(kind=Kind.W_DOT) | Transpose(of=Leaf(kind=Kind.W_DOT)):
+                why = f"{part} is a formula only where every joint has one freedom, ½ Ḋ W⁻¹*"
             case _:
                 why = f"there is no sweep for {part}"
         return NoSweepError(f"cannot lower {self.expression}: {why}. Use dense(expression, q)", part)
