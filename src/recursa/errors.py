@@ -6,6 +6,7 @@ Each message names the thing, what was expected and what came, the likely cause 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 
@@ -206,6 +207,29 @@ def _near(name: str, names: Sequence[str], limit: int) -> list[str]:
         return near
     spelled = {known.lower(): known for known in names}
     return [spelled[low] for low in _near(name.lower(), list(spelled), limit)]
+
+
+_CONTROLS = ("Cc", "Cf")  # categories of characters that command a terminal, or turn the direction of what it shows
+
+
+def printable(text: str) -> str:
+    """A text that only says something on a terminal: what would command it is spelled out, but for new lines.
+
+    >>> printable("arm\\x1b[2J")
+    'arm\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        ascii(one)[1:-1] if one not in "\n\t" and unicodedata.category(one) in _CONTROLS else one for one in text
+    )
+
+
+def printable_or_refused(name: object) -> str:
+    """A name from a file, if it is a text without characters that command terminals; else a ValueError."""
+    if not isinstance(name, str) or printable(name) != name:
+        raise ValueError(f"no name: {str(name)[:40]!a}")
+    return name
 
 
 def marked(text: str, position: int) -> str:
