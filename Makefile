@@ -8,7 +8,7 @@ NO_SLOW := -m "not slow"
 LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 
-.PHONY: demo test test-all quick lint format bench docs clean
+.PHONY: demo test test-all quick lint format bench fuzz docs clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -33,6 +33,10 @@ format: $(VENV)/.lint          ## put the code into its form
 
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
+
+SECONDS ?= 60
+fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
+	$(BIN)/python fuzz/harness.py --seconds $(SECONDS)
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -86,8 +86,8 @@ def world_of(description: Description) -> str | None:
 
 def require_printable(description: Description) -> None:
     """Names in files of strangers must not command the terminals and pages on which they are shown."""
-    records = (*description.links, *description.joints, *description.states)
-    for name in (description.name, *(one.name for one in records)):
+    links, joints = (link.name for link in description.links), (joint.name for joint in description.joints)
+    for name in (description.name, *links, *joints, *(state.name for state in description.states)):
         if printable(name) != name:
             raise ModelError(
                 f"the name '{printable(name)[:80]}' has characters that command terminals, such as escapes. Leave them "

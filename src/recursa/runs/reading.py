@@ -15,8 +15,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def read_run(path: Path, robot_of: Callable[[Model], Robot]) -> Run:
             raise _damaged(path, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
 
 
-def _require_whole(path: Path, file: IO[bytes]) -> tuple[int, int]:
+def _require_whole(path: Path, file: BufferedReader) -> tuple[int, int]:
     """The version, one that is known, and the length of the index; every byte is as it was written."""
     start = file.read(USER_BLOCK)
     said = _FIRST_LINE.match(start)
@@ -84,14 +85,14 @@ def _damaged(path: Path, why: str) -> ResultFileError:
     )
 
 
-def _by_index(file: IO[bytes], length: int) -> dict[str, Any]:
+def _by_index(file: BufferedReader, length: int) -> dict[str, Any]:
     end = file.seek(-length, os.SEEK_END)
     data = json.loads(file.read(length))
     data["arrays"] = {name: _array(file, end, name, *place) for name, place in data["arrays"].items()}
     return data  # type: ignore[no-any-return]
 
 
-def _array(file: IO[bytes], end: int, name: str, start: int, shape: list[int]) -> Array:
+def _array(file: BufferedReader, end: int, name: str, start: int, shape: list[int]) -> Array:
     """The array that starts there, if it ends before the index does."""
     numbers = [start, *shape]
     if not all(type(number) is int and 0 <= number <= end for number in numbers) or len(shape) > 3:
