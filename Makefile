@@ -23,13 +23,13 @@ quick: $(VENV)/.test           ## under a minute: what to run while working
 	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors src $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
 lint: $(VENV)/.lint            ## ruff and mypy, as pre-commit runs them
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks fuzz
+	$(BIN)/ruff check src tests benchmarks fuzz
 	$(BIN)/mypy
 
 format: $(VENV)/.lint          ## put the code into its form
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks fuzz
+	$(BIN)/ruff check --fix src tests benchmarks fuzz
 
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops

@@ -35,9 +35,15 @@ FOUND = Path(__file__).parent / "found"
 MOST_SECONDS = 10  # for one input
 WORDS = [
     b"nan", b"inf", b"-1", b"1e999", b"0", b"9" * 400, b"null", b"true", b"{}", b"[]", b'""', b"<", b">", b"&", b"\0",
-    b"\x1b[2J", b"\xff", b"\xe2\x80\xae", b"world", b"__class__", b"../../etc/passwd", b"file:///etc/passwd", b",", b"\n",
+    b"\x1b[2J", b"\xff", b"\xe2\x80\xae", b"world", b"__class__", b"../../etc/passwd", b"file:///etc/passwd", b",",
+    b"\n",
 ]  # fmt: skip
-OURS = (sysconfig.get_paths()["stdlib"], *sys.path, str(Path(rc.__file__).parent), str(cache.directory() or os.devnull))
+OURS = (
+    sysconfig.get_paths()["stdlib"],
+    *filter(None, sys.path),
+    str(Path(rc.__file__).parent),
+    str(cache.directory() or os.devnull),
+)
 
 
 class TooSlowError(Exception):
