@@ -6,6 +6,7 @@ Each message names the thing, what was expected and what came, the likely cause 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 
@@ -194,18 +195,45 @@ def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:
 
 
 _ALL = 40  # names: so many are listed without leaving any out
+_COMPARED, _LONG = 2000, 100  # names, and letters of one: more are not compared letter by letter, which takes long
 _PART = 3  # letters: shorter ones are a part of too many names
 
 
 def _near(name: str, names: Sequence[str], limit: int) -> list[str]:
     """Names that are spelled alike, and those of which ``name`` is a part; if there are none, whatever the capitals."""
-    alike = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)
+    some = names if len(names) <= _COMPARED else [*names[: _COMPARED // 2], *names[-_COMPARED // 2 :]]
+    short = [known for known in some if len(known) <= _LONG] if len(name) <= _LONG else []
+    alike = difflib.get_close_matches(name, short, n=limit, cutoff=0.6)
     parts = [known for known in names if len(name) >= _PART and name in known and known not in alike]
     near = [*alike, *parts][: 2 * limit]
     if near or (name == name.lower() and all(known == known.lower() for known in names)):
         return near
     spelled = {known.lower(): known for known in names}
     return [spelled[low] for low in _near(name.lower(), list(spelled), limit)]
+
+
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # the direction of what is shown
+
+
+def printable(text: str) -> str:
+    """A text that only says something on a terminal: what would command it is spelled out, but for new lines.
+
+    >>> printable("arm\\x1b[2J")
+    'arm\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        ascii(one)[1:-1] if one in _TURNING or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
+        for one in text
+    )
+
+
+def printable_or_refused(name: object) -> str:
+    """A name from a file, if it is a text without characters that command terminals; else a ValueError."""
+    if not isinstance(name, str) or printable(name) != name:
+        raise ValueError(f"no name: {str(name)[:40]!a}")
+    return name
 
 
 def marked(text: str, position: int) -> str:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from recursa.errors import RecursaError, did_you_mean
+
+_STALE = 3600.0  # seconds without a change after which a file beside its place belongs to a writer that died
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
     """All files or none: written beside their places, then moved there. Text is UTF-8 with plain line ends.
 
-    Whoever looks finds the old file or the new one, never half of it.
+    Whoever looks finds the old file or the new one, never half of it; after a loss of power, too, since content is on
+    the disk before it is moved, and the move is when this returns.
     """
     mark = secrets.token_hex(4)
     temporary = {path: path.with_name(f".{path.name}.{mark}") for path in contents}
     writing = next(iter(contents))
     try:
         for writing, content in contents.items():
-            temporary[writing].write_bytes(content.encode() if isinstance(content, str) else content)
+            _remove_leftovers(writing)
+            _write_synced(temporary[writing], content.encode() if isinstance(content, str) else content)
         for writing, ready in temporary.items():
             os.replace(ready, writing)
     except OSError as error:
@@ -30,25 +36,35 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         for ready in temporary.values():
             with suppress(OSError):
                 ready.unlink()
+    for folder in {path.parent for path in contents}:
+        sync_folder(folder)
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name beside the file, for writers that want a name; when all went well what is there takes the file's place.
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
-    It is on the disk before: after a loss of power, too, there is the old file or the new one.
-    """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield beside
-        with beside.open("rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        raise RecursaError(f"cannot write '{path}': {os.strerror(error.errno) if error.errno else error}") from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
+
+def sync_folder(folder: Path) -> None:
+    """Names that were made, moved or removed in a folder are on the disk then, where the system can be asked for it."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What earlier writers of this file left beside it when they were killed."""
+    ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
+    expired = time.time() - _STALE
+    with suppress(OSError), os.scandir(path.parent) as listing:
+        for item in listing:
+            if ours.fullmatch(item.name) and item.stat(follow_symlinks=False).st_mtime < expired:
+                os.unlink(item.path)
 
 
 def named_file(path: str | os.PathLike[str]) -> Path:

@@ -18,6 +18,7 @@ from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.inputs import pose_of
 from recursa.model.model import MimicMode, Model
+from recursa.model.naming import require_printable
 from recursa.robot import Robot
 from recursa.spatial.transform import Transform
 
@@ -57,6 +58,7 @@ def load(
     """
     folders = Assets(assets)
     description = read(source_of(source, folders), format, Options(strict, dict(arguments or {})))
+    require_printable(description)
     if folders.folders:
         description = with_mesh_paths(description, folders)
     if gravity is None:

@@ -9,16 +9,18 @@ from typing import Any
 from recursa.errors import ResultFileError
 from recursa.robot import Robot
 from recursa.runs import hdf5
-from recursa.runs.journal import MAGIC, Journal, require_checkpoint
+from recursa.runs.journal import MAGIC
+from recursa.runs.reading import read_run
 from recursa.runs.run import Run
 from recursa.runs.saving import first_bytes
-from recursa.simulation.checkpoint import Checkpoint, Kept, checkpoint_of, interval
+from recursa.simulation.checkpoint import Checkpoint, Kept, held_journal, interval
 
 
 def read(path: str | os.PathLike[str]) -> Run:
     """Read a run that was saved with ``run.save("run.h5")``: the same arrays to the bit, and the same robot.
 
-    A file that is cut off, damaged, of a newer version or not ours is a :class:`recursa.ResultFileError`.
+    A file that is cut off, damaged, of a newer version or not ours is a :class:`recursa.ResultFileError`. Files of
+    strangers can be read, too: no other file is opened, and time and memory go with the size of the file.
 
     >>> import pathlib, tempfile, recursa as rc
     >>> file = pathlib.Path(tempfile.mkdtemp(), "run.h5")
@@ -31,7 +33,7 @@ def read(path: str | os.PathLike[str]) -> Run:
     place = Path(path)
     start = first_bytes(place)
     if start.startswith(hdf5.OURS):
-        return hdf5.read_run(place, Robot)
+        return read_run(place, Robot)
     raise ResultFileError(_what_else(place, start))
 
 
@@ -75,16 +77,11 @@ def resume(
     >>> bool((rc.resume(file).q == run.q).all())
     True
     """
-    place = checkpoint_of(path)
     every = None if checkpoint_every is None else interval(checkpoint_every)
-    require_checkpoint(place)
-    journal = Journal(place)
-    try:
-        kept = Kept(place)  # now that nobody else appends
+    with held_journal(path) as journal:
+        kept = Kept(journal.path)  # now that nobody else appends
         journal.end = kept.end
         simulation = kept.simulation(Robot(kept.model), torque, wrenches, events, progress)
         counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
         keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
         return simulation.run(keeper)
-    finally:
-        journal.close()

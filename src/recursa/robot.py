@@ -267,9 +267,11 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
-        path, every = keeping.free_place(checkpoint), keeping.interval(checkpoint_every)
+        every = keeping.interval(checkpoint_every)
         given = acting.record(torque, wrenches, equations.stops, watched)
-        return keeping.run_kept(driver.Simulation(equations, q, v, chosen, watched), path, every, (q, v), given)
+        with keeping.free_journal(checkpoint) as journal:
+            simulation = driver.Simulation(equations, q, v, chosen, watched)
+            return keeping.run_kept(simulation, journal, every, (q, v), given)
 
     # ---- files and the doctor ----------------------------------------------------------------------------------------
 

@@ -820,3 +820,17 @@ def test_kernels_made_before_a_fork_work_in_the_child(folder: Path) -> None:
     expected = robot.inverse_dynamics(q, v, v)
     assert forked(lambda: bool((robot.inverse_dynamics(q, v, v) == expected).all())) == 0
     assert forked(lambda: bool((rc.robots.puma560().inverse_dynamics(q, v, v) == expected).all())) == 0
+
+
+def test_what_dead_writers_left_is_counted_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECURSA_CACHE", str(tmp_path / "kernels"))
+    cache.keep(b"a" * 32, cache.CODE, b"code")
+    before = cache.info()
+    left = tmp_path / "kernels" / f"{'b' * 64}.77.abcd.part"
+    left.write_bytes(b"x" * 1000)
+    found = cache.info()
+    assert (found.entries, found.unfinished, found.size) == (before.entries, 1, before.size + 1000)
+    os.utime(left, (1.0, 1.0))
+    cache._sizes.clear()  # as in a new process
+    cache.keep(b"c" * 32, cache.CODE, b"code")
+    assert cache.info().unfinished == 0

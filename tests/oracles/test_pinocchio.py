@@ -163,3 +163,20 @@ def test_vectors_from_pinocchio_are_checked(convert: object, given: object) -> N
     robot = ZOO["free_flyer"]()
     with pytest.raises(rc.ShapeError, match=r"\(\.\.\., (9|10)\)"):
         convert(robot, interop.build(robot), given)  # type: ignore[operator]
+
+
+def test_point_masses_anywhere_are_built() -> None:
+    """Their moments about the centre of mass are zero but for rounding, of either sign."""
+    rng = np.random.default_rng(4)
+    for k in range(40):
+        b = rc.Builder("point")
+        b.link("rod", mass=float(rng.uniform(0.1, 10.0)), com=rng.normal(size=3), inertia=(0.0, 0.0, 0.0))
+        axis = rng.normal(size=3)
+        b.joint(
+            "pin", "revolute", parent="world", child="rod", axis=axis / np.linalg.norm(axis), rpy=rng.normal(size=3)
+        )
+        robot = b.build()
+        model = interop.build(robot)
+        q, v = robot.random_state(seed=k)
+        theirs = pin.rnea(model, model.createData(), interop.configuration(robot, model, q), v, 2.0 * v)
+        numeric.close(theirs, robot.inverse_dynamics(q, v, 2.0 * v), 1e-9)

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import recursa as rc
 from comparing import equal_runs
+from recursa.cli.commands import recursa
 from recursa.integrators import INTEGRATORS, names
 from recursa.runs import journal
+from recursa.runs.packing import pack, unpack
 from recursa.simulation.checkpoint import Kept
 from recursa.trajectories.csv_numbers import write_table
 
@@ -238,6 +241,129 @@ def test_run_that_is_still_under_way_is_not_resumed(tmp_path: Path) -> None:
     assert run.status == "finished"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks here")
+def test_of_two_runs_on_one_checkpoint_one_goes_on(tmp_path: Path) -> None:
+    robot, file = rc.robots.planar(1), tmp_path / "run.part"
+    for _ in range(20):
+        start, ends = threading.Barrier(2), []
+
+        def one(start: threading.Barrier = start, ends: list[str] = ends) -> None:
+            start.wait()
+            try:
+                run = robot.simulate([0.1], duration=0.03, integrator="rk4", step=0.001, checkpoint=file,
+                                     checkpoint_every=0)  # fmt: skip
+                ends.append(run.status)
+            except rc.ResultFileError as error:
+                ends.append("refused" if "another process" in str(error) else str(error))
+
+        threads = [threading.Thread(target=one) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(ends) in (["finished", "refused"], ["finished", "finished"])  # or one after the other
+        assert Kept(file).finished
+        assert os.listdir(tmp_path) == ["run.part"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks here")
+def test_restart_leaves_a_run_under_way_alone(tmp_path: Path) -> None:
+    file = tmp_path / "run.h5.part"
+    rc.robots.planar(3).simulate([0.1, 0, 0], duration=0.1, checkpoint=file)
+    with journal.Journal(file) as held:
+        before = file.read_bytes()
+        result = CliRunner().invoke(
+            recursa, ["simulate", "planar", "--duration", "0.1", "-o", str(tmp_path / "run.h5"), "--restart"]
+        )
+        assert isinstance(result.exception, rc.ResultFileError)
+        assert "being written by another process" in str(result.exception)
+        assert file.read_bytes() == before
+        file.unlink()
+        file.write_bytes(b"of another run")
+        held.discard()
+    assert file.read_bytes() == b"of another run"
+
+
+def test_checkpoint_that_cannot_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "run.part"
+
+    def full(*_: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(rc.ResultFileError, match=r"cannot write '.*run\.part': No space left"):
+        rc.robots.planar(1).simulate([0.1], duration=0.1, checkpoint=file)
+    assert not os.listdir(tmp_path)
+
+
+def test_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal.Journal, "append", full)
+    with pytest.warns(UserWarning, match="no checkpoint") as said:
+        rc.robots.planar(1).simulate(
+            [0.1], duration=0.1, integrator="rk4", step=0.01, checkpoint=tmp_path / "run.part", checkpoint_every=0
+        )
+    assert len(said) == 1
+
+
+# ---- made by strangers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, last: header["options"].update(duration=float("nan")),
+        lambda header, last: header["options"].update(duration="long"),
+        lambda header, last: header["options"].update(integrator=[]),
+        lambda header, last: header.update(robot="[" * 100_000),
+        lambda header, last: header.update(robot=3),
+        lambda header, last: header.update(digest="0"),
+        lambda header, last: header.update(digest="0", recursa="9.9"),
+        lambda header, last: header.update(every=float("nan")),
+        lambda header, last: header.pop("acting"),
+        lambda header, last: header.update(acting={"torque": {"kind": "table"}, "wrenches": None, "events": []}),
+        lambda header, last: last["state"].pop("stepper"),
+        lambda header, last: last["state"].update(stepper=[]),
+        lambda header, last: last["state"]["stepper"]["solver"].update(h_abs=float("nan")),
+        lambda header, last: last["state"].update(accepted=(float("nan"), last["state"]["accepted"][1])),
+        lambda header, last: last["state"].update(accepted=(0.0, (np.zeros(3), np.zeros(1), np.zeros(2)))),
+        lambda header, last: last["state"].update(stopped_by="\x1b]0;title\x07"),
+        lambda header, last: last.update(samples=[np.zeros(3)] * 6),
+        lambda header, last: last.update(happened=[("e", 0.0, np.zeros(1), np.zeros(7))]),
+    ],
+)
+def test_checkpoint_with_a_right_checksum_and_wrong_content_is_refused(change: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    rc.robots.planar(1).simulate([0.1], duration=0.1, checkpoint=file, checkpoint_every=0)
+    header, *checkpoints = map(unpack, journal.read_blocks(file)[0])
+    checkpoints[-1]["finished"] = False
+    change(header, checkpoints[-1])
+    file.write_bytes(journal._FIRST_LINE + b"".join(journal.block(pack(one)) for one in (header, *checkpoints)))
+    with pytest.raises(rc.ResultFileError, match="is damaged"):
+        rc.resume(file)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"", b"\x01", b"\xff" * 8, b"\x02" + b"\0" * 7 + b"{}", b"\x64" + b"\0" * 7 + b"[" * 100,
+        *(
+            len(text).to_bytes(8, "little") + text
+            for text in (b"[" * 100_000, b'{"array": ["O", [1], "C"]}', b'{"array": ["<f8", [99], "C"]}', b"7" * 5000,
+                         b'{"array": ["<f8", [-1], "C"]}', b'{"array": ["<f8", [4611686018427387904, 4], "C"]}',
+                         b'{"other": 1}', b'{"dict": []}')
+        ),
+    ],
+)  # fmt: skip
+def test_block_that_was_not_packed_is_refused(payload: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    file.write_bytes(journal._FIRST_LINE + journal.block(payload) * 2)
+    with pytest.raises(rc.ResultFileError, match="is damaged"):
+        rc.resume(file)
+
+
 # ---- killed ----------------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +420,28 @@ def _kill_and_resume(tmp_path: Path, integrator: str, duration: float, kills: in
     )  # fmt: skip
     equal_runs(resumed, whole, seconds=False)
     return killed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such kill here")
+def test_polite_kill_ends_a_run_cleanly_where_ctrl_c_is_ignored(tmp_path: Path) -> None:
+    out, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
+    command = _command("planar", "--duration", "1000", "--q0", "joint1=0.4", "-o", str(out), "--checkpoint-every", "0")
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    try:
+        while process.poll() is None and not (part.exists() and part.stat().st_size > 20_000):
+            time.sleep(0.01)
+        process.terminate()
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 1, said.decode()
+    assert rc.read(out).interrupted
+    assert Kept(part).t == rc.read(out).t[-1]
 
 
 @pytest.mark.interpreted(reason="slow enough to be killed under way")

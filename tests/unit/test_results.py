@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -15,8 +18,10 @@ import pytest
 
 import recursa as rc
 from comparing import ARRAYS, equal_runs
+from files_of_strangers import sealed, version_1
+from recursa import files
 from recursa.formats.robot_text import model_from_text, model_text
-from recursa.runs import hdf5
+from recursa.runs import hdf5_version1, reading
 from recursa.runs.packing import pack, unpack
 from zoo import ZOO, floating_tree_with_rotors, one_of_each, small_mixed_tree
 
@@ -205,9 +210,9 @@ def test_files_of_others_are_told_apart(saved: Path, tmp_path: Path) -> None:
     assert "from_csv" in refused("run.csv")
     data = saved.read_bytes()
     (tmp_path / "newer.h5").write_bytes(
-        data.replace(b"recursa run 1, Recursa 0.1.0", b"recursa run 2, Recursa 9.1.0", 1)
+        data.replace(b"recursa run 2, Recursa 0.1.0", b"recursa run 3, Recursa 9.1.0", 1)
     )
-    assert "written by Recursa 9.1.0 in version 2 of the format; this is Recursa 0.1.0" in refused("newer.h5")
+    assert "written by Recursa 9.1.0 in version 3 of the format; this is Recursa 0.1.0" in refused("newer.h5")
 
 
 def test_failed_save_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +222,7 @@ def test_failed_save_leaves_the_old_file(saved: Path, monkeypatch: pytest.Monkey
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(hdf5, "_fill_events", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(rc.RecursaError, match=r"cannot write '.*run\.h5': No space left"):
         run.save(saved)
     assert saved.read_bytes() == before
@@ -232,6 +237,141 @@ def test_endings_and_places_that_cannot_be_written(saved: Path, tmp_path: Path) 
         run.save(tmp_path / "nowhere" / "run.h5")
     with pytest.raises(rc.RecursaError, match="a folder"):
         run.save(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".csv"])
+def test_disk_that_is_full_is_one_clear_error(suffix: str, tmp_path: Path) -> None:
+    """In a process whose files may not grow beyond a few bytes; the HDF5 library used to bring it down at its end."""
+    code = (
+        "import resource, signal, sys, recursa as rc\n"
+        "run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1)\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))\n"
+        "try:\n    run.save(sys.argv[1])\nexcept rc.RecursaError as error:\n    print(error)"
+    )
+    file = tmp_path / f"run{suffix}"
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"cannot write '{file}': File too large\n"), done.stderr
+    assert not os.listdir(tmp_path)
+
+
+def test_what_killed_writers_left_is_removed_by_the_next(saved: Path) -> None:
+    run = rc.read(saved)
+    old, young, other = (saved.with_name(name) for name in (".run.h5.0123abcd", ".run.h5.4567abcd", ".run.h5.mine"))
+    for left in (old, young, other):
+        left.write_bytes(b"half")
+    past = time.time() - 2 * files._STALE
+    os.utime(old, (past, past))
+    os.utime(other, (past, past))
+    run.save(saved)
+    assert not old.exists()
+    assert young.exists()  # somebody may be writing it
+    assert other.exists()
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".csv"])
+def test_content_and_name_are_on_the_disk_when_save_returns(
+    suffix: str, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, synced, sync, replace = rc.read(saved), [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), sync(file)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (synced.append("moved"), replace(a, b)))
+    file = run.save(saved.with_suffix(suffix))
+    assert synced == [file.stat().st_ino, "moved", file.parent.stat().st_ino]
+
+
+# ---- files of strangers ----------------------------------------------------------------------------------------------
+
+
+def test_run_of_the_first_version_is_read(saved: Path, tmp_path: Path) -> None:
+    run = rc.read(saved)
+    equal_runs(rc.read(version_1(run, tmp_path / "old.h5")), run)
+
+
+def test_file_that_leads_elsewhere_is_refused(saved: Path, tmp_path: Path) -> None:
+    """The checksum has no key: who makes such a file can make that, too."""
+    run, secret = rc.read(saved), tmp_path / "secret"
+    secret.write_bytes(np.arange(100.0).tobytes())
+    rows, other = len(run), tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["t"] = np.arange(float(rows))
+    virtual = h5py.VirtualLayout((rows,), float)
+    virtual[:] = h5py.VirtualSource(other, "t", (rows,))
+    makers: dict[str, Callable[[Any], Any]] = {
+        "external": lambda f: f.create_dataset("t", (rows,), float, external=[(str(secret), 0, 8 * rows)]),
+        "virtual": lambda f: f.create_virtual_dataset("t", virtual),
+        "linked": lambda f: f.__setitem__("t", h5py.ExternalLink(other, "t")),
+        "soft": lambda f: f.__setitem__("t", h5py.SoftLink("/work")),
+        "packed": lambda f: f.create_dataset("t", data=np.zeros(rows), chunks=(rows,), compression="gzip"),
+        "never written": lambda f: f.create_dataset("t", (10**9,), float),
+    }
+    for name, make in makers.items():
+
+        def replaced(file: Any, make: Callable[[Any], Any] = make) -> None:
+            del file["t"]
+            make(file)
+
+        crafted = version_1(run, tmp_path / f"{name}.h5", replaced)
+        with pytest.raises(rc.ResultFileError, match=r"as Recursa writes none|which are not there"):
+            hdf5_version1.read_plain(str(crafted))  # as a process of its own does for rc.read
+    with pytest.raises(rc.ResultFileError, match=r"is damaged: its array 't' .* as Recursa writes none"):
+        rc.read(tmp_path / "external.h5")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals here")
+def test_library_that_crashes_or_hangs_takes_nobody_along(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = version_1(rc.read(saved), tmp_path / "old.h5")
+    (tmp_path / "h5py").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    library = tmp_path / "h5py" / "__init__.py"
+    library.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    with pytest.raises(rc.ResultFileError, match="brings the HDF5 library down"):
+        rc.read(old)
+    monkeypatch.setattr(reading, "_SECONDS", 0.2)
+    library.write_text("import time\ntime.sleep(60)\n")
+    with pytest.raises(rc.ResultFileError, match=r"did not come to an end with it in 0\.2 s"):
+        rc.read(old)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["arrays"].update(q=[0, [10**9, 2]]),
+        lambda data: data["arrays"].update(q=[-8, [2, 2]]),
+        lambda data: data["arrays"].update(q=[2**70, [2, 2]]),
+        lambda data: data["arrays"].update(q=data["arrays"]["t"]),
+        lambda data: data["arrays"].update(q=[0, [[[]]]]),
+        lambda data: data["arrays"].update(other=[0, [2]]),
+        lambda data: data["arrays"].pop("tau"),
+        lambda data: data.update(robot="{}"),
+        lambda data: data.update(robot="[" * 100_000),
+        lambda data: data.update(digest="0"),
+        lambda data: data.update(status="\x1b[2J"),
+        lambda data: data.update(events=["one"]),
+        lambda data: data.update(statistics={"steps": "many"}),
+        lambda data: data["options"].update(duration=float("nan")),
+        lambda data: data["options"].update(integrator="__class__"),
+        lambda data: data.clear(),
+    ],
+)
+def test_index_that_does_not_fit_is_refused(change: Callable[[Any], Any], saved: Path) -> None:
+    sealed(saved, change)
+    with pytest.raises(rc.ResultFileError, match="is damaged"):
+        rc.read(saved)
+
+
+def test_reading_opens_no_other_file_and_no_library(saved: Path) -> None:
+    code = (
+        "import sys, recursa as rc\nrc.robots.planar(2)\nimport recursa.runs.reading\nopened = []\n"
+        "sys.addaudithook(lambda name, given: opened.append(given[0]) if name == 'open' else None)\n"
+        "rc.read(sys.argv[1])\nassert 'h5py' not in sys.modules\n"
+        "print({str(one) for one in opened if not str(one).endswith(('.py', '.pyc', '.so'))})"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(saved)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{ {str(saved)} }\n"
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ def _run() -> int:
 
 
 def _say(text: str, code: int) -> int:
-    print(f"recursa: {text}", file=sys.stderr)
+    from recursa.errors import printable
+
+    print(f"recursa: {printable(text)}", file=sys.stderr)
     return code
 
 

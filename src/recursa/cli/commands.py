@@ -320,7 +320,7 @@ def cache_info(as_json: bool) -> None:
     for name, value in (
         ("path", found.path or "-"),
         ("state", found.state),
-        ("entries", found.entries),
+        ("entries", f"{found.entries}{f', {found.unfinished} unfinished' if found.unfinished else ''}"),
         ("size", f"{found.size / 2**20:.2f} MiB"),
         ("bound", f"{found.bound / 2**20:g} MiB"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,10 @@ def require_drawable(plot: Path | None, gif: Path | None) -> None:
     """Find out before a long run whether its pictures can be written."""
     from recursa.files import known_suffix, named_file
 
+    for path, library in ((plot, "matplotlib"), (gif, "matplotlib"), (gif, "PIL")):
+        if path is not None and find_spec(library) is None:
+            name = {"PIL": "pillow"}.get(library, library)
+            raise rc.RecursaError(f"drawing '{path}' needs {name}, which is not installed: 'pip install {name}'")
     for path, suffixes in ((plot, (".png", ".pdf", ".svg", ".jpg")), (gif, (".gif",))):
         if path is not None and not known_suffix(named_file(path), suffixes).parent.is_dir():
             raise rc.RecursaError(f"cannot write '{path}': there is no folder '{path.parent}'")

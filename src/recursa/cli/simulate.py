@@ -6,7 +6,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from recursa.cli.motion import entries
 from recursa.cli.state_file import read_state
 from recursa.dynamics.losses import Losses
 from recursa.integrators import named
-from recursa.runs.journal import SUFFIX
+from recursa.runs.journal import SUFFIX, Journal
 from recursa.runs.saving import run_file
-from recursa.simulation.checkpoint import Kept, checkpoint_of
+from recursa.simulation.checkpoint import Kept, checkpoint_of, claimed, held_journal
 
 
 def run_simulate(
@@ -50,31 +51,30 @@ def run_simulate(
     if out is not None:
         run_file(out)
         show.require_other_file(given.get("torque"), out)
-    with _terminable():
-        if resume is not None and part is not None:
-            run = _caught(lambda: _resumed(part, robot, checkpoint_every))
-        else:
-            assert robot is not None
-            chosen, options = robot(), dict(given)
-            start = _start(chosen, options)
-            options["torque"] = torque = _torque(chosen, options.pop("torque"), options.pop("between"))
-            options["losses"] = _losses(options["losses"], torque)
-            adaptive = named(options["integrator"] or "dop853", "simulate").adaptive
-            options["dense"] = adaptive and (plot is not None or gif is not None)
-            options["stops"] = options["stops"] or None
-            if part is not None:
-                _require_no_other(part, restart)
-                options |= {"checkpoint": part}
-                options |= {} if checkpoint_every is None else {"checkpoint_every": checkpoint_every}
-            wanted = {name: value for name, value in options.items() if value is not None}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", rc.LimitWarning)  # the hint below says as much
-                run = _caught(lambda: chosen.simulate(*start, **wanted))
-    files = []
-    if out is not None:
-        files.append(run.save(out))
-        if part is not None and run.status != "interrupted":
-            part.unlink(missing_ok=True)  # the result is safe
+    with ExitStack() as stack:  # the checkpoint stays ours until the result is safe
+        with _terminable():
+            if resume is not None and part is not None:
+                journal: Journal | None = stack.enter_context(held_journal(part))
+                run = _caught(lambda: _resumed(part, journal, robot, checkpoint_every))
+            else:
+                assert robot is not None
+                journal = None
+                chosen, options = robot(), dict(given)
+                start = _start(chosen, options)
+                options["torque"] = torque = _torque(chosen, options.pop("torque"), options.pop("between"))
+                options["losses"] = _losses(options["losses"], torque)
+                adaptive = named(options["integrator"] or "dop853", "simulate").adaptive
+                options["dense"] = adaptive and (plot is not None or gif is not None)
+                options["stops"] = options["stops"] or None
+                if part is not None:
+                    journal = stack.enter_context(claimed(part, partial(_require_given_up, restart)))
+                    options |= {"checkpoint": journal}
+                    options |= {} if checkpoint_every is None else {"checkpoint_every": checkpoint_every}
+                wanted = {name: value for name, value in options.items() if value is not None}
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", rc.LimitWarning)  # the hint below says as much
+                    run = _caught(lambda: chosen.simulate(*start, **wanted))
+        files = [] if out is None else [_saved(run, out, journal)]
     files += runs.draw(run, plot, gif)
     _tell(run, files, part, out, as_json)
     if not (as_json or given.get("stops") or resume) and any(one.quantity == "position" for one in run.violations):
@@ -92,13 +92,25 @@ def _caught(simulated: Callable[[], rc.Run]) -> rc.Run:
         return error.run
 
 
-def _resumed(part: Path, robot: Callable[[], rc.Robot] | None, every: float | None) -> rc.Run:
+def _resumed(part: Path, journal: Any, robot: Callable[[], rc.Robot] | None, every: float | None) -> rc.Run:
     if robot is not None and robot().model != Kept(part).model:
         raise rc.StateError(
             f"file '{part}' is of another robot than the one given, or that was changed since; a run goes on with its "
             "own: leave the robot out"
         )
-    return rc.resume(part, checkpoint_every=every)
+    return rc.resume(journal, checkpoint_every=every)
+
+
+def _saved(run: rc.Run, out: Path, journal: Journal | None) -> Path:
+    """Write the result; then the checkpoint has done its work."""
+    try:
+        saved = run.save(out)
+    except rc.RecursaError as error:
+        hint = "" if journal is None else f". The run is still in '{journal.path}': recursa simulate --resume {out}"
+        raise rc.RecursaError(f"{error}{hint}") from None
+    if journal is not None and run.status != "interrupted":
+        journal.discard()
+    return saved
 
 
 def _result_of(part: Path) -> Path:
@@ -153,24 +165,22 @@ def _losses(wanted: Losses | None, torque: rc.TorqueTable | None) -> Losses:
     return wanted
 
 
-def _require_no_other(part: Path, restart: bool) -> None:
+def _require_given_up(restart: bool, kept: Kept) -> None:
     """Hours of work may be in a checkpoint: it is not replaced unless that is wanted."""
-    if not part.is_file():
-        return
-    kept = Kept(part)  # what is no checkpoint is left alone in any case
-    if restart:
-        part.unlink()
-        return
-    raise rc.ResultFileError(
-        f"file '{part}' holds a run that was cut short (at t = {kept.t:.6g} of {kept.options.duration:g} s): go on "
-        f"with recursa simulate --resume {part.with_suffix('')}, or add --restart to start again"
-    )
+    if not restart:
+        raise rc.ResultFileError(
+            f"file '{kept.path}' holds a run that was cut short (at t = {kept.t:.6g} of {kept.options.duration:g} s): "
+            f"go on with recursa simulate --resume {kept.path.with_suffix('')}, or add --restart to start again"
+        )
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """A polite kill (SIGTERM, as queues of clusters send it) is taken as Ctrl-C: what was computed is kept."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """A polite kill (SIGTERM, as queues of clusters send it) is taken as Ctrl-C: what was computed is kept.
+
+    Also where Ctrl-C itself is ignored, as it is by what a shell runs in the background.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -71,7 +71,7 @@ def _json(path: str, shown: str) -> Any:
     except OSError as error:
         raise StateError(f"cannot read {shown}: {error.strerror or error}") from None
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=_once, parse_int=float)  # of as many digits as there may be
     except json.JSONDecodeError as error:
         raise StateError(
             f"{shown}, line {error.lineno}, column {error.colno}: this is not JSON ({error.msg})"

@@ -85,6 +85,7 @@ def mimics(patient: Patient) -> Iterator[Finding]:
     ties = {joint.name: joint.mimic.joint for joint in patient.joints if joint.mimic and joint.kind != "fixed"}
     names = {joint.name for joint in patient.joints}
     moving = {joint.name for joint in patient.model.joints}
+    circling = _circling(ties)
     for joint in patient.joints:
         if joint.mimic is None or joint.kind == "fixed":
             continue
@@ -94,15 +95,30 @@ def mimics(patient: Patient) -> Iterator[Finding]:
             reason = f"it mimics '{source}', which {why}."
             yield about(joint, "mimic", None, reason, did_you_mean(source, moving - {joint.name}))
             continue
-        path = _followed(joint.name, ties)
-        if path[-1] in path[:-1]:
-            reason = f"its ties go round in a circle: {' -> '.join(path)}."
+        if joint.name in circling:
+            reason = f"its ties go round in a circle: {_followed(joint.name, ties)}."
             yield about(joint, "mimic", None, reason, "Leave one of these joints without a tie.")
 
 
-def _followed(name: str, ties: dict[str, str]) -> list[str]:
-    """The joints that one comes to by following ties, up to a free one or to the first that comes twice."""
+def _circling(ties: dict[str, str]) -> set[str]:
+    """Joints from which ties lead into a circle; each is followed once."""
+    round_about: dict[str, bool] = {}
+    for name in ties:
+        path = []
+        while name in ties and name not in round_about:
+            round_about[name] = True  # for whoever comes back here
+            path.append(name)
+            name = ties[name]
+        round_about |= dict.fromkeys(path, round_about.get(name, False))
+    return {name for name, circles in round_about.items() if circles}
+
+
+_SHOWN = 12  # joints of a circle
+
+
+def _followed(name: str, ties: dict[str, str]) -> str:
+    """The joints that one comes to by following ties, up to the first that comes twice."""
     path = [name]
-    while path[-1] in ties and path[-1] not in path[:-1]:
+    while path[-1] not in path[:-1] and len(path) < _SHOWN:
         path.append(ties[path[-1]])
-    return path
+    return " -> ".join([*path, *([] if path[-1] in path[:-1] else ["..."])])

@@ -13,6 +13,7 @@ from recursa.formats.recursa_json import described
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.description import Description
 from recursa.model.model import Model
+from recursa.model.naming import require_printable
 
 
 def model_text(model: Model) -> str:
@@ -36,6 +37,7 @@ def model_from_text(text: str) -> Model:
         if any("role" not in shape for shape in link.get("geometry", ())):  # there was only how far they reach
             del link["geometry"]
     description: Description = record(data, Description, "")
+    require_printable(description)
     gravity, mimic = description.gravity or STANDARD_GRAVITY, description.mimic or "free"
     bare = replace(description, gravity=None, floating=False, mimic=None)
     return assemble(bare, gravity=gravity, floating=description.floating, mimic=mimic)

@@ -228,5 +228,8 @@ def _se3(pin: Any, transform: Transform) -> Any:
 
 def _inertia(pin: Any, inertia: Any) -> Any:
     about_com = np.array([list(row) for row in inertia.moment_about_com().rows()])
-    com = np.array(inertia.com()) if inertia.mass != 0.0 else np.zeros(3)
-    return pin.Inertia(inertia.mass, com, about_com)
+    if inertia.mass == 0.0:
+        return pin.Inertia(0.0, np.zeros(3), about_com)
+    made = pin.Inertia(inertia.mass, np.array(inertia.com()), np.zeros((3, 3)))
+    made.inertia = about_com  # a constructor would refuse point masses, whose moments are zero but for rounding
+    return made

@@ -238,11 +238,12 @@ def _evict(folder: Path, limit: int) -> int:
     """
     files = _files(folder)
     expired = time.time() - _STALE
+    unfinished = 0
     for status, path in files:
-        if path.endswith(_UNFINISHED) and status.st_mtime < expired:
-            _remove(path)
+        if path.endswith(_UNFINISHED) and not (status.st_mtime < expired and _remove(path)):
+            unfinished += status.st_size
     entries = sorted(_entries(files), key=lambda entry: entry[0].st_mtime_ns)
-    total = sum(status.st_size for status, _ in entries)
+    total = unfinished + sum(status.st_size for status, _ in entries)
     if total > limit:
         for status, path in entries[:-1]:
             if total <= _ROOM * limit:
@@ -262,13 +263,17 @@ def _remove(path: str) -> bool:
 
 @dataclass(frozen=True)
 class Info:
-    """What ``recursa cache info`` tells: ``state`` is "in use", "empty", "off", or why it is refused."""
+    """What ``recursa cache info`` tells: ``state`` is "in use", "empty", "off", or why it is refused.
+
+    ``unfinished`` are files of writers that are at work or died; they are part of ``size``.
+    """
 
     path: str | None
     state: str
     entries: int
     size: int
     bound: int
+    unfinished: int = 0
 
 
 def info() -> Info:
@@ -282,8 +287,9 @@ def info() -> Info:
         return Info(str(folder), "empty", 0, 0, bound())
     if reason:
         return Info(str(folder), f"refused: {reason}", 0, 0, bound())
-    sizes = [status.st_size for status, _ in _entries(_files(folder))]
-    return Info(str(folder), "in use" if sizes else "empty", len(sizes), sum(sizes), bound())
+    files = _files(folder)
+    entries, size = len(_entries(files)), sum(status.st_size for status, _ in files)
+    return Info(str(folder), "in use" if entries else "empty", entries, size, bound(), len(files) - entries)
 
 
 def clear() -> int:

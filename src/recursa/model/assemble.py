@@ -146,7 +146,8 @@ def _closing_joint(link: str, parent_joint: dict[str, JointRecord], description:
         seen[link] = len(path)
         path.append(parent_joint[link])
         link = path[-1].parent
-    return max(path[seen[link] :], key=description.joints.index)
+    declared = {joint.name: number for number, joint in enumerate(description.joints)}
+    return max(path[seen[link] :], key=lambda joint: declared[joint.name])
 
 
 @dataclass
@@ -278,27 +279,40 @@ def unit_axis(axis: Vec3) -> Vec3:
     return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
 
 
+_MOST_TIES = 1000  # from a joint to the one that moves it: every joint follows its own
+_SHOWN = 12  # of these in a message
+
+
 def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], fail: _Failure) -> Joint:
     """The joint with its chain of ties followed to an independent joint."""
     if joint.mimic is None:
         return joint
     multiplier, offset = 1.0, 0.0
     mimic: Mimic | None = joint.mimic
-    seen = [joint.name]
+    seen = {joint.name: None}  # in order
+    last = joint.name
     while mimic is not None:
         if mimic.joint not in by_name:
             hint = did_you_mean(mimic.joint, by_name)
             raise fail.of_joint(
-                f"joint '{seen[-1]}' mimics '{mimic.joint}', which is not a moving joint of the robot. {hint}",
-                seen[-1],
+                f"joint '{last}' mimics '{mimic.joint}', which is not a moving joint of the robot. {hint}",
+                last,
             )
         if mimic.joint in seen:
-            raise fail.of_joint(f"joint '{joint.name}' mimics itself, through {' -> '.join(seen)}", joint.name)
+            through = " -> ".join([*list(seen)[:_SHOWN], *["..."] * (len(seen) > _SHOWN)])
+            raise fail.of_joint(f"joint '{joint.name}' mimics itself, through {through}", joint.name)
+        if len(seen) > _MOST_TIES:
+            raise fail.of_joint(
+                f"joint '{joint.name}' follows more than {_MOST_TIES} joints, each of which mimics the next. Let it "
+                "mimic the last of them",
+                joint.name,
+            )
         offset = offset + multiplier * mimic.offset
         multiplier = multiplier * mimic.multiplier
-        seen.append(mimic.joint)
+        last = mimic.joint
+        seen[last] = None
         mimic = joints[by_name[mimic.joint]].mimic
-    origin = joints[by_name[seen[-1]]]
+    origin = joints[by_name[last]]
     if joint.kind.nv != 1 or origin.kind.nv != 1:
         raise fail.of_joint(
             f"joint '{joint.name}' ({joint.kind}) mimics '{origin.name}' ({origin.kind}): only joints with one "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from recursa.errors import unknown_name
+from recursa.errors import ModelError, printable, unknown_name
 from recursa.model.description import Description, NamedState
 from recursa.model.inputs import name_of
 from recursa.model.model import WORLD_LINK
@@ -82,3 +82,15 @@ def world_of(description: Description) -> str | None:
     root = root_of(description)
     massless = not next(link for link in description.links if link.name == root).inertial
     return root if root == WORLD_LINK and massless else None
+
+
+def require_printable(description: Description) -> None:
+    """Names in files of strangers must not command the terminals and pages on which they are shown."""
+    links, joints = (link.name for link in description.links), (joint.name for joint in description.joints)
+    for name in (description.name, *links, *joints, *(state.name for state in description.states)):
+        if printable(name) != name:
+            raise ModelError(
+                f"the name '{printable(name)[:80]}' has characters that command terminals, such as escapes. Leave them "
+                "out",
+                source=description.source,
+            )

@@ -12,42 +12,38 @@
     /events/name /t /q /v
     /dense/...        the integrator's interpolants, if they were kept
 
-The first 512 bytes, which HDF5 leaves to its user, say so in a line of text, with a checksum of all that follows. It is
-looked at first: damaged HDF5 files can bring down the HDF5 library, and the process with it.
+The first 512 bytes, which HDF5 leaves to its user, say so in a line of text, with a checksum of all that follows.
+Behind what is HDF5's stands an index, JSON with all that is not an array and the places of those that are: by it
+:mod:`recursa.runs.reading` reads a run without the HDF5 library, which files made to do harm can bring down, or lead to
+other files.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable
-from dataclasses import fields
-from functools import partial
+import json
+from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from recursa.errors import ResultFileError
-from recursa.files import replacing
-from recursa.formats.robot_text import model_from_text, model_text
+from recursa.errors import RecursaError
+from recursa.files import write_together
 from recursa.model.columns import CONVENTIONS, angular, coordinate_names, coordinate_units, freedom_names
 from recursa.model.model import Model
-from recursa.runs import interpolants
-from recursa.runs.options import Options
-from recursa.runs.run import Happened, Run
+from recursa.runs.plain_runs import as_plain
+from recursa.runs.run import Run
+from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
-if TYPE_CHECKING:
-    from recursa.robot import Robot
-
 FORMAT = "recursa run"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of any HDF5 file without a block for its user
 OURS = b"recursa run "
-_USER_BLOCK = 512  # bytes
-_FIRST_LINE = re.compile(rb"recursa run (\d+), Recursa (\S+), sha256 ([0-9a-f]{64}), (\d+) bytes follow\n")
-_ARRAYS = ("t", "q", "v", "a", "tau", "work", "lost")
+USER_BLOCK = 512  # bytes
+NUMBERS = np.dtype("<f8")
 _MEANINGS = {
     "t": "time of the samples",
     "q": "coordinates",
@@ -60,62 +56,73 @@ _MEANINGS = {
 }
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
+def require_h5py() -> None:
+    """Without h5py no such file can be written; better said before a run than after it."""
+    if find_spec("h5py") is None:
+        raise RecursaError(
+            "writing .h5 needs h5py, which is not installed: 'pip install h5py', or save as .npz or .csv instead"
+        )
 
 
 def write_run(run: Run, path: Path) -> None:
-    """The file is there as a whole or not at all; one that was there before survives what goes wrong."""
+    """The file is there as a whole or not at all; one that was there before survives what goes wrong.
+
+    It is made in memory: where a disk is full the HDF5 library would bring the process down.
+    """
+    require_h5py()
+    content = as_plain(run)
+    arrays = content.pop("arrays")
+    image, places = _image(run, content, arrays)
+    index = json.dumps(content | {"arrays": places}, ensure_ascii=False).encode()
+    body = memoryview(image)[USER_BLOCK:]
+    checksum = hashlib.sha256(body)
+    checksum.update(index)
+    size = len(body) + len(index)
+    head = (
+        f"recursa run {FORMAT_VERSION}, Recursa {__version__}, sha256 {checksum.hexdigest()}, {size} bytes follow\n"
+        f"index of {len(index)} bytes at the end\n"
+    )
+    write_together({path: b"".join([head.encode().ljust(USER_BLOCK, b"\0"), body, index])})
+
+
+def _image(run: Run, content: dict[str, Any], arrays: dict[str, Array]) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of the HDF5 file, and by name where arrays are in it: where they start, and their shape."""
     import h5py  # slow to import
 
-    with replacing(path) as beside:
-        with h5py.File(beside, "w", userblock_size=_USER_BLOCK) as file:
-            _fill(file, run)
-        size, checksum = _after_user_block(beside)
-        line = f"recursa run {FORMAT_VERSION}, Recursa {__version__}, sha256 {checksum}, {size} bytes follow\n"
-        with beside.open("rb+") as raw:
-            raw.write(line.encode().ljust(_USER_BLOCK, b"\0"))
+    memory = BytesIO()
+    with h5py.File(memory, "w", userblock_size=USER_BLOCK) as file:
+        for name, values in arrays.items():
+            file.create_dataset(name, data=values, dtype=NUMBERS)
+        _explain(file, run, content)
+        file.flush()
+        offsets = {name: file[name].id.get_offset() for name in arrays}
+    image = memory.getvalue()
+    places = {}
+    for name, values in arrays.items():
+        start = offsets[name] if values.size else 0
+        raw = np.asarray(values, dtype=NUMBERS).tobytes()
+        if image[start : start + len(raw)] != raw:
+            raise RecursaError(f"cannot write a run: the HDF5 library did not store '{name}' in one piece")
+        places[name] = [start, list(values.shape)]
+    return image, places
 
 
-def _after_user_block(path: Path) -> tuple[int, str]:
-    """How many bytes HDF5 has written, and their SHA-256."""
-    with path.open("rb") as raw:
-        raw.seek(_USER_BLOCK)
-        checksum = hashlib.file_digest(raw, "sha256").hexdigest()
-        return raw.tell() - _USER_BLOCK, checksum
-
-
-def _fill(file: Any, run: Run) -> None:
-    file.attrs.update(
-        {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "recursa": __version__,
-            "status": run.status,
-            "message": run.message,
-            "conventions": CONVENTIONS,
-            "momentum_kept": run.momentum_kept,
-        }
-    )
+def _explain(file: Any, run: Run, content: dict[str, Any]) -> None:
+    """All that is not an array of the run, for other readers."""
+    told = ("recursa", "status", "message", "momentum_kept")
+    file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "conventions": CONVENTIONS})
+    file.attrs.update({name: content[name] for name in told})
+    file.create_dataset("energy", data=run.energy)
     for name, (columns, units) in _columns(run.robot.model).items():
-        values = getattr(run, name)
-        made = file.create_dataset(name, data=values)
-        made.attrs["meaning"] = _MEANINGS[name]
-        made.attrs["units"] = _texts(units) if values.ndim > 1 else units[0]
-        if values.ndim > 1:
-            made.attrs["columns"] = _texts(columns)
-    _fill_robot(file.create_group("robot"), run)
-    options = file.create_group("options")
-    for item in fields(Options):
-        value = getattr(run.options, item.name)
-        if item.name == "times" and value is not None:
-            options.create_dataset("times", data=value)  # too long for an attribute
-        elif value is not None:
-            options.attrs[item.name] = value
-    file.create_group("statistics").attrs.update(run.statistics)
-    _fill_events(file.create_group("events"), run)
-    dense = interpolants.as_arrays(run.options.integrator, run.pieces)
-    for name, values in dense.items():
-        file.create_dataset(f"dense/{name}", data=values)
+        one = file[name]
+        one.attrs["meaning"] = _MEANINGS[name]
+        one.attrs["units"] = _texts(units) if one.ndim > 1 else units[0]
+        if one.ndim > 1:
+            one.attrs["columns"] = _texts(columns)
+    _fill_robot(file.create_group("robot"), run, content)
+    file.require_group("options").attrs.update(content["options"])
+    file.create_group("statistics").attrs.update(content["statistics"])
+    file["events/name"] = _texts(content["events"])
 
 
 def _columns(model: Model) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -133,106 +140,22 @@ def _columns(model: Model) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
     }
 
 
-def _fill_robot(group: Any, run: Run) -> None:
+def _fill_robot(group: Any, run: Run, content: dict[str, Any]) -> None:
     model = run.robot.model
     group.attrs.update(
         {
             "name": model.name,
-            "digest": model.digest,
+            "digest": content["digest"],
             "gravity": np.array(model.gravity),
             "floating": model.floating,
             "mimic": model.mimic,
         }
     )
-    group["description"] = model_text(model)
+    group["description"] = content["robot"]
     group["urdf"] = run.robot.to_urdf()
-
-
-def _fill_events(group: Any, run: Run) -> None:
-    rows = len(run.events)
-    group["name"] = _texts([event.name for event in run.events])
-    group["t"] = np.array([event.t for event in run.events], dtype=float)
-    group["q"] = np.array([event.q for event in run.events], dtype=float).reshape(rows, run.robot.nq)
-    group["v"] = np.array([event.v for event in run.events], dtype=float).reshape(rows, run.robot.nv)
 
 
 def _texts(values: Any) -> Any:
     import h5py
 
     return np.array(list(values), dtype=h5py.string_dtype())
-
-
-# ---- reading ---------------------------------------------------------------------------------------------------------
-
-
-def read_run(path: Path, robot_of: Callable[[Model], Robot]) -> Run:
-    """The run in a file, ``robot_of`` its model; what cannot be one is a :class:`ResultFileError` that says why."""
-    import h5py  # slow to import
-
-    try:
-        _require_whole(path)
-        with h5py.File(path, "r") as file:
-            return _run(path, file, robot_of)
-    except ResultFileError:
-        raise
-    except Exception as error:  # HDF5 has many ways to say that it cannot read
-        raise _damaged(path, f"{type(error).__name__}: {' '.join(str(error).split())}") from None
-
-
-def _require_whole(path: Path) -> None:
-    """Ours, of a version that is known, and every byte as it was written."""
-    with path.open("rb") as raw:
-        start = raw.read(_USER_BLOCK)
-    said = _FIRST_LINE.match(start)
-    if said is None or len(start) < _USER_BLOCK:
-        raise _damaged(
-            path,
-            f"it is cut off after {len(start)} bytes"
-            if len(start) < _USER_BLOCK
-            else "its first line is not as it was written",
-        )
-    number, writer, checksum, size = (group.decode() for group in said.groups())
-    if int(number) != FORMAT_VERSION:
-        raise ResultFileError(
-            f"file '{path}' was written by Recursa {writer} in version {number} of the format; this is Recursa "
-            f"{__version__}, which reads version {FORMAT_VERSION}. Read it with Recursa {writer} or newer."
-        )
-    found, now = _after_user_block(path)
-    if found != int(size):
-        raise _damaged(path, f"it has {found} bytes of the {size} that were written")
-    if now != checksum:
-        raise _damaged(path, "its checksum does not match its content")
-
-
-def _damaged(path: Path, why: str) -> ResultFileError:
-    return ResultFileError(
-        f"file '{path}' is damaged: {why}.\n  Was it copied in part, or changed by another program? Take it from where "
-        "it was written, or simulate again."
-    )
-
-
-def _run(path: Path, file: Any, robot_of: Callable[[Model], Robot]) -> Run:
-    model = model_from_text(file["robot/description"].asstr()[()])
-    if file.attrs["recursa"] == __version__ and model.digest != file["robot"].attrs["digest"]:
-        raise _damaged(path, "the robot in it is not the one it names")
-    arrays = {name: file[name][()] for name in _ARRAYS}
-    stored = dict(file["options"].attrs)
-    known = {item.name for item in fields(Options)}
-    stored |= {"times": file["options/times"][()]} if "times" in file["options"] else {}
-    options = Options(**{name: _python(value) for name, value in stored.items() if name in known})
-    events = file["events"]
-    happened = map(Happened, events["name"].asstr()[()], events["t"][()].tolist(), events["q"][()], events["v"][()])
-    dense = {name: values[()] for name, values in file["dense"].items()} if "dense" in file else {}
-    make = partial(Run, robot_of(model), **arrays, options=options)
-    return make(
-        events=tuple(happened),
-        status=file.attrs["status"],
-        message=file.attrs["message"],
-        statistics={name: _python(value) for name, value in file["statistics"].attrs.items()},
-        momentum_kept=bool(file.attrs["momentum_kept"]),
-        pieces=interpolants.from_arrays(options.integrator, dense),
-    )
-
-
-def _python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

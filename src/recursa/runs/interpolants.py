@@ -12,7 +12,9 @@ from scipy.integrate._ivp.rk import Dop853DenseOutput, RkDenseOutput
 from recursa.sweeps.batching import Array
 
 Piece = tuple[float, float, Any]
+NAMES = ("span", "start", "coefficients")
 _CLASSES = {"dop853": (Dop853DenseOutput, "F"), "rk45": (RkDenseOutput, "Q"), "radau": (RadauDenseOutput, "Q")}
+_ORDERS = {"dop853": 7, "rk45": 4, "radau": 3}  # coefficients per entry of the state
 
 
 def as_arrays(integrator: str, pieces: Sequence[Piece]) -> dict[str, Array]:
@@ -27,6 +29,13 @@ def as_arrays(integrator: str, pieces: Sequence[Piece]) -> dict[str, Array]:
         "start": np.stack([part.y_old for _, _, part in pieces]),
         "coefficients": np.stack([getattr(part, name) for _, _, part in pieces]),
     }
+
+
+def shapes(integrator: str, pieces: int, n: int) -> dict[str, tuple[int, ...]]:
+    """What the arrays of so many pieces look like, for a state of n numbers."""
+    order = _ORDERS[integrator]
+    by_order = (order, n) if integrator == "dop853" else (n, order)
+    return {"span": (pieces, 4), "start": (pieces, n), "coefficients": (pieces, *by_order)}
 
 
 def from_arrays(integrator: str, arrays: dict[str, Array]) -> tuple[Piece, ...]:

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from recursa.errors import ResultFileError
-from recursa.files import replacing
+from recursa.files import sync_folder
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows, which has no such locks
+    fcntl = None
 
 SUFFIX = ".part"  # behind the name of the result
 MAGIC = b"recursa checkpoint "
@@ -22,6 +30,7 @@ FORMAT_VERSION = 1
 _FIRST_LINE = MAGIC + b"%d\n" % FORMAT_VERSION
 _HEAD = struct.Struct("<4sQ16s")
 _MARK = b"BLOK"
+_FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def block(payload: bytes) -> bytes:
@@ -85,52 +94,112 @@ def _require_version(path: Path, data: bytes) -> None:
 
 
 class Journal:
-    """A journal open for appending, by one process at a time."""
+    """A journal open for appending, by one process at a time; as a path it is that of its file."""
 
-    def __init__(self, path: Path) -> None:
-        """An existing one. ``end``, where its good blocks end, is set by who has read them since."""
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        """An existing one, or with ``new`` perhaps an empty file that is made; others are kept out until it is closed.
+
+        ``end``, where its good blocks end, is set by who has read them since.
+        """
         self.path = path
         self.end = -1
-        try:
-            self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        except OSError as error:
-            raise ResultFileError(f"cannot write '{path}': {error.strerror or error}") from None
-        if not _locked(self._file):
-            os.close(self._file)
-            raise ResultFileError(f"file '{path}' is being written by another process: is that run still under way?")
+        self._file = _opened(path, new)
 
-    @classmethod
-    def create(cls, path: Path, payloads: list[bytes]) -> Journal:
-        """A new one with its first blocks; it replaces a file of that name as a whole."""
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self, payloads: list[bytes]) -> None:
+        """Put the first blocks of a new run in the place of all that is there, as a whole or not at all."""
         content = _FIRST_LINE + b"".join(map(block, payloads))
-        with replacing(path) as beside:
-            beside.write_bytes(content)
-        made = cls(path)
-        made.end = len(content)
-        return made
+        try:
+            if fcntl is None:  # a file that is open cannot be replaced there
+                os.ftruncate(self._file, 0)
+                _write(self._file, 0, content)
+            else:
+                self._replace(content)
+        except OSError as error:
+            raise ResultFileError(f"cannot write '{self.path}': {error.strerror or error}") from None
+        self.end = len(content)
+
+    def _replace(self, content: bytes) -> None:
+        """The new file is locked before it has the name, so that nobody comes between."""
+        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        made = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            _locked(made)
+            _write(made, 0, content)
+            os.replace(beside, self.path)
+        except BaseException:
+            os.close(made)
+            with suppress(OSError):
+                beside.unlink()
+            raise
+        os.close(self._file)
+        self._file = made
+        sync_folder(self.path.parent)
 
     def append(self, payload: bytes) -> None:
         """One more block; when this returns it is on the disk. OSError if it cannot be."""
-        data = memoryview(block(payload))
         os.ftruncate(self._file, self.end)  # what an interrupted write may have left
-        os.lseek(self._file, self.end, os.SEEK_SET)
-        written = 0
-        while written < len(data):
-            written += os.write(self._file, data[written:])
-        os.fsync(self._file)
-        self.end += written
+        self.end += _write(self._file, self.end, block(payload))
+
+    def discard(self) -> None:
+        """Remove the file, if it is still this one; nobody else has been able to write to it."""
+        if _is_at(self._file, self.path):
+            if fcntl is None:
+                self.close()
+            self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Done; the file stays."""
+        """Done; the file stays, unless nothing was written to it."""
         with suppress(OSError):
+            if os.fstat(self._file).st_size == 0:
+                self.discard()
             os.close(self._file)
+
+
+def _opened(path: Path, new: bool) -> int:
+    """The file, locked; one that was replaced or removed while it was being opened is left, and its successor taken."""
+    while True:
+        try:
+            file = os.open(path, _FLAGS | (os.O_CREAT if new else 0), 0o666)
+        except OSError as error:
+            raise ResultFileError(f"cannot write '{path}': {error.strerror or error}") from None
+        if not _locked(file):
+            os.close(file)
+            raise ResultFileError(f"file '{path}' is being written by another process: is that run still under way?")
+        if _is_at(file, path):
+            return file
+        os.close(file)
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except OSError:
+        return False
+
+
+def _write(file: int, start: int, content: bytes) -> int:
+    """Write to the disk itself; how many bytes that were."""
+    data = memoryview(content)
+    os.lseek(file, start, os.SEEK_SET)
+    written = 0
+    while written < len(data):
+        written += os.write(file, data[written:])
+    os.fsync(file)
+    return written
 
 
 def _locked(file: int) -> bool:
     """Whether the file is ours alone now; where there are no locks it is taken to be."""
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

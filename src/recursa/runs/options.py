@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from recursa.dynamics.losses import Losses
+from recursa.errors import ResultFileError
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.table import SimulationIntegrator
 from recursa.sweeps.batching import Array
@@ -33,3 +36,33 @@ class Options:
     def fixed(self) -> bool:
         """Whether steps are of one size."""
         return not INTEGRATORS[self.integrator].adaptive
+
+
+_FLAGS = ("dense", "progress")
+_NUMBERS = ("duration", "rtol", "atol", "step")
+
+
+def options_again(stored: Mapping[str, Any], times: Array | None) -> Options:
+    """Options from a file, which anyone may have written; those that this version does not know are passed over.
+
+    With what is no option a run would not end, or mean something else: that is a :class:`ResultFileError`.
+    """
+    known = {name: value for name, value in stored.items() if name in Options.__dataclass_fields__ and name != "times"}
+    for name, value in known.items():
+        if not _possible(name, value):
+            raise ResultFileError(f"its option {name} is {str(value)[:40]!r}")
+    return Options(**known, times=times)
+
+
+def _possible(name: str, value: Any) -> bool:
+    if name in _FLAGS or (name == "losses" and not isinstance(value, str)):
+        return type(value) is bool
+    if name == "losses":
+        return value in ("damping", "friction")
+    if name in _NUMBERS:
+        if name == "step" and value is None:
+            return True
+        return type(value) in (int, float) and math.isfinite(value) and (value > 0 or (name, value) == ("duration", 0))
+    if name == "save_every":
+        return type(value) is int and value >= 1
+    return value in (INTEGRATORS if name == "integrator" else get_args(Coordinates))

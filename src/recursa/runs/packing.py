@@ -6,14 +6,20 @@ JSON for the structure, then the arrays' own bytes. Nothing in such bytes is eve
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from recursa.errors import RecursaError
+
 _LENGTH = struct.Struct("<Q")
 _KINDS = "biufc"  # of numbers: what an array may hold
+MALFORMED = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, RecursaError,
+)  # fmt: skip  # what data can lead to that were not packed by us, when they are unpacked and used
 
 
 def pack(value: Any) -> bytes:
@@ -30,9 +36,13 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """What was packed; arrays are copies."""
+    """What was packed; arrays are copies. Bytes that were not packed lead to one of ``MALFORMED``."""
+    if len(data) < _LENGTH.size:
+        raise ValueError("cut off")
     (length,) = _LENGTH.unpack_from(data)
     start = _LENGTH.size
+    if length > len(data) - start:
+        raise ValueError("cut off")
     return _rebuilt(json.loads(data[start : start + length]), memoryview(data), [start + length])
 
 
@@ -64,8 +74,11 @@ def _rebuilt(plain: Any, data: memoryview, at: list[int]) -> Any:
     if kind in ("list", "tuple"):
         items = [_rebuilt(item, data, at) for item in content]
         return items if kind == "list" else tuple(items)
-    dtype, shape, order = np.dtype(content[0]), content[1], content[2]
-    count = int(np.prod(shape))
+    name, shape, order = content
+    dtype = np.dtype(str(name))
+    if kind not in ("array", "number") or dtype.kind not in _KINDS or any(type(n) is not int or n < 0 for n in shape):
+        raise ValueError(f"no array: {str(content)[:80]}")
+    count = math.prod(shape)
     flat = np.frombuffer(data, dtype, count, at[0]) if count else np.empty(0, dtype)
     at[0] += count * dtype.itemsize
     array = flat.reshape(shape, order=order).copy(order=order)

@@ -40,7 +40,10 @@ def save(run: Run, path: str | os.PathLike[str]) -> Path:
 
 def run_file(path: str | os.PathLike[str]) -> Path:
     """A path to which a run can be saved."""
-    return known_suffix(named_file(path), SUFFIXES)
+    place = known_suffix(named_file(path), SUFFIXES)
+    if place.suffix.lower() in HDF5:
+        hdf5.require_h5py()
+    return place
 
 
 def _npz(run: Run) -> bytes:

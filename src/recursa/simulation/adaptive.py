@@ -145,6 +145,8 @@ class Adaptive(Stepper):
     def restore(self, state: dict[str, Any]) -> None:
         """As it was, but for the interpolant of the step before."""
         kept = copy.deepcopy(state["solver"])
+        if not (0.0 < kept["h_abs"] < np.inf and 0.0 <= kept["t"] <= self._end):  # else no step would ever be accepted
+            raise ValueError(f"a step of {kept['h_abs']} s at t = {kept['t']} s")
         evaluations = self.equations.evaluations
         with np.errstate(all="ignore"):
             options = self._options | {"first_step": min(1e-6, self._end - kept["t"]) or None}

@@ -10,20 +10,22 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.errors import RecursaError, ResultFileError, StateError
+from recursa.errors import RecursaError, ResultFileError, StateError, printable_or_refused
 from recursa.files import named_file
 from recursa.formats.robot_text import model_from_text, model_text
 from recursa.runs import interpolants
 from recursa.runs.hdf5 import OURS
-from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks
-from recursa.runs.options import Options
-from recursa.runs.packing import pack, unpack
+from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks, require_checkpoint
+from recursa.runs.options import Options, options_again
+from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
 from recursa.runs.saving import first_bytes
 from recursa.simulation.acting import Record, again, require_same_events, stops_again
@@ -49,6 +51,7 @@ class Checkpoint:
         self._journal, self._every = journal, every
         self._counts = counts  # of samples, events, interpolants that are on the disk
         self._next = time.perf_counter() + every
+        self._failing = False
 
     def update(self, simulation: Simulation) -> None:
         """Keep it if it is time to."""
@@ -66,17 +69,19 @@ class Checkpoint:
         try:
             self._journal.append(payload)
         except OSError as error:
-            warnings.warn(
-                f"no checkpoint at t = {simulation.stepper.t:.6g} s: cannot write '{self._journal.path}': "
-                f"{error.strerror or error}. The run goes on",
-                stacklevel=2,
-            )
+            if not self._failing:  # said once, until it works again
+                warnings.warn(
+                    f"no checkpoint at t = {simulation.stepper.t:.6g} s: cannot write '{self._journal.path}': "
+                    f"{error.strerror or error}. The run goes on",
+                    stacklevel=2,
+                )
+            self._failing = True
         else:
-            self._counts = counts
+            self._counts, self._failing = counts, False
 
 
-def run_kept(simulation: Simulation, path: Path, every: float, start: tuple[Array, Array], acting: Record) -> Run:
-    """Run from the start, with a new file."""
+def run_kept(simulation: Simulation, journal: Journal, every: float, start: tuple[Array, Array], acting: Record) -> Run:
+    """Run from the start, with a journal that is free for it."""
     model = simulation.equations.robot.model
     header = {
         "recursa": __version__,
@@ -89,11 +94,8 @@ def run_kept(simulation: Simulation, path: Path, every: float, start: tuple[Arra
         "acting": acting,
     }
     payload, counts = _packed(simulation, (0, 0, 0))
-    journal = Journal.create(path, [pack(header), payload])
-    try:
-        return simulation.run(Checkpoint(journal, every, counts))
-    finally:
-        journal.close()
+    journal.begin([pack(header), payload])
+    return simulation.run(Checkpoint(journal, every, counts))
 
 
 def _packed(simulation: Simulation, done: tuple[int, int, int]) -> tuple[bytes, tuple[int, int, int]]:
@@ -122,20 +124,38 @@ def interval(every: Any) -> float:
     return seconds
 
 
-def free_place(path: str | os.PathLike[str]) -> Path:
-    """A path for a new checkpoint: nothing there, or one of a run that came to its end."""
+@contextmanager
+def free_journal(path: str | os.PathLike[str]) -> Iterator[Journal]:
+    """A journal for a new run: nothing there, or one of a run that came to its end; or one that is held already."""
+    if isinstance(path, Journal):
+        yield path
+        return
+    with claimed(path, _require_finished) as journal:
+        yield journal
+
+
+def claimed(path: str | os.PathLike[str], require_replaceable: Callable[[Kept], None]) -> Journal:
+    """The journal at a path, locked first and looked at then: it is empty, or what it holds may be replaced."""
     place = named_file(path)
-    if not place.exists():
-        return place
-    if not first_bytes(place).startswith(MAGIC):
-        raise ResultFileError(f"file '{place}' exists and is no checkpoint: it is left alone. Give another name")
-    kept = Kept(place)
+    journal = Journal(place, new=True)
+    try:
+        start = first_bytes(place)
+        if start and not start.startswith(MAGIC):
+            raise ResultFileError(f"file '{place}' exists and is no checkpoint: it is left alone. Give another name")
+        if start:
+            require_replaceable(Kept(place))
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def _require_finished(kept: Kept) -> None:
     if not kept.finished:
         raise ResultFileError(
-            f"file '{place}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s): go "
-            f"on with rc.resume('{place}'), or delete it to start again"
+            f"file '{kept.path}' holds a run that is not finished (at t = {kept.t:.6g} of {kept.options.duration:g} s):"
+            f" go on with rc.resume('{kept.path}'), or delete it to start again"
         )
-    return place
 
 
 # ---- going on --------------------------------------------------------------------------------------------------------
@@ -152,15 +172,33 @@ class Kept:
         try:
             self._header = unpack(blocks[0])
             self._checkpoints = [unpack(one) for one in blocks[1:]]
-            self.options = Options(**self._header["options"])
-            self.every = float(self._header["every"])
+            stored = self._header["options"]
+            self.options = options_again(stored, stored["times"])
+            self.every = interval(self._header["every"])
             self.finished = bool(self._checkpoints[-1]["finished"])
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
             self.model = model_from_text(self._header["robot"])
-        except (KeyError, TypeError, ValueError, IndexError, RecursaError) as error:
-            raise ResultFileError(f"file '{path}' was written by another version of Recursa: {error!r}") from None
-        if self._header["recursa"] == __version__ and self.model.digest != self._header["digest"]:
+            self._require_sound()
+        except MALFORMED as error:
+            raise _unusable(path, error) from None
+        if self.model.digest != self._header["digest"]:
             raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
+
+    def _require_sound(self) -> None:
+        """Times and arrays as a run of this robot has them: what the file says may be anyone's."""
+        nq, nv = self.model.nq, self.model.nv
+        if not 0.0 <= self.t <= self.options.duration:
+            raise ValueError(f"its time is {self.t}")
+        for one in self._checkpoints:
+            _, where = one["state"]["accepted"]
+            rows = len(one["samples"][0]) if one["samples"] else 0
+            widths = ((), (nq,), (nv,), (nv,), (nv,), (2,))
+            _require_shapes(where, [(nq,), (nv,), (2,)])
+            _require_shapes(one["samples"], [(rows, *width) for width in widths] if one["samples"] else [])
+            for event in one["happened"]:
+                _require_shapes(event[2:], [(nq,), (nv,)])
+                printable_or_refused(event[0])
+            printable_or_refused(one["state"]["stopped_by"])
 
     @property
     def samples(self) -> int:
@@ -169,6 +207,14 @@ class Kept:
 
     def simulation(self, robot: Robot, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
         """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
+        try:
+            return self._simulation(robot, torque, wrenches, events, progress)
+        except RecursaError:
+            raise
+        except MALFORMED as error:
+            raise _unusable(self.path, error) from None
+
+    def _simulation(self, robot: Robot, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
         acting = self._header["acting"]
         watched = events_of(events)
         require_same_events(acting["events"], watched)
@@ -198,6 +244,29 @@ class Kept:
             piece for one in checkpoints for piece in interpolants.from_arrays(integrator, one["pieces"])
         ]
         return state
+
+
+def _unusable(path: Path, error: BaseException) -> ResultFileError:
+    why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return ResultFileError(f"file '{path}' is damaged, or was written by another version of Recursa: {why}")
+
+
+def _require_shapes(arrays: Any, shapes: list[tuple[int, ...]]) -> None:
+    found = [np.shape(one) for one in arrays]
+    if found != shapes:
+        raise ValueError(f"its arrays have shapes {found}, which have to be {shapes}")
+
+
+@contextmanager
+def held_journal(path: str | os.PathLike[str]) -> Iterator[Journal]:
+    """The journal of a run to go on with; one that is held already stays so."""
+    if isinstance(path, Journal):
+        yield path
+        return
+    place = checkpoint_of(path)
+    require_checkpoint(place)
+    with Journal(place) as journal:
+        yield journal
 
 
 def checkpoint_of(path: str | os.PathLike[str]) -> Path:

@@ -25,6 +25,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import far_beyond
 
 _NO_PROGRESS = 1e-14
+_WINDOW, _MOST_STEPS = 10_000, 1e9  # steps after which progress is looked at, and those that a run may come to at that
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
 
 
@@ -76,6 +77,7 @@ class Simulation:
         self._began: float | None = None  # when run() started, while it is under way
         self._next_time = 0  # among the times asked for
         self._stalls = 0
+        self._looked = (0, 0.0)  # when progress was last looked at: steps, time
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         q = equations.normalized(q0)
@@ -183,6 +185,7 @@ class Simulation:
                     raise
                 raise SimulationError(self._lost(error), self._accepted[0]) from error
             self._accepted = stepper.t, stepper.now
+            self._require_progress()
 
     def _speeds(self, state: RunState) -> Array:
         """Joint rates of a state."""
@@ -390,8 +393,23 @@ class Simulation:
         self._next_time, self.stopped_by, self.seconds = state["next_time"], state["stopped_by"], state["seconds"]
         self.samples, self.happened = list(state["samples"]), list(state["happened"])
         self.pieces, self._accepted = list(state["pieces"]), state["accepted"]
+        self._looked = self.stepper.steps, self.stepper.t
 
     # ---- what went wrong ---------------------------------------------------------------------------------------------
+
+    def _require_progress(self) -> None:
+        """A run whose steps have become so short that nobody will see its end is better told so."""
+        steps, t = self.stepper.steps, self.stepper.t
+        if self.options.fixed or steps - self._looked[0] < _WINDOW:
+            return
+        done, self._looked = t - self._looked[1], (steps, t)
+        if done * _MOST_STEPS < self.end * _WINDOW:
+            raise SimulationError(
+                f"the last {_WINDOW} steps led from t = {t - done:.9g} s no farther than {done:.3g} s, and the run to "
+                f"{self.end:g} s would take more than {_MOST_STEPS:.0e} of them: {self._reason(self.stepper.now)}.\n"
+                f"  {self._advice()}",
+                self._accepted[0],
+            )
 
     def _require_finite(self, state: RunState) -> None:
         if all(np.isfinite(x).all() for x in state):

@@ -1,34 +1,38 @@
-"""Ctrl-C that waits for the end of a step."""
+"""Ctrl-C, or a polite kill, that waits for the end of a step."""
 
 from __future__ import annotations
 
 import signal
 import threading
 from types import FrameType
-from typing import Any
+
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
     """While this is open and ``deferred``, the first Ctrl-C sets ``asked``; the second interrupts at once, as usual.
 
-    Only in the main thread, where signals arrive, and only if nobody else has taken them over.
+    So does any other signal that raises KeyboardInterrupt. Only in the main thread, where signals arrive, and only
+    those that nobody else has taken over.
     """
 
     def __init__(self, *, deferred: bool) -> None:
         self.asked = False
-        main = threading.current_thread() is threading.main_thread()
-        self._usual: Any = signal.getsignal(signal.SIGINT) if main else None
-        self._active = deferred and self._usual is signal.default_int_handler
+        here = deferred and threading.current_thread() is threading.main_thread()
+        self._taken = [one for one in _STOPS if here and signal.getsignal(one) is signal.default_int_handler]
 
     def __enter__(self) -> Interrupts:
-        if self._active:
-            signal.signal(signal.SIGINT, self._ask)
+        for number in self._taken:
+            signal.signal(number, self._ask)
         return self
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(signal.SIGINT, self._usual)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        for number in self._taken:
+            signal.signal(number, signal.default_int_handler)
 
     def __exit__(self, *_: object) -> None:
-        if self._active:
-            signal.signal(signal.SIGINT, self._usual)
+        self._give_back()

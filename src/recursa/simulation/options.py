@@ -51,10 +51,11 @@ def options_of(
             f"dense=True keeps the interpolants of adaptive integrators; with {integrator!r} run.at(t) goes through "
             "the samples, one a step"
         )
-    times = None if samples is None else _times(samples, duration)
+    most = _MAX_NUMBERS // (model.nq + 3 * model.nv + 4)
+    times = None if samples is None else _times(samples, duration, most)
     if fixed and times is None:
         count = duration / step / save_every
-        if count * (model.nq + 3 * model.nv + 4) > _MAX_NUMBERS:
+        if count > most:
             raise StateError(
                 f"{duration:g} s in steps of {step:g} s make {count:.3g} samples, more than fit into 4 GiB. "
                 "Ask for fewer: samples=1001, or save_every=100"
@@ -86,11 +87,13 @@ def _number(name: str, value: Any, low: float | None = None, unit: str = "") -> 
     return number
 
 
-def _times(samples: Any, duration: float) -> Array:
+def _times(samples: Any, duration: float, most: int) -> Array:
     """Times of samples: so many, evenly spaced from start to end, or those given."""
     if isinstance(samples, int | np.integer) and not isinstance(samples, bool):
         if samples < 2:
             raise StateError(f"samples must be at least 2 (start and end), or the times themselves; it is {samples}")
+        if samples > most:
+            raise StateError(f"samples = {samples} are more than fit into 4 GiB; of this robot {most} do")
         return np.linspace(0.0, duration, int(samples))
     try:
         times = np.asarray(samples, dtype=float)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.errors import ShapeError, StateError, TooLargeError, unknown_name
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
@@ -24,6 +24,7 @@ from recursa.sweeps.plan import Plan
 Array = NDArray[Any]
 Gather = Callable[[Values], Iterable[Scalar]]
 
+_MOST_ROWS = 2**40
 _BLOCK = 2048  # rows per run: columns of this length stay in the cache
 _FLOAT_ROWS = 4  # up to here plain floats beat array columns
 _UNIT_TOLERANCE = 1e-6
@@ -132,8 +133,19 @@ def prepare(model: Model, arguments: Mapping[str, Any], labels: Mapping[str, str
     dtypes = {array.dtype for array in arrays.values()}
     dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*arrays.values())
     size = math.prod(shape)
-    rows = {name: np.ascontiguousarray(array, dtype).reshape(size, array.shape[-1]) for name, array in arrays.items()}
+    if size > _MOST_ROWS:  # of a robot without joints they take no memory, but time without end
+        raise _too_many(size)
+    try:
+        rows = {
+            name: np.ascontiguousarray(array, dtype).reshape(size, array.shape[-1]) for name, array in arrays.items()
+        }
+    except MemoryError:
+        raise _too_many(size) from None
     return Batch(rows, shape, dtype)
+
+
+def _too_many(rows: int) -> TooLargeError:
+    return TooLargeError(f"a batch of {rows:.4g} states does not fit into memory. Take fewer rows at a time")
 
 
 def fitting(**vectors: Array) -> tuple[int, ...]:

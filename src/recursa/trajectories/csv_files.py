@@ -56,8 +56,9 @@ def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:
 
 
 def _require_known(table: NumberTable, known: Sequence[str], owner: str) -> None:
+    owned = set(known)
     for name in table.names:
-        if name not in known:
+        if name not in owned:
             raise table.error(f"belongs to no joint of {owner}. {did_you_mean(name, known)}", column=name)
 
 
@@ -74,7 +75,8 @@ def require_times(table: NumberTable) -> None:
 
 def _part(table: NumberTable, what: str, names: Sequence[str], owner: str, *, needed: bool = False) -> Array | None:
     """The columns of q, v or a, all or (if not needed) none."""
-    missing = [name for name in names if name not in table.names]
+    there = set(table.names)
+    missing = [name for name in names if name not in there]
     if missing and (needed or len(missing) < len(names)):
         raise table.error(f"lacks columns for {what} of {owner}: {shortened(missing)}")
     if not names and needed:

@@ -33,7 +33,8 @@ class NumberTable:
 
     def columns(self, names: Sequence[str]) -> Array:
         """Several, in this order: (rows, len(names))."""
-        return self.rows[:, [self.names.index(name) for name in names]]
+        places = {name: number for number, name in enumerate(self.names)}
+        return self.rows[:, [places[name] for name in names]]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> TableError:
         """What is wrong, and where."""
@@ -81,16 +82,25 @@ def read_table(path: str | os.PathLike[str]) -> NumberTable:
 
 def _header(source: str, cells: list[str], line: int) -> tuple[str, ...]:
     names = tuple(cell.strip() for cell in cells)
-    for number, name in enumerate(names):
-        if not name:
-            raise _error(source, f"column {number + 1} has no name", line)
-        if name in names[:number]:
-            raise _error(source, f"two columns are called '{name}'", line, name)
+    if "" in names:
+        raise _error(source, f"column {names.index('') + 1} has no name", line)
+    twice = _first_twice(names)
+    if twice is not None:
+        raise _error(source, f"two columns are called '{twice}'", line, twice)
     if all(_is_number(name) for name in names):
         raise _error(source, "starts with numbers; the first line names the columns, such as t,joint1,joint2", line)
     if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
         raise _error(source, f"has one column, '{names[0]}'; columns are separated by commas", line)
     return names
+
+
+def _first_twice(names: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _row(source: str, names: tuple[str, ...], cells: list[str], line: int) -> list[float]:
@@ -140,9 +150,9 @@ def table_text(names: Sequence[str], rows: Array, notes: Mapping[str, str] | Non
 
 def require_distinct(names: Sequence[str]) -> None:
     """Columns are told apart by name; joints called ``t``, or ``root.x`` beside a free joint ``root``, prevent it."""
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise TableError(f"two columns would be called '{name}'; rename that joint of the robot", column=name)
+    twice = _first_twice(names)
+    if twice is not None:
+        raise TableError(f"two columns would be called '{twice}'; rename that joint of the robot", column=twice)
 
 
 def write_table(

@@ -85,12 +85,13 @@ class TorqueTable:
         names = freedom_names(robot.model)
         marked = any(name.endswith(TORQUE) for name in table.names)
         wanted = [name + TORQUE for name in names] if marked else list(names)
+        owned, there = set(wanted), set(table.names)
         for name in table.names:
-            if name != TIME and name not in wanted and not (marked and not name.endswith(TORQUE)):
+            if name != TIME and name not in owned and not (marked and not name.endswith(TORQUE)):
                 raise table.error(
                     f"belongs to no joint of robot '{robot.name}'. {did_you_mean(name, wanted)}", column=name
                 )
-        missing = [name for name in wanted if name not in table.names]
+        missing = [name for name in wanted if name not in there]
         if missing:
             raise table.error(f"lacks columns for torques of robot '{robot.name}': {shortened(missing)}")
         require_times(table)
