@@ -81,8 +81,7 @@ def peer_of(robot: rc.Robot, name: str, path: Path, assets: Assets) -> Peer | No
 def examine(name: str, path: Path, folder: Path, row: Row) -> None:
     """Load a file, compare it where somebody else reads it too, and note what came out."""
     shown = str(path.relative_to(folder))
-    near = [folder] if name == "xacro" else [one for one in (path.parent, *path.parents[1:3]) if folder in one.parents]
-    assets = near or [folder]
+    assets = [one for one in path.parents if one == folder or folder in one.parents]
     try:
         robot = rc.load(path, format=name, assets=assets, strict=False)
     except rc.RecursaError as error:

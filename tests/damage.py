@@ -35,17 +35,17 @@ fuzzing = settings(
 Draw = Callable[[st.SearchStrategy[int]], int]
 
 
-def _position(draw: Draw, length: int) -> int:
+def position(draw: Draw, length: int) -> int:
     return draw(st.integers(0, max(0, length - 1)))
 
 
 def _span(draw: Draw, length: int, longest: int) -> slice:
-    begin = _position(draw, length)
+    begin = position(draw, length)
     return slice(begin, begin + draw(st.integers(1, longest)))
 
 
 def flip_byte(draw: Draw, data: bytes) -> bytes:
-    at = _position(draw, len(data))
+    at = position(draw, len(data))
     return data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
 
 
@@ -55,77 +55,77 @@ def delete_bytes(draw: Draw, data: bytes) -> bytes:
 
 
 def truncate(draw: Draw, data: bytes) -> bytes:
-    return data[: _position(draw, len(data))]
+    return data[: position(draw, len(data))]
 
 
 def splice_bytes(draw: Draw, data: bytes) -> bytes:
     """A chunk, copied to somewhere else."""
-    at = _position(draw, len(data))
+    at = position(draw, len(data))
     return data[:at] + data[_span(draw, len(data), 300)] + data[at:]
 
 
 def insert_bytes(draw: Draw, data: bytes) -> bytes:
-    at = _position(draw, len(data))
-    return data[:at] + STRAY[_position(draw, len(STRAY))] + data[at:]
+    at = position(draw, len(data))
+    return data[:at] + STRAY[position(draw, len(STRAY))] + data[at:]
 
 
-def _pick(draw: Draw, pattern: re.Pattern[str], text: str) -> slice:
+def pick(draw: Draw, pattern: re.Pattern[str], text: str) -> slice:
     found = [match.span() for match in pattern.finditer(text)] or [(0, 0)]
-    return slice(*found[_position(draw, len(found))])
+    return slice(*found[position(draw, len(found))])
 
 
 def nasty_value(draw: Draw, text: str) -> str:
-    old, new = _pick(draw, VALUE, text), NASTY[_position(draw, len(NASTY))]
+    old, new = pick(draw, VALUE, text), NASTY[position(draw, len(NASTY))]
     return text[: old.start] + new + text[old.stop :]
 
 
 def exchange_values(draw: Draw, text: str) -> str:
     """One attribute gets the value of another: numbers for names, links that are their own parents."""
-    old, new = _pick(draw, VALUE, text), _pick(draw, VALUE, text)
+    old, new = pick(draw, VALUE, text), pick(draw, VALUE, text)
     return text[: old.start] + text[new] + text[old.stop :]
 
 
 def remove_tag(draw: Draw, text: str) -> str:
-    tag = _pick(draw, TAG, text)
+    tag = pick(draw, TAG, text)
     return text[: tag.start] + text[tag.stop :]
 
 
 def remove_element(draw: Draw, text: str) -> str:
-    piece = _pick(draw, PIECE, text)
+    piece = pick(draw, PIECE, text)
     return text[: piece.start] + text[piece.stop :]
 
 
 def copy_element(draw: Draw, text: str) -> str:
-    piece, tag = text[_pick(draw, PIECE, text)], _pick(draw, TAG, text)
+    piece, tag = text[pick(draw, PIECE, text)], pick(draw, TAG, text)
     return text[: tag.stop] + piece * draw(st.integers(1, 3)) + text[tag.stop :]
 
 
 def move_element(draw: Draw, text: str) -> str:
-    piece = _pick(draw, PIECE, text)
+    piece = pick(draw, PIECE, text)
     moved, rest = text[piece], text[: piece.start] + text[piece.stop :]
-    tag = _pick(draw, TAG, rest)
+    tag = pick(draw, TAG, rest)
     return rest[: tag.stop] + moved + rest[tag.stop :]
 
 
 def nest_deeply(draw: Draw, text: str) -> str:
-    piece, depth = _pick(draw, PIECE, text), draw(st.integers(1, 150))
+    piece, depth = pick(draw, PIECE, text), draw(st.integers(1, 150))
     return text[: piece.start] + "<link>" * depth + text[piece] + "</link>" * depth + text[piece.stop :]
 
 
 @st.composite
 def damaged_bytes(draw: Draw, texts: list[str]) -> bytes:
     ways = [flip_byte, delete_bytes, truncate, splice_bytes, insert_bytes]
-    data = texts[_position(draw, len(texts))].encode()
+    data = texts[position(draw, len(texts))].encode()
     for _ in range(draw(st.integers(1, 3))):
-        data = ways[_position(draw, len(ways))](draw, data)
+        data = ways[position(draw, len(ways))](draw, data)
     return data
 
 
 @st.composite
 def damaged_text(draw: Draw, texts: list[str], ways: Sequence[Callable[[Draw, str], str]]) -> str:
-    text = texts[_position(draw, len(texts))]
+    text = texts[position(draw, len(texts))]
     for _ in range(draw(st.integers(1, 3))):
-        text = ways[_position(draw, len(ways))](draw, text)
+        text = ways[position(draw, len(ways))](draw, text)
     return text
 
 

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_urdf_fuzz import Draw, _pick, _position, damaged_bytes, damaged_text
 
 import recursa as rc
+from damage import Draw, damaged_bytes, damaged_text, pick, position
 from recursa.formats.recursa_json import write_recursa
 from recursa.formats.table import FORMATS
 from robot_files import CSV, JSON, YAML, with_everything
@@ -58,29 +58,29 @@ def load(data: str | bytes, format: str) -> None:
 
 
 def nasty_value(draw: Draw, text: str) -> str:
-    old, new = _pick(draw, VALUE, text), NASTY[_position(draw, len(NASTY))]
+    old, new = pick(draw, VALUE, text), NASTY[position(draw, len(NASTY))]
     return text[: old.start] + new + text[old.stop :]
 
 
 def exchange_values(draw: Draw, text: str) -> str:
-    old, new = _pick(draw, VALUE, text), _pick(draw, VALUE, text)
+    old, new = pick(draw, VALUE, text), pick(draw, VALUE, text)
     return text[: old.start] + text[new] + text[old.stop :]
 
 
 def remove_piece(draw: Draw, text: str) -> str:
-    piece = _pick(draw, PIECE, text)
+    piece = pick(draw, PIECE, text)
     return text[: piece.start] + text[piece.stop :]
 
 
 def copy_piece(draw: Draw, text: str) -> str:
-    piece, place = text[_pick(draw, PIECE, text)], _pick(draw, PIECE, text)
+    piece, place = text[pick(draw, PIECE, text)], pick(draw, PIECE, text)
     return text[: place.stop] + ", " * draw(st.integers(0, 1)) + piece * draw(st.integers(1, 3)) + text[place.stop :]
 
 
 def move_piece(draw: Draw, text: str) -> str:
-    piece = _pick(draw, PIECE, text)
+    piece = pick(draw, PIECE, text)
     rest = text[: piece.start] + text[piece.stop :]
-    place = _pick(draw, PIECE, rest)
+    place = pick(draw, PIECE, rest)
     return rest[: place.start] + text[piece] + rest[place.start :]
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_urdf_fuzz import ELEMENTS, NASTY, VALUES, Draw, damaged_bytes, damaged_text, fuzzing
 
 import recursa as rc
+from damage import ELEMENTS, NASTY, VALUES, Draw, damaged_bytes, damaged_text, fuzzing
 from recursa.formats.source import Assets, Source
 from recursa.formats.xacro import expand
 from sdf_texts import HAND, INCLUDES, TEXTS

@@ -603,6 +603,7 @@ def test_info_matches_the_directory(folder: Path, compiler: Compiler) -> None:
     fill(folder, "abc", compiler)
     assert json.loads(invoke("info", "--json").output) == {
         "path": str(folder), "state": "in use", "entries": 3, "size": 3 * ENTRY_BYTES, "bound": 256 * 2**20,
+        "unfinished": 0,
     }  # fmt: skip
     lines = dict(line.split(maxsplit=1) for line in invoke("info").output.splitlines())
     assert lines == {"path": str(folder), "state": "in use", "entries": "3", "size": "0.00 MiB", "bound": "256 MiB"}

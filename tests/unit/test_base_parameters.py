@@ -18,7 +18,7 @@ from zoo import ALL_KINDS, ZOO, large_interpreted
 def one_of_each_kind() -> rc.Robot:
     """A free base and one joint of every other kind, in a tree."""
     others = [kind for kind in ALL_KINDS if kind != "free"]
-    parents = [-1, 0, 0, 1, 1, 3, 5]
+    parents = [-1, 0, 0, 1, 1, 3, 5, 4]
     made = random_description("each", parents, 4, ["revolute"])
     joints = (
         replace(joint, kind=kind, pitch=0.1 if kind == "helical" else 0.0, armature=(), damping=(), friction=())

@@ -37,7 +37,10 @@ NAMES = (
 METHODS = [  # kinematics and mass properties, in every frame
     text
     for text, one in QUESTIONS.items()
-    if one.home == "robot" and one.name in NAMES and one.options.get("link", last) is last
+    if one.home == "robot"
+    and one.name in NAMES
+    and one.options.get("link", last) is last
+    and not one.options.get("base_velocity")  # of robots on a free base only
 ]
 
 
@@ -52,7 +55,7 @@ ONE_ROBOT = "mixed_tree"  # has every kind of joint
 def batch(robot: rc.Robot, count: int) -> dict[str, np.ndarray]:
     """Arguments by name, ``count`` rows each."""
     drawn = rows_of(robot, count)
-    return {name: drawn[name] for name in ("q", "q0", "q1", "v", "dv", "a")}
+    return {name: drawn[name] for name in ("q", "q0", "q1", "v", "dv", "a", "base_twist", "base_acceleration")}
 
 
 def arguments(names: Iterable[str], values: dict[str, Any], change: Callable[[Any], Any] = lambda x: x) -> list[Any]:

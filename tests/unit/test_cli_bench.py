@@ -37,7 +37,7 @@ def test_every_quantity_of_plain_arrays_is_timed_or_told_why_not() -> None:
         if robot.is_floating:
             assert left_out.keys() == {"diagonal.christoffel"}
         else:
-            assert len(left_out) == 10
+            assert len(left_out) == 11
             assert all("no free flyer" in why or "does not fly" in why for why in left_out.values()), left_out
 
 

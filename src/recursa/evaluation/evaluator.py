@@ -128,7 +128,9 @@ class Evaluator:
         ``arguments`` are arrays by the names that callers know, None where one is not given; ``options`` choose the
         recipe. ``out`` takes the result, ``threads`` share a large batch.
         """
-        given = {name: value for name, value in arguments.items() if value is not None or name in quantity.inputs}
+        order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
+        ordered = {name: arguments[name] for name in (*order, *arguments)}
+        given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
         question = Question.of(quantity, given, options)
         way = self.way(question)
         if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
