@@ -15,7 +15,7 @@ from recursa import diagonal, dynamics, free, operational, walks
 from recursa.sweeps import Plan
 from zoo import mixed_tree
 
-LINK = "link11"  # at the end of a branch
+LINK = "link12"  # at the end of a branch, behind a free joint
 
 # What the arguments of plan-making functions can be; one with an argument not listed here has to be entered.
 CHOICES: dict[str, tuple[Any, ...]] = {

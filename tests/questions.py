@@ -384,7 +384,10 @@ def _modules() -> Iterator[Question]:
     yield from (Question("free", "inverse_dynamics", (), {"losses": x}) for x in ("damping", "friction"))
     yield Question("free", "base_velocity", ("momentum",))
     yield Question("free", "dual_quantities")
-    yield Question("free", "dual_quantities", ("wrenches",), {"losses": True})
+    yield from (
+        Question("free", "dual_quantities", ("wrenches",), {"losses": losses})
+        for losses in (True, "damping", "friction")
+    )
     yield from (Question("free", "locked_inertia", (), {"at": at}) for at in ("com", "base"))
     for frame in FRAMES:
         yield Question("free", "generalized_jacobian", (), {"link": last, "frame": frame})

@@ -71,7 +71,7 @@ def finite_link(link: LinkRecord) -> bool:
 
 
 def _finite_joint(joint: JointRecord) -> bool:
-    placement, losses = joint.placement, (*joint.armature, *joint.damping, *joint.friction)
+    placement, losses = joint.placement, (*joint.armature, *joint.damping, *numbers_of(joint.friction))
     numbers = (*placement.translation, *placement.rotation, *joint.axis, joint.pitch, *losses)
     bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
     if joint.mimic is None and math.isfinite(sum(numbers) + sum(bounds)):
