@@ -123,7 +123,8 @@ def test_the_count_does_not_depend_on_the_unit_of_length(scale):
 
 
 SHARED = {
-    "revolute": 3, "continuous": 3, "prismatic": 6, "helical": 1, "spherical": 1, "planar": 1, "translation": 6, "free": 0,
+    "revolute": 3, "continuous": 3, "prismatic": 6, "helical": 1, "spherical": 1, "planar": 1, "translation": 6,
+    "free": 0,
 }  # fmt: skip
 """By kind of joint, the dimension of the inertias that its free motion does not tell from the parent's."""
 

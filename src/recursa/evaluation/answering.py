@@ -55,7 +55,7 @@ def question_of(quantity: Quantity, method: Callable[..., Any], call: Call) -> A
     >>> from recursa.dynamics.kinematics import JACOBIAN, VELOCITIES
     >>> def jacobian(self, q, link, *, frame="body", out=None): ...
     >>> question_of(JACOBIAN, jacobian, ("jacobian", ..., ("frame", "link"), "world", "tip")).question.options
-    (('frame', 'world'), ('link', 'tip'))
+    (('base_velocity', 'body'), ('frame', 'world'), ('link', 'tip'))
     >>> def velocities(self, q, v, frame="body"): ...
     >>> question_of(VELOCITIES, velocities, ("velocities", ("v", "frame", "q"), ..., "world", ...)).order
     (1, 0)
