@@ -56,7 +56,7 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before what is slow is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every second case of the large products is slow. An exception without a reason is a mistake."""
+    """Two of three cases of the large products are slow. An exception without a reason is a mistake."""
     thin(items)
     for item in items:
         for marker in item.iter_markers("interpreted"):

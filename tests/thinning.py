@@ -1,4 +1,4 @@
-"""Large products of cases: ``make test`` runs every second one, ``make test-all`` all of them."""
+"""Large products of cases: ``make test`` runs every third one, ``make test-all`` all of them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ LARGE_PRODUCTS = {
         "regressors", "second_derivatives", "walks",
     ),
     "physics": ("forward_methods", "kinematics_consistency", "operational_space"),
-    "unit": ("factorization", "fusing", "linear_losses", "may_move", "operation_counts", "sparsity"),
+    "unit": ("batching", "factorization", "fusing", "linear_losses", "may_move", "operation_counts", "sparsity"),
 }  # fmt: skip
 """Files in which one function runs over many robots, questions or options, by folder."""
 
 
 def thin(items: list[pytest.Item]) -> None:
-    """Mark every second case of a function in these files as slow; which half begins depends on the function's name."""
+    """Mark two of three cases of a function in these files as slow; which is left depends on the function's name."""
     large = [item for item in items if item.path.stem[5:] in LARGE_PRODUCTS.get(item.path.parent.name, ())]
     for name, group in groupby(large, key=lambda item: item.nodeid.partition("[")[0]):
         cases = list(group)
         if len(cases) > FEW:
-            for item in cases[crc32(name.encode()) % 2 :: 2]:
-                item.add_marker(pytest.mark.slow)
+            kept = crc32(name.encode()) % 3
+            for number, item in enumerate(cases):
+                if number % 3 != kept:
+                    item.add_marker(pytest.mark.slow)
