@@ -80,6 +80,14 @@ def losses(patient: Patient) -> Iterator[Finding]:
                 yield about(joint, name, least, reason, "Make it zero or positive.")
 
 
+def springs(patient: Patient) -> Iterator[Finding]:
+    """Springs that push away from where they rest."""
+    for joint in patient.joints:
+        if joint.stiffness < 0.0:
+            reason = f"its stiffness is {joint.stiffness:g}: the spring pushes away from where it rests."
+            yield about(joint, "stiffness", joint.stiffness, reason, "Make it positive, if that is not meant.")
+
+
 def mimics(patient: Patient) -> Iterator[Finding]:
     """Ties to joints that do not exist or do not move, and ties that go round in a circle."""
     ties = {joint.name: joint.mimic.joint for joint in patient.joints if joint.mimic and joint.kind != "fixed"}

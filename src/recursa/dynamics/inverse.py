@@ -69,6 +69,24 @@ def with_rotors(joint: Joint, torque: Sequence[Scalar], a: Sequence[Scalar]) -> 
     return tuple(t + rotor * x for t, rotor, x in zip(torque, joint.armature, a, strict=True))
 
 
+def without_own_rotor(
+    joint: Joint, force: Force, acceleration: Motion, velocity: Motion, v: Sequence[Scalar], a: Sequence[Scalar]
+) -> Force:
+    """The force across a joint less what its rotor's share of the child needs, ``J N h (h.w)``, if the parent has it.
+
+    On a child that carries it, the rotor needs ``J N h v``: of the share, the part with the parent's ``h.w`` goes.
+    """
+    rotor = joint.rotor
+    if rotor is None or not rotor.coupled or rotor.mount == "itself":
+        return force
+    h, share = joint.columns()[0].angular, rotor.inertia * rotor.ratio
+    turning, faster = h.dot(velocity.angular), h.dot(acceleration.angular)
+    if rotor.mount == "child":
+        turning, faster = turning - v[0], faster - a[0]
+    moment = h * (share * faster) + velocity.angular.cross(h) * (share * turning)
+    return Force(force.moment - moment, force.force)
+
+
 def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:
     """A wrench at a link's origin, carried to its body's."""
     return offset.force(Force.of(wrench))
@@ -88,6 +106,9 @@ RESTING_FORCE = Step(resting_force, ("inertia", "alpha"), ("f",), "f = M alpha")
 EXTERNAL = Step(less_external, ("f", "E"), ("f",), "f -= external")
 TORQUE = Step(joint_torque, ("joint", "X", "f"), ("T", "f@parent"), "T = H f, f(parent) += phi f           (11), (12)")
 ROTORS = Step(with_rotors, ("joint", "T", "a"), ("T",), "T += A a")
+OWN_ROTOR = Step(
+    without_own_rotor, ("joint", "f", "alpha", "V", "v", "a"), ("f",), "f -= d/dt (J N h h.w) of the joint's own rotor"
+)
 WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
 
 FORCE_BUFFERS = (
@@ -152,7 +173,10 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return flat(force.components() for force in values.lists.get("f", []))
 
-    return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
+    plan = inverse_plan()
+    if any(joint.rotor for joint in of.model.joints):
+        plan = replace(plan, sweeps=(*plan.sweeps, base_to_tip(OWN_ROTOR)))
+    return Recipe(plan, gather, (of.model.nbodies, 6))
 
 
 GRAVITY_FORCES = Quantity("gravity_forces", ("q",), _gravity_forces, FORCES, of_joints=True)

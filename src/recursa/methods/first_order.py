@@ -14,6 +14,7 @@ from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
+from recursa.dynamics.springs import acting, stiffened, stretching, with_springs
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -34,6 +35,7 @@ from recursa.walks.forward_derivatives import factor_entries, forward_derivative
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(stiffened)
 def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     model, wrenches = of.model, "wrenches" in given
     recipe = Recipe(
@@ -46,6 +48,7 @@ def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> 
     return packed_recipe(recipe, "inverse_dynamics_derivatives", model) if packed else recipe
 
 
+@with_springs(stiffened)
 def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
     """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
     known_method("linearization", method, tuple(LINEARIZATIONS))
@@ -72,6 +75,7 @@ def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
     return entries
 
 
+@with_springs(stretching)
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
     return Recipe(tangent.TANGENT, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
@@ -80,6 +84,7 @@ def _along(of: Subject, given: Names) -> Recipe:
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(acting, stiffened)
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
     if of.tied:
@@ -115,6 +120,7 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenche
     return result
 
 
+@with_springs(acting, stiffened)
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
     model, apart = of.model, Composed(_state_space_apart)

@@ -21,6 +21,7 @@ from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.dynamics.springs import acting, held, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -57,6 +58,7 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(held)
 def _inverse_dynamics(
     of: Subject,
     given: Names,
@@ -84,6 +86,7 @@ def _inverse_dynamics(
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
+@with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
@@ -104,6 +107,7 @@ def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(acting)
 def _forward_dynamics(
     of: Subject,
     given: Names,
@@ -221,6 +225,7 @@ def _solved(others: Any, mass: Array, moments: Array) -> Array:
     return others.solve(mass, moments[..., None])[..., 0]
 
 
+@with_springs(held)
 def _equations_of_motion(of: Subject, given: Names) -> Recipe:
     """The entries of the mass matrix, and the bias behind them."""
     model = of.model

@@ -17,6 +17,7 @@ import numpy as np
 from recursa.diagonal.equations import equations_plan, reading
 from recursa.diagonal.quantities import JOINT_RATES
 from recursa.dynamics import configuration, gathering
+from recursa.dynamics.springs import acting, with_springs
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.equations import Equations, Rates, coordinate_rates
@@ -105,6 +106,7 @@ def _slopes_plan(*, wrenches: bool) -> Plan:
     return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))
 
 
+@with_springs(acting)
 def _slopes(of: Subject, given: Names) -> Recipe:
     model = of.model
 

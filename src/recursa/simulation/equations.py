@@ -10,6 +10,7 @@ import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
+from recursa.dynamics.springs import acting, with_springs
 from recursa.integrators.asking import from_outside, told_when
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -232,6 +233,7 @@ def _rates_plan(*, wrenches: bool) -> Plan:
     return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN)
 
 
+@with_springs(acting)
 def _rates(of: Subject, given: Names) -> Recipe:
     model = of.model
 
