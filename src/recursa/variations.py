@@ -196,8 +196,8 @@ class Variations(Facade):
         """The same robot with other properties of one joint; those that are not given stay as they are.
 
         Damping, friction and armature are one number, or one per freedom; friction may have pairs of numbers, for
-        positive and for negative speeds. None takes limits away. ``stiffness`` and ``rest`` are those of a spring at the
-        joint, ``rotor`` is an :class:`~recursa.Rotor` or None, ``elastic`` the spring behind the gear, as for
+        positive and for negative speeds. None takes limits away. ``stiffness`` and ``rest`` are those of a spring at
+        the joint, ``rotor`` is an :class:`~recursa.Rotor` or None, ``elastic`` the spring behind the gear, as for
         :meth:`Builder.joint`; see :doc:`/transmissions`.
 
         >>> import recursa as rc

@@ -14,7 +14,7 @@ from recursa.model.description import Description, JointRecord, LinkRecord, Mimi
 from recursa.robots import random_description
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM
-from recursa.spatial.vec3 import Z_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 TURNING = ["revolute", "continuous", "helical"]
 
@@ -28,7 +28,7 @@ class Both:
 
 
 def both(description: Description, rotors: dict[str, Rotor], *, floating: bool = False) -> Both:
-    """Every rotor is a wheel of 0.3 kg; beside its joint it spins, welded to its link it is part of that link's data."""
+    """Every rotor is a wheel of 0.3 kg: a body that spins beside its joint, and part of the data of its link."""
     geared, bodies = description, description
     for joint in description.joints:
         if joint.name not in rotors:

@@ -140,7 +140,7 @@ def test_what_is_not_modelled_is_noted() -> None:
     assert {"servo", "actuator", "inactive", "contact"} <= codes(loaded(CONSTRAINED))
     inside = (
         f'<body gravcomp="1"><joint name="j" stiffness="3" damping="1 2 0"/>{ROD}'
-        f'<body pos="0 0 1"><joint type="ball" range="0 1" limited="true"/>{ROD}<site name="s"/></body>'
+        f'<body pos="0 0 1"><joint type="ball" range="0 1" limited="true" stiffness="1"/>{ROD}<site name="s"/></body>'
         '<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1"/></body>'
         f'<body mocap="true"/><body name="fly"><joint type="free" armature="1"/>{BOX}<site name="t"/></body>'
     )

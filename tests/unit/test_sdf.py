@@ -175,7 +175,8 @@ def test_frames_on_a_joint_and_on_its_child_are_the_same() -> None:
 
 
 LIMITS = """<axis><xyz>0 0 1</xyz><limit><lower>-1.5</lower><upper>1e16</upper><effort>30</effort><velocity>-1</velocity></limit>
-  <dynamics><damping>0.5</damping><friction>0.25</friction><spring_stiffness>7</spring_stiffness></dynamics></axis>"""  # noqa: E501
+  <dynamics><damping>0.5</damping><friction>0.25</friction><spring_stiffness>7</spring_stiffness>
+  <spring_reference>0.3</spring_reference></dynamics></axis>"""  # noqa: E501
 
 
 def test_limits_losses_and_springs() -> None:
@@ -183,7 +184,9 @@ def test_limits_losses_and_springs() -> None:
     (turn,) = found.joints
     assert turn.limits == (-1.5, math.inf)
     assert (turn.effort, turn.velocity, turn.damping, turn.friction) == (30.0, None, (0.5,), (0.25,))
-    assert [note.code for note in found.notes] == ["spring"]
+    assert (turn.stiffness, turn.rest, found.notes) == (7.0, 0.3, ())
+    ball = described(model(link("base"), joint("a", "ball", "world", "base", LIMITS)))
+    assert [note.code for note in ball.notes] == ["spring"]
 
 
 def test_mimic() -> None:

@@ -98,7 +98,7 @@ def acting(plan: Plan) -> Plan:
     """For plans that read torques: springs act, too."""
     if not _reads(plan, "tau"):
         return plan
-    more = replace(plan, buffers=(*plan.buffers, Buffer(*_LESS.writes, ())))
+    more = replace(plan, buffers=(*plan.buffers, Buffer(_LESS.writes[0], ())))
     made = _inserted(more, _LESS, lambda step: "tau" in step.reads, before=True, every=False)
     sweeps = (replace(sweep, steps=tuple(map(_reading_left_torques, sweep.steps))) for sweep in made.sweeps)
     return replace(made, sweeps=tuple(sweeps))

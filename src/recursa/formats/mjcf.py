@@ -128,7 +128,7 @@ class _Translation:
 
         names = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos", "jnt_axis",
                  "jnt_range", "dof_armature", "dof_damping", "dof_frictionloss", "qpos0", "site_pos", "site_quat",
-                 "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
+                 "jnt_stiffness", "qpos_spring", "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
         for name in names:
             values = getattr(self.model, name)
             if not np.isfinite(values).all():
@@ -219,6 +219,7 @@ class _Translation:
         first = int(model.jnt_dofadr[joint])
         own = slice(first, first + KINDS[kind].nv)
         has_axis = KINDS[kind].has_axis
+        stiffness, rest = self._spring(joint)
         return JointRecord(
             name,
             kind,
@@ -232,8 +233,17 @@ class _Translation:
             friction=reordered(model.dof_frictionloss[own]),
             limits=self._limits(joint) if kind in ("revolute", "prismatic") else None,
             effort=self.extras.effort(joint) if KINDS[kind].nv == 1 else None,
+            stiffness=stiffness,
+            rest=rest,
             line=self.joint_lines.get(name),
         )
+
+    def _spring(self, joint: int) -> tuple[float, float]:
+        """Stiffness and rest; of joints with several freedoms neither is read."""
+        stiffness = float(self.model.jnt_stiffness[joint])
+        if not stiffness or self.model.jnt_type[joint] in (BALL, FREE):
+            return 0.0, 0.0
+        return stiffness, float(self.model.qpos_spring[self.model.jnt_qposadr[joint]])
 
     def _kind(self, joint: int) -> JointType:
         kind = int(self.model.jnt_type[joint])

@@ -247,8 +247,11 @@ class Extras:
         for joint, name in enumerate(self.names.joints):
             kind, first = int(model.jnt_type[joint]), int(model.jnt_dofadr[joint])
             line = lines.get(name)
-            if model.jnt_stiffness[joint] or _some(model, "jnt_stiffnesspoly", joint):
-                self._note("spring", f"the spring of joint '{name}' was left out: joints have no springs.", line=line)
+            if model.jnt_stiffness[joint] and kind in (BALL, FREE):
+                what = "joints with several freedoms have no springs here"
+                self._note("spring", f"the spring of joint '{name}' was left out: {what}.", line=line)
+            if _some(model, "jnt_stiffnesspoly", joint):
+                self._note("spring", f"joint '{name}': only the linear part of its spring was read.", line=line)
             if _some(model, "dof_dampingpoly", first):
                 self._note("damping", f"joint '{name}': only the linear part of its damping was read.", line=line)
             if kind == BALL and model.jnt_limited[joint]:

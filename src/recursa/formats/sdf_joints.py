@@ -106,8 +106,9 @@ class _Joint(NamedTuple):
         axis, nv = self.element.child(tag), KINDS[kind].nv if kind in KINDS else 0
         dynamics = None if axis is None else axis.child("dynamics")
         limit = None if axis is None else axis.child("limit")
-        if nv and number(dynamics, "spring_stiffness", self.owner, 0.0):
-            reason = f"{self.owner} has a spring, which is not among the forces here."
+        stiffness, rest = (number(dynamics, f"spring_{what}", self.owner, 0.0) for what in ("stiffness", "reference"))
+        if stiffness and nv > 1:
+            reason = f"{self.owner} has a spring, and joints of several freedoms have none here."
             self.element.forgive("spring", reason, "Add its force to tau.")
         damping, friction = (number(dynamics, what, self.owner, 0.0) for what in ("damping", "friction"))
         driven = kind in DRIVEN
@@ -126,6 +127,8 @@ class _Joint(NamedTuple):
             effort=strength(limit, "effort", self.owner) if driven else None,
             velocity=strength(limit, "velocity", self.owner) if driven else None,
             mimic=self.mimic(axis) if driven else None,
+            stiffness=stiffness if driven else 0.0,
+            rest=rest if driven and stiffness else 0.0,
             line=self.element.own_line,
         )
 

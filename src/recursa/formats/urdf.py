@@ -27,7 +27,17 @@ from recursa.formats.urdf_values import (
     wrong_count,
 )
 from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import DRIVEN, Description, Friction, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import (
+    DRIVEN,
+    Description,
+    Friction,
+    JointRecord,
+    JointType,
+    LinkRecord,
+    Mimic,
+    Mount,
+    Rotor,
+)
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -192,6 +202,9 @@ def _joint(name: str, element: Element) -> JointRecord:
         effort=effort,
         velocity=velocity,
         mimic=_mimic(parts.get("mimic"), owner),
+        stiffness=number_of(dynamics, "stiffness", owner, 0.0) if kind in DRIVEN else 0.0,
+        rest=number_of(dynamics, "rest", owner, 0.0) if kind in DRIVEN else 0.0,
+        rotor=_rotor(dynamics, owner),
         line=element.own_line,
     )
 
@@ -251,7 +264,33 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
         text_of(element, "joint", owner),
         number_of(element, "multiplier", owner, 1.0),
         number_of(element, "offset", owner, 0.0),
+        _yes(element, "rigid", owner, default=False),
     )
+
+
+def _rotor(element: Element | None, owner: str) -> Rotor | None:
+    if element is None or "rotor_inertia" not in element.attributes:
+        return None
+    mount = element.attributes.get("rotor_mount", "parent")
+    if mount not in get_args(Mount):
+        known = ", ".join(get_args(Mount))
+        raise element.error(f"{owner}: rotor_mount is one of {known}, not '{clipped(mount)}'")
+    given = "rotor_axis" in element.attributes
+    return Rotor(
+        number_of(element, "rotor_inertia", owner, 0.0),
+        number_of(element, "rotor_ratio", owner, 1.0),
+        vector_of(element, "rotor_axis", owner, X_AXIS) if given else None,
+        mount,  # type: ignore[arg-type]
+        _yes(element, "rotor_included", owner, default=True),
+        _yes(element, "rotor_coupled", owner, default=True),
+    )
+
+
+def _yes(element: Element, attribute: str, owner: str, *, default: bool) -> bool:
+    text = element.attributes.get(attribute)
+    if text not in (None, "true", "false"):
+        raise element.error(f"{owner}: the attribute '{attribute}' is true or false, not '{clipped(text)}'")
+    return default if text is None else text == "true"
 
 
 def _friction(element: Element | None, nv: int, owner: str) -> tuple[Friction, ...]:

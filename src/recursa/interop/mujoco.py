@@ -29,7 +29,7 @@ _ONLY_THERE = {
         ("dof_damping", "dof_dampingpoly", "dof_frictionloss", "actuator_damping", "actuator_dampingpoly"),
         "MuJoCo's inverse and forward dynamics have damping and friction in them; ours with losses=True only",
     ),
-    "springs": (("jnt_stiffness", "jnt_stiffnesspoly"), "joints have springs in MuJoCo, and none here"),
+    "springs": (("jnt_stiffness", "jnt_stiffnesspoly"), "joints have springs in MuJoCo, which are not compared"),
     "tendons": (
         (
             "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_frictionloss",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +17,7 @@ from recursa.model.transmissions import about, expanded, shares_of, with_rotors
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
+from recursa.spatial.vec3 import ZERO
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)

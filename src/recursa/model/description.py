@@ -131,8 +131,8 @@ class JointRecord:
     The child link's frame stands at ``placement * motion(q) * after`` in the parent link's frame. ``after`` is the
     identity except in standard Denavit-Hartenberg tables, whose link frames sit at the far end of the link. ``axis``
     is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom,
-    which for friction may be a pair: what opposes positive speeds, and what opposes negative ones. Joints of one freedom
-    may have a spring, whose torque is ``-stiffness * (q - rest)``, a rotor, and an elasticity behind the gear.
+    which for friction may be a pair: what opposes positive speeds, and what opposes negative ones. Joints of one
+    freedom may have a spring, whose torque is ``-stiffness * (q - rest)``, a rotor, and an elasticity behind the gear.
     """
 
     name: str
