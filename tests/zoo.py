@@ -10,7 +10,7 @@ import pytest
 
 import recursa as rc
 from recursa.loading import trusted
-from recursa.model.description import JointRecord
+from recursa.model.description import Elasticity, JointRecord
 from recursa.model.joints import KINDS
 from recursa.robots import random_description
 
@@ -76,6 +76,23 @@ def lossy_arm() -> rc.Robot:
     description = random_description("lossy_arm", [-1, 0, 1], 12, ["revolute"])
     joints = (replace(joint, damping=(0.3,), friction=(0.2,)) for joint in with_rotors(description.joints))
     return trusted(replace(description, joints=tuple(joints)))
+
+
+def elastic_arm(parents: Iterable[int] = (-1, 0, 1, 1), *, springs: float = 1.0) -> rc.Robot:
+    """Joints of one freedom, all kinds of them, with springs and rotors; the second one elastic."""
+    described = random_description("elastic_arm", list(parents), 12, ["revolute", "helical", "prismatic", "continuous"])
+    joints = (
+        replace(
+            joint,
+            damping=(0.3,),
+            stiffness=springs * (5.0 + k),
+            rest=0.1 * k - 0.2,
+            rotor=rc.Rotor(1e-3, 20.0 - 7 * k) if joint.kind != "prismatic" else None,
+            elastic=Elasticity(80.0, 0.5) if k == 1 else None,
+        )
+        for k, joint in enumerate(described.joints)
+    )
+    return trusted(replace(described, joints=tuple(joints)))
 
 
 def floating_tree() -> rc.Robot:

@@ -19,6 +19,7 @@ from questions import INVERSE, QUESTIONS, answered, arguments, arguments_of, eac
 from zoo import (
     ALL_KINDS,
     each_kind,
+    elastic_arm,
     floating_tree_with_rotors,
     large_flyer,
     lossy_arm,
@@ -33,6 +34,7 @@ COUNT = 9  # a block and what is left, for two, four and eight lanes
 SMALL: dict[str, Callable[[], rc.Robot]] = {
     "small_flyer": small_flyer,
     "lossy_arm": lossy_arm,
+    "elastic_arm": elastic_arm,
     "small_mixed_tree": small_mixed_tree,
     "tied_gripper": tied_gripper,
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs
@@ -48,6 +50,7 @@ MIDDLING: dict[str, Callable[[], rc.Robot]] = {
     "tree19": lambda: rc.robots.tree(19, branching=2, seed=5),
 }
 LARGE: dict[str, Callable[[], rc.Robot]] = {
+    "elastic_tree": lambda: elastic_arm([-1, *(k // 2 for k in range(18))]),
     "tree40": lambda: rc.robots.tree(40, branching=3, seed=3),
     "large_flyer": large_flyer,
 }
@@ -61,6 +64,14 @@ SAMPLE = (  # one of every sort, none larger than the robot
     "robot.operational_inertia(link=middle, frame=world)", "robot.linearize(direction)",
     "diagonal.coriolis(method=short)", "unnormalized.coriolis_causes()", "factorization.solve()",
     "rc.compile(expression=J(LINK) inv(mass) J(LINK)*)",
+)  # fmt: skip
+SPRUNG = (  # where springs act, by each way in which plans have them
+    "robot.inverse_dynamics()", "robot.inverse_dynamics(method=kane, losses=True)",
+    "robot.inverse_dynamics(method=denoc)", "robot.bias_forces()", "robot.forward_dynamics()",
+    "robot.forward_dynamics(method=three-sweep)",
+    "robot.forward_dynamics(method=diagonal)", "robot.potential_energy()", "robot.linearize(direction)",
+    "robot.inverse_dynamics_derivatives()", "robot.forward_dynamics_derivatives()", "robot.state_space()",
+    "robot.hybrid_dynamics(prescribed=every_second)", "robot.reaction_wrenches()", "diagonal.rates()",
 )  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
@@ -91,7 +102,8 @@ def surely_answered_by(text: str) -> str:
 
 def everyday(name: str, text: str) -> bool:
     """Whether a pair is asked in every suite."""
-    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE)
+    sprung = name.startswith("elastic") and text in SPRUNG
+    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE) or sprung
 
 
 def pairs() -> Iterator[Any]:
