@@ -24,7 +24,7 @@ def require_independent(of: Subject) -> None:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints, and the diagonalised equations are those of trees "
-            'with independent joints. Load it with mimic="free"'
+            f"with independent joints. {of.model.how_to_untie}"
         )
 
 

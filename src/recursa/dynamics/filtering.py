@@ -124,7 +124,7 @@ def _filtering(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints: filter and smoother are those of trees with independent "
-            'joints. Load it with mimic="free"'
+            f"joints. {of.model.how_to_untie}"
         )
     plan = filtering_plan(wrenches="wrenches" in given, losses=losses)
     size = len(JOINT_VECTORS) * of.model.nv + len(BODY_VECTORS) * 6 * of.model.nbodies

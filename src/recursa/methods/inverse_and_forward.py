@@ -134,7 +134,7 @@ def _forward_dynamics(
     if of.tied and chosen not in ("composite", "articulated"):
         raise NoSweepError(
             f"robot '{model.name}' has tied joints, and {chosen!r} needs independent ones. "
-            'Use method="composite", or load the robot with mimic="free"'
+            f'Use method="composite". {model.how_to_untie}'
         )
     if chosen == "diagonal" and not given.isdisjoint(kinematics.BASE_MOTION):
         raise NoSweepError("method 'diagonal' is for a base that rests. Use another one where its motion is given")

@@ -147,6 +147,14 @@ class Model:
         """Mass of all moving bodies."""
         return sum((inertia.mass for inertia in self.inertias), 0.0)
 
+    @property
+    def how_to_untie(self) -> str:
+        """What to do where joints have to be independent, as a sentence without its end."""
+        gears = [joint.name for joint in self.joints if joint.mimic is not None and joint.mimic.rigid]
+        if not gears:
+            return 'Load it with mimic="free"'
+        return f"'{gears[0]}' spins about another axis than its joint's: give the rotor that axis, or coupled=False"
+
     @cached_property
     def has_springs(self) -> bool:
         """Whether some joint has a spring."""
