@@ -128,7 +128,9 @@ def _joint_line(record: JointRecord) -> str:
     if record.kind == "fixed":
         return f"[dim]{child} (fixed)[/]"
     tie = f", mimics {escape(record.mimic.joint)}" if record.mimic else ""
-    return f"[yellow]{escape(record.name)}[/] ({record.kind}{tie}) → [bold]{child}[/]"
+    rotor = f", rotor {record.rotor.inertia:g} kg m^2 x {record.rotor.ratio:g}" if record.rotor else ""
+    spring = f", spring {record.stiffness:g}" if record.stiffness else ""
+    return f"[yellow]{escape(record.name)}[/] ({record.kind}{tie}{rotor}{spring}) → [bold]{child}[/]"
 
 
 def _mass(link: LinkRecord) -> str:
@@ -160,7 +162,7 @@ def joint_table(robot: rc.Robot) -> Table:
             str(number), escape(joint.name), joint.kind.name, escape(joint.child), _axis(joint),
             _span(joint.q_start, joint.kind.nq, joint), _span(joint.v_start, joint.kind.nv, joint), _limits(joint),
             "" if joint.effort is None else f"{joint.effort:g}",
-            _per_freedom(joint.armature), _per_freedom(joint.damping), _per_freedom(joint.friction),
+            _per_freedom(own_armature(joint)), _per_freedom(joint.damping), _per_freedom(joint.friction),
         )  # fmt: skip
     return table
 

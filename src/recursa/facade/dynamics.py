@@ -60,8 +60,8 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Joint torques (..., nv) that cause the accelerations a: ``tau = H f``, ``f = phi (M alpha + b)``.
 
-        Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
-        force) at the link origin in link axes. All methods give the same torques; the first and the
+        Armature and springs included, gravity as an upward acceleration of the base. Frames: forces of a free joint are
+        (moment, force) at the link origin in link axes. All methods give the same torques; the first and the
         last are for every robot, those of Balafoutis & Patel are for joints that turn or slide, and they take
         ``losses`` but no wrenches and no motion of the base:
 
@@ -125,7 +125,7 @@ class DynamicsMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity.
+        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
         ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
         and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
@@ -141,7 +141,7 @@ class DynamicsMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy.
+        """Torques (..., nv) that hold the robot still against gravity: the gradient of its energy, without springs.
 
         ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
         """
