@@ -36,8 +36,8 @@ def both(description: Description, rotors: dict[str, Rotor], *, floating: bool =
         rotor = rotors[joint.name]
         axis = rotor.axis or joint.axis
         axis = axis * (1.0 / axis.norm())
-        carrier = joint.child if rotor.mount == "child" else joint.parent
-        place = joint.after.inverse if rotor.mount == "child" else joint.placement
+        carrier = {"parent": joint.parent, "child": joint.child}.get(rotor.mount, rotor.mount)
+        place = {"parent": joint.placement, "child": joint.after.inverse}.get(rotor.mount, IDENTITY_TRANSFORM)
         name = f"wheel_{joint.name}"
         tensor = Rotation.z_to(axis).symmetric(SymMat3.diagonal(0.002, 0.002, rotor.inertia))
         wheel = LinkRecord(name, 0.3, axis * 0.07, tensor, inertial=True)
@@ -52,8 +52,8 @@ def both(description: Description, rotors: dict[str, Rotor], *, floating: bool =
 
 def small() -> Both:
     """A tree on a free base, with a rotor of every sort."""
-    tree = random_description("geared", [-1, 0, 1, 1, 3, 0], 4, ["revolute", "continuous", "revolute", "prismatic"])
-    a, b, c, d, e, f = (joint.name for joint in tree.joints)
+    tree = random_description("geared", [-1, 0, 1, 1, 3, 0, 5], 4, ["revolute", "continuous", "revolute", "prismatic"])
+    a, b, c, d, e, f, g = (joint.name for joint in tree.joints)
     tree = replace(tree, joints=tuple(replace(one, after=IDENTITY_TRANSFORM) for one in tree.joints))
     return both(
         tree,
@@ -64,6 +64,7 @@ def small() -> Both:
             d: Rotor(1e-3, 90.0),  # along a joint that slides
             e: Rotor(2e-3, 12.0, axis=Vec3(0.3, -0.5, 0.8), included=False),
             f: Rotor(5e-3, 4.0, axis=Vec3(0.0, 0.6, 0.8), mount="child"),
+            g: Rotor(3e-3, 7.0, axis=Vec3(0.8, 0.6, 0.0), mount=tree.joints[1].child),  # on another branch
         },
         floating=True,
     )

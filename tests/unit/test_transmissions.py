@@ -51,6 +51,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "rotor": {"rotor": rc.Rotor(1e-3, 50.0)},
     "on the child": {"rotor": {"inertia": 1e-3, "ratio": -9.0, "mount": "child", "included": False}},
     "skew rotor": {"rotor": SKEW},
+    "rotor elsewhere": {"rotor": rc.Rotor(1e-3, 50.0, axis=(0, 1, 0), mount="hip")},
     "armature": {"rotor": rc.Rotor(1e-3, 50.0, coupled=False)},
     "spring": {"stiffness": 30.0, "rest": 0.4},
     "elastic": {"rotor": rc.Rotor(1e-3, 50.0), "elastic": {"stiffness": 400.0, "damping": 2.0}},
@@ -97,7 +98,7 @@ def test_what_files_cannot_say() -> None:
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ('rotor_inertia="1" rotor_mount="roof"', "rotor_mount is one of parent, child, itself, not 'roof'"),
+        ('rotor_inertia="1" rotor_mount="roof"', "the rotor is mounted on 'roof', which is no link"),
         ('rotor_inertia="1" rotor_coupled="perhaps"', "'rotor_coupled' is true or false, not 'perhaps'"),
         ('rotor_inertia="-1"', "inertia must be a finite number that is not negative, not -1"),
         ('rotor_inertia="1" rotor_ratio="0"', "ratio must be a finite number other than zero"),
@@ -144,7 +145,7 @@ def test_another_base_moves_the_same(name: str) -> None:
     described = replace(description, links=(replace(links[1], name="bus"), *links[1:]), joints=joints)
     robot = trusted(described, floating=True, gravity=(0.0, 0.0, 0.0))
     if name == "skew rotor":
-        with pytest.raises(rc.NoSweepError, match=r"'elbow.rotor' spins about another axis than its joint's: give"):
+        with pytest.raises(rc.NoSweepError, match=r"'elbow.rotor' is a rotor with a joint of its own"):
             robot.with_base("fore")
         return
     other = robot.with_base("fore")
@@ -198,7 +199,8 @@ def test_no_doctor_for_rotors() -> None:
         ({"rotor": rc.Rotor(float("nan"))}, "rotor: inertia must be finite"),
         ({"rotor": rc.Rotor(-1.0)}, "rotor's inertia must be a finite number that is not negative"),
         ({"rotor": rc.Rotor(1.0, 0.0)}, "rotor's ratio must be a finite number other than zero"),
-        ({"rotor": {"inertia": 1.0, "mount": "roof"}}, "mount 'roof'"),
+        ({"rotor": {"inertia": 1.0, "mount": "upperr"}}, "mounted on 'upperr', which is no link. Did you mean 'upper'"),
+        ({"rotor": rc.Rotor(1.0, mount="hip")}, "a rotor on link 'hip' needs its axis there"),
         ({"rotor": {"inertia": 1.0, "axis": (0, 0, 0)}}, "axis must have a direction"),
         ({"stiffness": "hard"}, "stiffness must be"),
         ({"elastic": 100.0}, "needs something that moves on the motor's side"),

@@ -35,7 +35,6 @@ from recursa.model.description import (
     JointType,
     LinkRecord,
     Mimic,
-    Mount,
     Rotor,
 )
 from recursa.model.joints import KINDS
@@ -271,16 +270,12 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
 def _rotor(element: Element | None, owner: str) -> Rotor | None:
     if element is None or "rotor_inertia" not in element.attributes:
         return None
-    mount = element.attributes.get("rotor_mount", "parent")
-    if mount not in get_args(Mount):
-        known = ", ".join(get_args(Mount))
-        raise element.error(f"{owner}: rotor_mount is one of {known}, not '{clipped(mount)}'")
     given = "rotor_axis" in element.attributes
     return Rotor(
         number_of(element, "rotor_inertia", owner, 0.0),
         number_of(element, "rotor_ratio", owner, 1.0),
         vector_of(element, "rotor_axis", owner, X_AXIS) if given else None,
-        mount,  # type: ignore[arg-type]
+        element.attributes.get("rotor_mount", "parent"),
         _yes(element, "rotor_included", owner, default=True),
         _yes(element, "rotor_coupled", owner, default=True),
     )

@@ -35,8 +35,8 @@ DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
 """Kinds that can have a largest effort and speed: those with one freedom."""
 
 
-Mount = Literal["parent", "child", "itself"]
-"""The link of a joint that carries the motor; "itself" where the child is the rotor, and nothing else."""
+MOUNTS = ("parent", "child", "itself")
+"""Links of a joint that can carry its motor; "itself" where the child is the rotor, and nothing else."""
 
 LATER = {"later": True}
 """Metadata of fields that came later: where they say nothing, a robot has the digest that it had without them."""
@@ -70,8 +70,8 @@ class Rotor:
     - ``ratio``: turns of the rotor, relative to the link that carries it, per turn of the joint; negative if it turns
       the other way. On a prismatic joint radians per metre.
     - ``axis``: in the joint's frame at zero, as the joint's own axis is; None is the joint's own.
-    - ``mount``: the link that carries it, the joint's "parent" or "child". A rotor that has become a link of its own is
-      mounted on "itself", at a ratio of 1.
+    - ``mount``: the link that carries it, the joint's "parent" or "child", or any link by its name, in whose axes
+      ``axis`` then is. A rotor that has become a link of its own is mounted on "itself", at a ratio of 1.
     - ``included``: whether the data of that link have the rotor's inertia already, as of a part that does not spin.
       Mass and inertia across the axis are always that link's.
     - ``coupled``: False leaves out what a spinning rotor does to the link that carries it and that link's motion to the
@@ -87,7 +87,7 @@ class Rotor:
     inertia: float
     ratio: float = 1.0
     axis: Vec3 | None = None
-    mount: Mount = "parent"
+    mount: str = "parent"
     included: bool = True
     coupled: bool = True
 

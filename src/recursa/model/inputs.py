@@ -8,7 +8,7 @@ from itertools import chain, count
 from numbers import Real
 from typing import Any
 
-from recursa.errors import ModelError, unknown_name
+from recursa.errors import ModelError
 from recursa.model.description import Elasticity, Friction, Rotor
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, SymMat3, Vec3
@@ -188,15 +188,14 @@ def rotor_of(value: Any, what: str) -> Rotor | None:
         raise ModelError(f"{what} takes rc.Rotor(inertia, ratio) or a mapping of its fields: {error}") from None
     if not isinstance(rotor, Rotor):
         raise ModelError(f"{what} must be an rc.Rotor, a mapping of its fields or None, not {value!r}")
-    if rotor.mount not in ("parent", "child"):
-        raise unknown_name(f"{what}: mount", str(rotor.mount), ("parent", "child"))
+    mount = name_of(rotor.mount, f"{what}: mount")
     inertia, ratio = finite(rotor.inertia, f"{what}: inertia"), finite(rotor.ratio, f"{what}: ratio")
     axis = rotor.axis
     if axis is not None:
         axis = Vec3(*(finite(x, f"{what}: axis") for x in floats(axis, 3, f"{what}: axis")))
         if not any(axis):
             raise ModelError(f"{what}: axis must have a direction; it is zero")
-    return Rotor(inertia, ratio, axis, rotor.mount, bool(rotor.included), bool(rotor.coupled))
+    return Rotor(inertia, ratio, axis, mount, bool(rotor.included), bool(rotor.coupled))
 
 
 def elasticity_of(value: Any, what: str) -> Elasticity | None:

@@ -153,7 +153,9 @@ class Model:
         gears = [joint.name for joint in self.joints if joint.mimic is not None and joint.mimic.rigid]
         if not gears:
             return 'Load it with mimic="free"'
-        return f"'{gears[0]}' spins about another axis than its joint's: give the rotor that axis, or coupled=False"
+        return (
+            f"'{gears[0]}' is a rotor with a joint of its own: one about its joint's axis, or coupled=False, has none"
+        )
 
     @cached_property
     def has_springs(self) -> bool:

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from recursa.errors import ModelError
-from recursa.model.description import DRIVEN, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
+from recursa.errors import ModelError, did_you_mean
+from recursa.model.description import DRIVEN, MOUNTS, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
 from recursa.model.inputs import unit_axis
 from recursa.model.model import WORLD, Joint, Model
 from recursa.model.rounding import added_inertia
@@ -160,18 +160,22 @@ def _with_rotor(joint: JointRecord, links: list[LinkRecord]) -> tuple[JointRecor
     axis = own if rotor.axis is None else unit_axis(rotor.axis)
     if not rotor.coupled and rotor.included:
         return (replace(joint, rotor=replace(rotor, axis=None)),)
-    if turning and axis.cross(own).norm() <= _PARALLEL:
+    elsewhere = rotor.mount not in MOUNTS
+    if turning and not elsewhere and axis.cross(own).norm() <= _PARALLEL:
         ratio = math.copysign(rotor.ratio, rotor.ratio * axis.dot(own))
         return (replace(joint, rotor=replace(rotor, axis=None, ratio=ratio)),)
-    carried = rotor.mount == "child"
+    parent, place = {
+        "parent": (joint.parent, joint.placement),
+        "child": (joint.child, joint.after.inverse),
+    }.get(rotor.mount, (rotor.mount, IDENTITY_TRANSFORM))
     link = LinkRecord(f"{joint.name}.rotor", frame=True, line=joint.line)
     links.append(link)
     beside = JointRecord(
         link.name,
         "continuous",
-        joint.child if carried else joint.parent,
+        parent,
         link.name,
-        placement=joint.after.inverse if carried else joint.placement,
+        placement=place,
         axis=axis,
         armature=(0.0,),
         damping=(0.0,),
@@ -198,6 +202,13 @@ def _check(joint: JointRecord, description: Description) -> None:
             raise fail(f"the rotor's inertia must be a finite number that is not negative, not {rotor.inertia:g}")
         if not math.isfinite(rotor.ratio) or rotor.ratio == 0.0:
             raise fail(f"the rotor's ratio must be a finite number other than zero, not {rotor.ratio:g}")
+        links = [link.name for link in description.links]
+        if rotor.mount not in MOUNTS:
+            if rotor.mount not in links:
+                hint = did_you_mean(rotor.mount, ("parent", "child", *links))
+                raise fail(f"the rotor is mounted on '{rotor.mount}', which is no link. {hint}")
+            if rotor.axis is None:
+                raise fail(f"a rotor on link '{rotor.mount}' needs its axis there: rc.Rotor(..., axis=(0, 0, 1))")
     if elastic is not None:
         if not (math.isfinite(elastic.stiffness) and elastic.stiffness > 0.0):
             raise fail(f"the elasticity's stiffness must be a positive number, not {elastic.stiffness:g}")
