@@ -35,6 +35,7 @@ SMALL: dict[str, Callable[[], rc.Robot]] = {
     "small_flyer": small_flyer,
     "lossy_arm": lossy_arm,
     "elastic_arm": elastic_arm,
+    "elastic_skew": lambda: elastic_arm(skew=True),
     "small_mixed_tree": small_mixed_tree,
     "tied_gripper": tied_gripper,
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs

@@ -50,8 +50,8 @@ def both(description: Description, rotors: dict[str, Rotor], *, floating: bool =
     return Both(trusted(geared, floating=floating), trusted(bodies, mimic="tie", floating=floating))
 
 
-def small() -> Both:
-    """A tree on a free base, with a rotor of every sort."""
+def small(*, elsewhere: bool) -> Both:
+    """A tree on a free base, with a rotor of every sort; the last may be on another branch than its joint."""
     tree = random_description("geared", [-1, 0, 1, 1, 3, 0, 5], 4, ["revolute", "continuous", "revolute", "prismatic"])
     a, b, c, d, e, f, g = (joint.name for joint in tree.joints)
     tree = replace(tree, joints=tuple(replace(one, after=IDENTITY_TRANSFORM) for one in tree.joints))
@@ -64,7 +64,7 @@ def small() -> Both:
             d: Rotor(1e-3, 90.0),  # along a joint that slides
             e: Rotor(2e-3, 12.0, axis=Vec3(0.3, -0.5, 0.8), included=False),
             f: Rotor(5e-3, 4.0, axis=Vec3(0.0, 0.6, 0.8), mount="child"),
-            g: Rotor(3e-3, 7.0, axis=Vec3(0.8, 0.6, 0.0), mount=tree.joints[1].child),  # on another branch
+            g: Rotor(3e-3, 7.0, axis=Vec3(0.8, 0.6, 0.0), mount=tree.joints[1].child if elsewhere else "parent"),
         },
         floating=True,
     )
@@ -82,7 +82,8 @@ def folded(parents: list[int], seed: int, *, floating: bool = False, kinds: list
 
 
 CASES = {
-    "every sort": small,
+    "every sort": lambda: small(elsewhere=True),
+    "beside their joints": lambda: small(elsewhere=False),
     "chain at the world": lambda: folded([-1, 0, 1], 3),
     "free tree of 13": lambda: folded([-1, 0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 7, 8], 5, floating=True),
     "all kinds, 19": lambda: folded(

@@ -27,21 +27,22 @@ _Made = TypeVar("_Made", bound="Recipe | Composed")
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 
-def stretched(joint: Joint, q: Sequence[Scalar]) -> Numbers:
-    """``k (q - rest)``, what it takes to hold a spring; joints with several freedoms have none."""
-    return (joint.stiffness * (q[0] - joint.rest),) if joint.kind.nv == 1 else ()
+# Joints with several freedoms have no springs.
+
+
+def stretched(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+    """``k (q - rest)``, what it takes to hold the spring of a joint of one freedom."""
+    return joint.stiffness * (q[0] - joint.rest)
 
 
 def with_spring(joint: Joint, torque: Sequence[Scalar], q: Sequence[Scalar]) -> Numbers:
     """The torque that also holds the spring."""
-    (x,) = stretched(joint, q) or (None,)
-    return tuple(torque) if x is None else (torque[0] + x,)
+    return (torque[0] + stretched(joint, q),) if joint.kind.nv == 1 else tuple(torque)
 
 
 def less_spring(joint: Joint, torque: Sequence[Scalar], q: Sequence[Scalar]) -> Numbers:
     """What the spring leaves of a torque."""
-    (x,) = stretched(joint, q) or (None,)
-    return tuple(torque) if x is None else (torque[0] - x,)
+    return (torque[0] - stretched(joint, q),) if joint.kind.nv == 1 else tuple(torque)
 
 
 def driving_less_spring(joint: Joint, held: int, torque: Sequence[Scalar], q: Sequence[Scalar]) -> Numbers:
@@ -74,10 +75,7 @@ def stiffer_own(joint: Joint, own: Any) -> Any:
 
 def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
     """``k (q - rest)^2 / 2``."""
-    if joint.kind.nv != 1:
-        return 0.0
-    (torque,) = stretched(joint, q)
-    return 0.5 * (torque * (q[0] - joint.rest))
+    return 0.5 * (stretched(joint, q) * (q[0] - joint.rest)) if joint.kind.nv == 1 else 0.0
 
 
 _LESS = Step(less_spring, ("joint", "tau", "q"), ("tau less springs",), "tau - k (q - rest)")
@@ -197,11 +195,9 @@ def with_springs(*changes: Change) -> Callable[[Callable[..., _Made]], Callable[
         @wraps(make)
         def made(of: Subject, given: Names, **options: Any) -> Any:
             recipe = make(of, given, **options)
-            return (
-                recipe
-                if isinstance(recipe, Composed) or not of.model.has_springs
-                else _changed(recipe, of.model, changes)
-            )
+            if isinstance(recipe, Composed) or not of.model.has_springs:
+                return recipe
+            return _changed(recipe, of.model, changes)
 
         return made
 

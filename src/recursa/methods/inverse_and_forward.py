@@ -15,7 +15,7 @@ from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.diagonal import equations as diagonal
-from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
+from recursa.dynamics import articulated, four_algorithms, geared, inverse, kinematics, mass_matrix
 from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
@@ -124,7 +124,10 @@ def _forward_dynamics(
     if changes(base_velocity, of.model):
         made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
         return in_accelerations(_in_one(made, base_velocity), base_velocity)
-    model, chosen = of.model, method or ("composite" if of.tied else "articulated")
+    model, plain = of.model, mass is None and bias is None and not links
+    # wrenches and parameters may be those of a rotor
+    stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and geared.suits(model)
+    chosen = method or ("composite" if of.tied and not stacked else "articulated")
     known_method("forward dynamics", chosen, (*FORWARD, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
         raise NoSweepError(
@@ -139,7 +142,7 @@ def _forward_dynamics(
     if chosen == "diagonal" and not given.isdisjoint(kinematics.BASE_MOTION):
         raise NoSweepError("method 'diagonal' is for a base that rests. Use another one where its motion is given")
     options = {"method": method, "mass": mass, "bias": bias}
-    composite = chosen == "composite" or of.tied
+    composite = chosen == "composite" or (of.tied and not stacked)
     if links and (composite or chosen in _WITHOUT_LINKS):
         return Composed(partial(_links_afterwards, {**options, "losses": losses}))
     if losses and (composite or chosen not in _LOSING):
@@ -150,6 +153,8 @@ def _forward_dynamics(
     if chosen == "base-invariant":
         require_free_flyer(model, 'method "base-invariant"')
         inside["branching"] = branches(model)
+    if stacked:
+        return Recipe(geared.forward_plan(losses=losses), vector_of(model, "qdd"), (model.nv,))
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
         return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)

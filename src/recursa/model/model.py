@@ -15,6 +15,7 @@ from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
 WORLD = -1
@@ -36,6 +37,21 @@ class Tie:
     offset: float
 
 
+@dataclass(frozen=True)
+class Couple:
+    """What rotors with joints of their own do to the joint that they drive, per unit of its speed: ``J N s``.
+
+    ``beside`` is that of a rotor on the parent, in its axes, ``carried`` of one on the child, in its; ``reflected`` is
+    ``J N^2`` of both.
+    """
+
+    constants: ClassVar = ("beside", "carried", "reflected")
+
+    beside: Vec3
+    carried: Vec3
+    reflected: float
+
+
 @quickly_made
 @dataclass(frozen=True)
 class Joint:
@@ -48,6 +64,7 @@ class Joint:
 
     constants: ClassVar[tuple[str, ...]] = (
         "placement", "after", "hinge", "armature", "damping", "friction", "tie", "stiffness", "rest", "rotor",
+        "couple",
     )  # fmt: skip
     """The fields whose numbers enter the arithmetic; code that loops over bodies reads them from a table."""
 
@@ -71,6 +88,7 @@ class Joint:
     stiffness: float = 0.0
     rest: float = 0.0
     rotor: Rotor | None = None
+    couple: Couple | None = None
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Pose of this body in its parent body."""

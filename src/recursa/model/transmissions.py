@@ -22,7 +22,7 @@ from typing import NamedTuple
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, MOUNTS, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
 from recursa.model.inputs import unit_axis
-from recursa.model.model import WORLD, Joint, Model
+from recursa.model.model import WORLD, Couple, Joint, Model
 from recursa.model.rounding import added_inertia
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM
@@ -99,7 +99,30 @@ def with_rotors(
     if not any(joint.rotor for joint in joints):
         return joints, tuple(inertias)
     shares = zip(inertias, rotor_inertias(joints), strict=True)
-    return tuple(map(_geared, joints)), tuple(added_inertia(own, share, IDENTITY_TRANSFORM) for own, share in shares)
+    return tuple(map(_geared, _coupled(joints))), tuple(
+        added_inertia(own, share, IDENTITY_TRANSFORM) for own, share in shares
+    )
+
+
+def _coupled(joints: tuple[Joint, ...]) -> list[Joint]:
+    """Joints that drive rotors with joints of their own, beside them or on their child, know these."""
+    found = list(joints)
+    for joint in joints:
+        rotor, tie = joint.rotor, joint.tie
+        if rotor is None or tie is None or rotor.mount != "itself" or not rotor.coupled:
+            continue
+        source = found[tie.source]
+        couple = source.couple or Couple(ZERO, ZERO, 0.0)
+        moment = joint.placement.rotation @ joint.hinge.axis * (rotor.inertia * tie.multiplier)
+        if joint.parent == tie.source:
+            couple = replace(couple, carried=couple.carried + moment)
+        elif joint.parent == source.parent:
+            couple = replace(couple, beside=couple.beside + moment)
+        else:
+            continue
+        reflected = couple.reflected + rotor.inertia * tie.multiplier**2
+        found[tie.source] = replace(source, couple=replace(couple, reflected=reflected))
+    return found
 
 
 def _geared(joint: Joint) -> Joint:
