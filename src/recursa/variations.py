@@ -198,7 +198,7 @@ class Variations(Facade):
         Damping, friction and armature are one number, or one per freedom; friction may have pairs of numbers, for
         positive and for negative speeds. None takes limits away. ``stiffness`` and ``rest`` are those of a spring at
         the joint, ``rotor`` is an :class:`~recursa.Rotor` or None, ``elastic`` the spring behind the gear, as for
-        :meth:`Builder.joint`; see :doc:`/transmissions`.
+        :meth:`Builder.joint`; see :doc:`transmissions`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_joint("joint2", damping=0.3, limits=(-1, 1))

@@ -146,3 +146,15 @@ def test_wrenches_across_joints(case: str) -> None:
         moment, force = turn @ found[joint.name][:3], turn @ found[joint.name][3:]
         away = turn @ np.array(inertia.com()) if inertia.mass else np.zeros(3)
         assert_allclose(wrench, [*(moment - np.cross(away, force)), *force], rtol=1e-9, atol=1e-9, err_msg=joint.name)
+
+
+@pytest.mark.interpreted(reason="one state")
+def test_rotors_in_mujoco() -> None:
+    """Rotors about other axes are bodies there, on joints of their own."""
+    pytest.importorskip("mujoco")
+    from recursa.interop.comparing import compare
+    from recursa.interop.mujoco import InMujoco
+
+    robot = small(elsewhere=True).geared
+    found = compare(robot, InMujoco(robot), states=1)
+    assert found.agrees, found.differences
