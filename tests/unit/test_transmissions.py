@@ -90,6 +90,8 @@ def test_mjcf_has_springs_and_armature() -> None:
 def test_what_files_cannot_say() -> None:
     with pytest.raises(rc.ModelError, match=r"joint 'elbow': MuJoCo has no rotors that spin.*coupled=False"):
         arm(rotor=rc.Rotor(1e-3, 50.0)).to_mjcf()
+    with pytest.raises(rc.ModelError, match=r"joint 'elbow.rotor': .*robot.without\('elbow.rotor'\)"):
+        arm(rotor=SKEW).to_mjcf()
     for name, words in (("rotor", "has a rotor, for which"), ("spring", "has a spring, for which")):
         with pytest.raises(rc.ModelError, match=f"joint 'elbow' {words}"):
             arm(**ARMS[name]).to_dh()
@@ -167,6 +169,8 @@ def test_rotor_goes_with_its_joint() -> None:
     assert robot.joint_names[-1] == "elbow.rotor"
     assert robot.without("elbow").link_names == ("world", "hip", "upper")
     assert robot.renamed(joints={"elbow": "knee"}).random_state(0)[0].shape == (3,)
+    same_dynamics(robot.chain("world", "fore"), robot)
+    assert robot.chain("world", "upper").joint_names == ("turn", "shoulder")
     both = robot.attach(arm(**ARMS["elastic"]), at="fore", prefix="second_")
     assert both.nv == 3 + 4
 

@@ -171,10 +171,9 @@ def _losses(joint: JointRecord, start: int, end: int) -> tuple[float, float, flo
 def _with_armature(joint: JointRecord, rotor: Rotor) -> JointRecord:
     """The joint with its rotor as armature, if that is all that the rotor is."""
     if rotor.coupled or not rotor.included:
-        raise ModelError(
-            f"joint '{joint.name}': MuJoCo has no rotors that spin on a link. Write the robot with its armature alone, "
-            f"robot.with_joint('{joint.name}', rotor=rc.Rotor({rotor.inertia:g}, {rotor.ratio:g}, coupled=False))"
-        )
+        armature = f"with_joint('{joint.name}', rotor=rc.Rotor({rotor.inertia:g}, {rotor.ratio:g}, coupled=False))"
+        fix = f"without('{joint.name}')" if rotor.mount == "itself" else armature
+        raise ModelError(f"joint '{joint.name}': MuJoCo has no rotors that spin on a link. Write robot.{fix}")
     return replace(joint, armature=(sum(joint.armature) + rotor.inertia * rotor.ratio**2,), rotor=None)
 
 
