@@ -179,9 +179,10 @@ class Kept:
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
             self.model = model_from_text(self._header["robot"])
             self._require_sound()
+            same = bool(self.model.digest == self._header["digest"])
         except MALFORMED as error:
             raise _unusable(path, error) from None
-        if self.model.digest != self._header["digest"]:
+        if not same:
             raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
 
     def _require_sound(self) -> None:
