@@ -56,9 +56,7 @@ def test_lists_and_mappings_may_change_while_they_are_read(arm: rc.Robot, monkey
         same_bits(found, unpushed)  # the general way reads it anew, and nothing is left
 
 
-def test_arrays_that_move_while_wrenches_are_read_are_read_anew(
-    arm: rc.Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_that_move_while_wrenches_are_read_are_read_anew(arm: rc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     (q, v, a), acting = states(arm), pushes(arm)
     for moved in ("q", "out"):
         arrays = {"q": q.copy(), "out": np.empty(3)}
