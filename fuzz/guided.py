@@ -1,4 +1,4 @@
-"""Inputs led by coverage: ``python fuzz/guided.py urdf 10000`` reads so many for one reader, where atheris is installed.
+"""Inputs led by coverage: ``python fuzz/guided.py urdf 10000`` reads so many for one reader, if atheris is there.
 
 What :mod:`harness` finds it finds here, too, and in the same folder. Inputs that reach new code are kept while it runs,
 and changed further; mutations are those of the harness and libFuzzer's in turn.

@@ -1,7 +1,7 @@
 """Mutated inputs for everything that reads files or texts: ``make fuzz SECONDS=60``.
 
 Whatever is read, the answer is a result or a RecursaError, within 10 s, and Python opens no file but the one that was
-named. What breaks that is written to ``fuzz/found/``, with its reader in the name, and printed; the exit code is then 1.
+named. What breaks that is written to ``fuzz/found/``, with its reader in the name, and printed; the exit code is 1.
 ``python fuzz/harness.py fuzz/found/*`` reads such files again. Inputs are read in a process of its own, some thousand
 each: one that crashes, or hangs in native code for a minute, is found like others. ``fuzz/guided.py`` does the same
 led by coverage, where atheris is installed.
@@ -62,7 +62,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if given.cases:
             watch = Watch(Path(folder))
-            return int(any([watch.broken(case.name.split("-")[0], case.read_bytes()) for case in given.cases]))
+            read = [watch.broken(case.name.split("-")[0], case.read_bytes()) for case in given.cases]
+            return int(any(read))
         seed = random.randrange(2**32) if given.seed is None else given.seed
         return _fuzz(given.seconds, given.inputs or sys.maxsize, seed, given.readers.split(","), Path(folder))
 

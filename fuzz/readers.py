@@ -128,15 +128,15 @@ _XACRO = """<robot name="made" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:if value="${'left' == '$(arg side)' and not False}">
   <xacro:rod name="lower" parent="left_upper" length="0.3"><origin xyz="${' '.join(['0', '1', '2'])}"/></xacro:rod>
 </xacro:if>
-<xacro:unless value="0"><link name="tool"/><joint name="fix" type="fixed"><parent link="lower"/><child link="tool"/></joint>
-</xacro:unless></robot>
+<xacro:unless value="0"><link name="tool"/><joint name="fix" type="fixed"><parent link="lower"/><child link="tool"/>
+</joint></xacro:unless></robot>
 """
 _SDF = """<sdf version="1.9"><model name="arm"><pose>0 0 1 0.1 0 0</pose>
 <frame name="f" attached_to="upper"><pose relative_to="base">0.1 0.2 0.3 0.1 0.2 0.3</pose></frame>
 <link name="base"><pose>0 0 0.3 0.1 0 0.2</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>
 <izz>0.1</izz></inertia></inertial></link>
-<link name="upper"><pose relative_to="j">0 0 0.1 0 0 0</pose><inertial><pose>0 0.1 0 0 0 0</pose><mass>1</mass></inertial>
-<collision name="c"><geometry><box><size>0.1 0.2 0.3</size></box></geometry></collision></link>
+<link name="upper"><pose relative_to="j">0 0 0.1 0 0 0</pose><inertial><pose>0 0.1 0 0 0 0</pose><mass>1</mass>
+</inertial><collision name="c"><geometry><box><size>0.1 0.2 0.3</size></box></geometry></collision></link>
 <link name="tip"><pose relative_to="f">0 0 0 0 0 0</pose></link>
 <joint name="j" type="revolute"><pose relative_to="base">0 0.1 0.2 0 0 0</pose><parent>base</parent><child>upper</child>
 <axis><xyz expressed_in="base">0 0.6 0.8</xyz><limit><lower>-1</lower><upper>1</upper><effort>5</effort></limit>
