@@ -8,7 +8,7 @@ NO_SLOW := -m "not slow"
 LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 
-.PHONY: demo test test-all quick lint format bench fuzz docs clean
+.PHONY: demo test test-all quick lint format bench fuzz sanitize docs clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -23,13 +23,13 @@ quick: $(VENV)/.test           ## under a minute: what to run while working
 	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors src $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
 lint: $(VENV)/.lint            ## ruff and mypy, as pre-commit runs them
-	$(BIN)/ruff format --check src tests benchmarks fuzz
-	$(BIN)/ruff check src tests benchmarks fuzz
+	$(BIN)/ruff format --check src tests benchmarks fuzz tools
+	$(BIN)/ruff check src tests benchmarks fuzz tools
 	$(BIN)/mypy
 
 format: $(VENV)/.lint          ## put the code into its form
-	$(BIN)/ruff format src tests benchmarks fuzz
-	$(BIN)/ruff check --fix src tests benchmarks fuzz
+	$(BIN)/ruff format src tests benchmarks fuzz tools
+	$(BIN)/ruff check --fix src tests benchmarks fuzz tools
 
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
@@ -37,6 +37,10 @@ bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 SECONDS ?= 60
 fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
 	$(BIN)/python fuzz/harness.py --seconds $(SECONDS)
+
+sanitize: $(VENV)/.test        ## the C extension and exported C with gcc's sanitizers, then under valgrind
+	$(BIN)/python tools/sanitize.py
+	$(BIN)/python tools/sanitize.py --valgrind
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
