@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import recursa as rc
+from recursa.cli.runs import describe
 from recursa.cli.state_file import read_state
+from recursa.errors import printable
 from recursa.formats import mjcf
 from recursa.simulation.checkpoint import Kept
 
@@ -21,6 +25,15 @@ def _robot(file: Path) -> None:
 
 def _formula(file: Path) -> None:
     rc.parse(file.read_bytes().decode(errors="replace"), ARM)
+
+
+def _shown(file: Path) -> None:
+    """As ``recursa info`` shows it: nothing in it commands the terminal."""
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        describe(str(file), as_json=False)
+    if printable(told.getvalue()) != told.getvalue():
+        raise AssertionError(f"printed {told.getvalue()[:2000]!a}")
 
 
 def _resume(file: Path) -> None:
@@ -43,8 +56,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "torque": lambda file: rc.TorqueTable.from_csv(file, ARM),
     "state": lambda file: read_state(ARM, str(file)),
     "formula": _formula,
-    "h5": rc.read,
-    "checkpoint": Kept,
+    "h5": _shown,
+    "checkpoint": _shown,
     "resume": _resume,
 }
 SUFFIXES = {

@@ -352,6 +352,8 @@ def test_library_that_crashes_or_hangs_takes_nobody_along(
         lambda data: data.update(status="\x1b[2J"),
         lambda data: data.update(events=["one"]),
         lambda data: data.update(statistics={"steps": "many"}),
+        lambda data: data.update(statistics={"steps": 10**400}),
+        lambda data: data.update(statistics={"\x1b[2J": 1}),
         lambda data: data["options"].update(duration=float("nan")),
         lambda data: data["options"].update(integrator="__class__"),
         lambda data: data.clear(),

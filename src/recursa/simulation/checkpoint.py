@@ -199,6 +199,8 @@ class Kept:
             for event in one["happened"]:
                 _require_shapes(event[2:], [(nq,), (nv,)])
                 printable_or_refused(event[0])
+                if not isinstance(event[1], float) or not 0.0 <= event[1] <= self.options.duration:
+                    raise ValueError("the time of an event is none of the run")
             printable_or_refused(one["state"]["stopped_by"])
 
     @property
@@ -256,6 +258,8 @@ def _require_shapes(arrays: Any, shapes: list[tuple[int, ...]]) -> None:
     found = [np.shape(one) for one in arrays]
     if found != shapes:
         raise ValueError(f"its arrays have shapes {found}, which have to be {shapes}")
+    if not all(isinstance(one, np.ndarray) and one.dtype == float for one in arrays):
+        raise ValueError("its arrays have to be of floats")
 
 
 @contextmanager
