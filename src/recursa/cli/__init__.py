@@ -66,7 +66,7 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _warn(message: Warning | str, *_: object) -> None:
+def _warn(message: Warning | str, *_: object, **_named: object) -> None:
     """A warning is one line, too, without the place in the program that gave it."""
     from recursa.errors import printable
 
