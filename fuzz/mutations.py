@@ -89,6 +89,8 @@ def mutated_index(data: bytes, rng: random.Random) -> bytes:
 def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
     """One of the texts in a checkpoint."""
     first, *blocks = data.split(journal._MARK)
+    if not blocks:
+        return data
     head = journal._HEAD.size - len(journal._MARK)
     chosen = rng.randrange(len(blocks))
     payload = blocks[chosen][head:]
