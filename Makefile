@@ -7,8 +7,9 @@ WORKERS ?= 2
 NO_SLOW := -m "not slow"
 LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
+QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: demo test test-all quick lint format bench fuzz docs clean
+.PHONY: demo test test-all quick lint format bench fuzz sanitize matrix dist docs clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -20,16 +21,16 @@ test-all: $(VENV)/.test        ## and the long soaks
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 quick: $(VENV)/.test           ## under a minute: what to run while working
-	$(BIN)/python -m pytest -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors src $(LENGTHY:%=--ignore-glob='*/test_%.py')
+	$(BIN)/python -m pytest $(QUICK) src
 
 lint: $(VENV)/.lint            ## ruff and mypy, as pre-commit runs them
-	$(BIN)/ruff format --check src tests benchmarks fuzz
-	$(BIN)/ruff check src tests benchmarks fuzz
+	$(BIN)/ruff format --check src tests benchmarks fuzz tools
+	$(BIN)/ruff check src tests benchmarks fuzz tools
 	$(BIN)/mypy
 
 format: $(VENV)/.lint          ## put the code into its form
-	$(BIN)/ruff format src tests benchmarks fuzz
-	$(BIN)/ruff check --fix src tests benchmarks fuzz
+	$(BIN)/ruff format src tests benchmarks fuzz tools
+	$(BIN)/ruff check --fix src tests benchmarks fuzz tools
 
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
@@ -38,11 +39,21 @@ SECONDS ?= 60
 fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
 	$(BIN)/python fuzz/harness.py --seconds $(SECONDS)
 
+sanitize: $(VENV)/.test        ## the C extension and exported C with gcc's sanitizers, then under valgrind
+	$(BIN)/python tools/sanitize.py
+	$(BIN)/python tools/sanitize.py --valgrind
+
+matrix:                        ## the quick tests with the lowest and the newest versions, under every Python there is
+	$(PYTHON) tools/matrix.py --tests '$(subst ','"'"',$(QUICK))' $(MATRIX)
+
+dist: $(VENV)/.dist            ## wheel, source distribution and bill of materials in dist/, built twice with equal bytes
+	$(BIN)/python tools/dist.py
+
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo-output docs/_build build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output docs/_build build dist .pytest_cache .mypy_cache .ruff_cache
 
 # one stamp per set of dependencies; pyproject.toml renews them
 $(BIN)/python:
@@ -54,6 +65,6 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@

@@ -1,15 +1,20 @@
 """Mutated inputs for everything that reads files or texts: ``make fuzz SECONDS=60``.
 
-Whatever is read, the answer is a result or a RecursaError, within a bounded time, and no file is opened but the one
-that was named. What breaks that is written to ``fuzz/found/``, with its reader in the name, and printed; the exit code
-is then 1. ``python fuzz/harness.py fuzz/found/*`` reads such files again.
+Whatever is read, the answer is a result or a RecursaError, within 10 s, and Python opens no file but the one that was
+named. What breaks that is written to ``fuzz/found/``, with its reader in the name, and printed; the exit code is 1.
+``python fuzz/harness.py fuzz/found/*`` reads such files again. Inputs are read in a process of its own, some thousand
+each: one that crashes, or hangs in native code for a minute, is found like others. ``fuzz/guided.py`` does the same
+led by coverage, where atheris is installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import hashlib
+import json
+import multiprocessing
 import os
 import random
 import signal
@@ -20,24 +25,19 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from mutations import changed
+from readers import READERS, SUFFIXES, corpus, usable
 
 import recursa as rc
-from recursa.cli.state_file import read_state
 from recursa.kernels import cache
-from recursa.runs import journal
-from recursa.runs.hdf5 import USER_BLOCK
-from recursa.simulation.checkpoint import Kept
 
 FOUND = Path(__file__).parent / "found"
 MOST_SECONDS = 10  # for one input
-WORDS = [
-    b"nan", b"inf", b"-1", b"1e999", b"0", b"9" * 400, b"null", b"true", b"{}", b"[]", b'""', b"<", b">", b"&", b"\0",
-    b"\x1b[2J", b"\xff", b"\xe2\x80\xae", b"world", b"__class__", b"../../etc/passwd", b"file:///etc/passwd", b",",
-    b"\n",
-]  # fmt: skip
+HANGING = 60  # seconds after which a process that no signal reaches is given up
+PORTION = 2000  # inputs of one process
+_OWN_FAULT = 3  # exit code of a process in which this harness failed
 OURS = (
     sysconfig.get_paths()["stdlib"],
     *filter(None, sys.path),
@@ -54,150 +54,120 @@ def main() -> int:
     """Fuzz for a while, or read the cases given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--inputs", type=int, default=None, help="so many at the most")
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--readers", default=",".join(READERS), help="some of them, with commas between")
     parser.add_argument("cases", nargs="*", type=Path)
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    opened: list[str] = []
-    sys.addaudithook(lambda name, what: opened.append(str(what[0])) if name == "open" else None)
-    with contextlib.suppress(AttributeError):
-        signal.signal(signal.SIGALRM, _too_slow)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
         if given.cases:
-            read = [_broken(case.name.split("-")[0], case.read_bytes(), place, opened) for case in given.cases]
+            watch = Watch(Path(folder))
+            read = [watch.broken(case.name.split("-")[0], case.read_bytes()) for case in given.cases]
             return int(any(read))
-        return _fuzz(given.seconds, given.seed, place, opened)
+        seed = random.randrange(2**32) if given.seed is None else given.seed
+        return _fuzz(given.seconds, given.inputs or sys.maxsize, seed, given.readers.split(","), Path(folder))
 
 
-def _fuzz(seconds: float, seed: int | None, place: Path, opened: list[str]) -> int:
-    seed = random.randrange(2**32) if seed is None else seed
-    rng, corpus, counts = random.Random(seed), _corpus(place), Counter[str]()
-    print(f"seed {seed}")
-    end, found = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        reader = rng.choice(list(corpus))
-        data = _mutated(rng.choice(corpus[reader]), rng)
-        data = SEALED.get(reader, bytes)(data)
-        counts[reader] += 1
-        found += _broken(reader, data, place, opened)
+def _fuzz(seconds: float, inputs: int, seed: int, readers: list[str], place: Path) -> int:
+    good = corpus(place)
+    chosen = {name: good[name] for name in readers if name in good}
+    counts, found, portion = Counter[str](), 0, 0
+    print(f"seed {seed}", flush=True)
+    end, processes = time.monotonic() + seconds, multiprocessing.get_context("fork")
+    while time.monotonic() < end and counts.total() < inputs:
+        count = min(PORTION, inputs - counts.total())
+        told = place / "told"
+        told.unlink(missing_ok=True)
+        process = processes.Process(target=_portion, args=(f"{seed} {portion}", count, end, chosen, place))
+        process.start()
+        process.join()
+        portion += 1
+        if process.exitcode == 0:
+            read, broken = json.loads(told.read_text())
+            counts.update(read)
+            found += broken
+        elif process.exitcode == _OWN_FAULT:
+            return _OWN_FAULT
+        else:  # it crashed, or hung
+            reader = (place / "reader").read_text()
+            data = (place / f"input{SUFFIXES.get(reader, '')}").read_bytes()
+            keep(reader, data, f"ended its process with {process.exitcode}")
+            counts[reader] += 1
+            found += 1
     print(f"{counts.total()} inputs: {', '.join(f'{n} {name}' for name, n in sorted(counts.items()))}; {found} found")
     return int(found > 0)
 
 
-def _broken(reader: str, data: bytes, place: Path, opened: list[str]) -> bool:
-    """Whether an input does what none may do; then it is kept."""
-    file = place / f"input{SUFFIXES.get(reader, '')}"
-    file.write_bytes(data)
-    opened.clear()
-    why = ""
+def _portion(seed: str, count: int, end: float, chosen: dict[str, list[bytes]], place: Path) -> None:
+    rng, watch = random.Random(seed), Watch(place)
+    counts, found = Counter[str](), 0
     try:
-        if hasattr(signal, "alarm"):
-            signal.alarm(MOST_SECONDS)
-        READERS[reader](file)
-    except rc.RecursaError:
-        pass
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        why = traceback.format_exc()
-    finally:
-        if hasattr(signal, "alarm"):
-            signal.alarm(0)
-    others = [one for one in opened if one != str(file) and not one.startswith(OURS) and not one.isdigit()]
-    why = why or (f"opened {others}" if others else "")
-    if why:
-        FOUND.mkdir(exist_ok=True)
-        kept = FOUND / f"{reader}-{hashlib.sha256(data).hexdigest()[:12]}"
-        kept.write_bytes(data)
-        print(f"{kept}:\n{why}")
-    return bool(why)
+        while counts.total() < count and time.monotonic() < end and usable():
+            reader = rng.choice(list(chosen))
+            counts[reader] += 1
+            found += watch.broken(reader, changed(reader, rng.choice(chosen[reader]), rng))
+        (place / "told").write_text(json.dumps([counts, found]))
+    except BaseException:
+        traceback.print_exc()
+        os._exit(_OWN_FAULT)
+
+
+class Watch:
+    """Reads inputs, and sees what each of them does."""
+
+    def __init__(self, place: Path) -> None:
+        warnings.simplefilter("ignore")
+        self._place, self._opened, self._reader, self._until = place, list[str](), "", 0.0
+        sys.addaudithook(lambda name, what: self._opened.append(str(what[0])) if name == "open" else None)
+        with contextlib.suppress(AttributeError):
+            signal.signal(signal.SIGALRM, _too_slow)
+
+    def broken(self, reader: str, data: bytes) -> bool:
+        """Whether an input does what none may do; then it is kept."""
+        file = self._place / f"input{SUFFIXES.get(reader, '')}"
+        file.write_bytes(data)
+        if reader != self._reader:
+            (self._place / "reader").write_text(reader)
+            self._reader = reader
+        if time.monotonic() > self._until:  # now and then: it starts a thread
+            faulthandler.dump_traceback_later(HANGING, exit=True)
+            self._until = time.monotonic() + MOST_SECONDS
+        self._opened.clear()
+        why = ""
+        try:
+            if hasattr(signal, "alarm"):
+                signal.alarm(MOST_SECONDS)
+            READERS[reader](file)
+        except rc.RecursaError:
+            pass
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            why = traceback.format_exc()
+        finally:
+            if hasattr(signal, "alarm"):
+                signal.alarm(0)
+        others = [one for one in self._opened if not self._may_open(one, file)]
+        why = why or (f"opened {others}" if others else "")
+        if why:
+            keep(reader, data, why)
+        return bool(why)
+
+    def _may_open(self, name: str, file: Path) -> bool:
+        """The input itself, the folder that a checkpoint is written in, files of Python and of ours."""
+        return name in (str(file), str(file.parent)) or name.startswith(OURS) or name.isdigit()
+
+
+def keep(reader: str, data: bytes, why: str) -> None:
+    """An input that was found, with its reader in the name."""
+    FOUND.mkdir(exist_ok=True)
+    kept = FOUND / f"{reader}-{hashlib.sha256(data).hexdigest()[:12]}"
+    kept.write_bytes(data)
+    print(f"{kept}:\n{why}", flush=True)
 
 
 def _too_slow(*_: object) -> None:
     raise TooSlowError(f"more than {MOST_SECONDS} s")
-
-
-# ---- what is read ----------------------------------------------------------------------------------------------------
-
-ARM = rc.robots.planar(2)
-
-
-def _robot(file: Path) -> None:
-    rc.load(file)
-
-
-def _formula(file: Path) -> None:
-    rc.parse(file.read_bytes().decode(errors="replace"), ARM)
-
-
-READERS: dict[str, Callable[[Path], Any]] = {
-    "urdf": _robot,
-    "robot_json": _robot,
-    "dh": _robot,
-    "csv": lambda file: rc.Trajectory.from_csv(file, ARM),
-    "torque": lambda file: rc.TorqueTable.from_csv(file, ARM),
-    "state": lambda file: read_state(ARM, str(file)),
-    "formula": _formula,
-    "h5": rc.read,
-    "checkpoint": Kept,
-}
-SUFFIXES = {"urdf": ".urdf", "robot_json": ".json", "dh": ".json", "csv": ".csv", "torque": ".csv", "h5": ".h5"}
-
-
-def _corpus(place: Path) -> dict[str, list[bytes]]:
-    def written(write: Callable[[Path], Any], name: str) -> bytes:
-        write(place / name)
-        return (place / name).read_bytes()
-
-    run = ARM.simulate([0.1, 0.2], duration=0.02, dense=True, checkpoint=place / "run.part", progress=False)
-    arms = [rc.robots.panda_like(), rc.robots.free_flyer(1)]
-    return {
-        "urdf": [arm.to_urdf().encode() for arm in arms],
-        "robot_json": [written(arm.save, "arm.robot.json") for arm in arms],
-        "dh": [written(rc.robots.stanford().to_dh().save, "table.json")],
-        "csv": [written(run.save, "run.csv")],
-        "torque": [b"t,joint1,joint2\n0,1,2\n1,2,3\n"],
-        "state": [b'{"q": [0.1, 0.2], "v": {"joint1": 1}}'],
-        "formula": [b"H phi M phi* H*", b"inv(I + H psi K) D"],
-        "h5": [written(run.save, "run.h5")],
-        "checkpoint": [(place / "run.part").read_bytes()],
-    }
-
-
-# ---- how it is changed -----------------------------------------------------------------------------------------------
-
-
-def _mutated(data: bytes, rng: random.Random) -> bytes:
-    for _ in range(rng.choice((1, 1, 2, 4, 16))):
-        at, length = rng.randrange(len(data) + 1), rng.choice((1, 1, 4, 30, 300))
-        piece = data[at : at + length]
-        put = rng.choice(
-            (b"", piece * 2, rng.choice(WORDS), rng.randbytes(len(piece)), piece[::-1], data[: rng.randrange(60)])
-        )
-        data = data[:at] + put + data[at + length :]
-    return data
-
-
-def _sealed_run(data: bytes) -> bytes:
-    """With a right first line: a checksum would refuse nearly all else."""
-    body = data[USER_BLOCK:]
-    start = max(body.rfind(b'{"recursa"'), 0)
-    checksum = hashlib.sha256(body).hexdigest()
-    head = (
-        f"recursa run 2, Recursa {rc.__version__}, sha256 {checksum}, {len(body)} bytes follow\n"
-        f"index of {len(body) - start} bytes at the end\n"
-    )
-    return head.encode().ljust(USER_BLOCK, b"\0") + body
-
-
-def _sealed_checkpoint(data: bytes) -> bytes:
-    """Blocks with right checksums, wherever what looks like one begins."""
-    first, *blocks = data.split(journal._MARK)
-    return first + b"".join(journal.block(one[journal._HEAD.size - len(journal._MARK) :]) for one in blocks)
-
-
-SEALED: dict[str, Callable[[bytes], bytes]] = {"h5": _sealed_run, "checkpoint": _sealed_checkpoint}
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ static void copy_past_caches(double *to, const double *from, npy_intp count)
 
 int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks)
 {
-    const npy_intp width = of->code->width, each = width * of->count, piece = each < PIECE ? PIECE / each : 1;
+    const npy_intp width = of->code->width, each = width * of->count, piece = each > 0 && each < PIECE ? PIECE / each : 1;
     const int streamed = STREAMS && blocks > piece && each > LINE && of->total >= LARGE &&
                          (uintptr_t)out % sizeof(double) == 0;
     const npy_intp some = of->judged || streamed ? piece : blocks;

@@ -59,8 +59,8 @@ void code_call(const Code *code, int inputs, int64_t blocks, const double *const
         }
 }
 
-/* One state. The scratch is this entry's own; the interpreter's lock is held, so nobody else is using it. (Python without
- * that lock takes it again when it imports this module, which does not say that it can do without.) */
+/* One state. The scratch is the kernel's; the interpreter's lock is held, and no Python code runs meanwhile, so nobody else
+ * is using it. (Python without that lock takes it again when it imports this module, which says that it needs it.) */
 static void call(const Entry *self, const double *const *in, double *out)
 {
     code_call(&self->one, self->inputs, 1, in, out);
@@ -76,6 +76,18 @@ int entry_evaluate(PyObject *entry, const State *state, double *result, npy_intp
     return 1;
 }
 
+/* Whether arrays that are read where they are have not been given other memory by Python code that ran meanwhile. */
+static int still_there(const Entry *self, PyObject *const *args, const double *const *in)
+{
+    const double *room = self->room;
+    for (int i = 0; i < self->inputs; i++) {
+        if (in[i] != room && plain_data(self->input[i], args[self->from[i]]) != in[i])
+            return 0;
+        room += self->input[i]->room;
+    }
+    return 1;
+}
+
 /* Where the numbers of all arguments are; 0 if one is not plain. Python code that runs meanwhile, which takes attributes of
  * wrenches that somebody has changed, finds the entry busy. */
 static int read_arguments(Entry *self, PyObject *const *args, const double **in)
@@ -85,17 +97,18 @@ static int read_arguments(Entry *self, PyObject *const *args, const double **in)
     if (self->busy)
         return 0;
     self->busy = 1;
-    int i = 0;
+    int i = 0, others = 0; /* whether code of others may have run */
     for (; i < self->inputs; i++) {
         in[i] = input_numbers(self->input[i], args[self->from[i]], room, &state);
         if (in[i] == NULL)
             break;
+        others |= self->input[i]->wrench != NULL && in[i] == room;
         if (i == 0)
             state = (State){in[0], self->input[0]->size};
         room += self->input[i]->room;
     }
     self->busy = 0;
-    return i == self->inputs;
+    return i == self->inputs && (!others || still_there(self, args, in));
 }
 
 int overlap(const void *a, npy_intp m, const void *b, npy_intp n)
@@ -218,14 +231,13 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
     if (result == NULL)
         return NULL;
     PyArrayObject *array = (PyArrayObject *)result;
-    double *out = (double *)PyArray_DATA(array);
     if (!read_arguments(self, args, in) || (given != NULL && !can_take(self, array, in)) || !is_guarded(self, in) ||
-        !fill(self, in, out)) {
+        !fill(self, in, PyArray_DATA(array))) {
         Py_DECREF(result);
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     }
     if (self->ranked != NULL) {
-        int rank = finish(self, out);
+        int rank = finish(self, PyArray_DATA(array));
         if (given == NULL && set_rank(result, rank) < 0)
             Py_CLEAR(result);
     }

@@ -89,9 +89,10 @@ static int read_attribute(PyObject *object, PyObject *name, double *numbers)
 /* Which link a wrench acts on, and whether it is in world axes. */
 static int read_place(const Input *self, PyObject *wrench, npy_intp *row, int *world)
 {
-    PyObject *link = PyObject_GetAttr(wrench, word_at), *frame = PyObject_GetAttr(wrench, word_frame);
-    PyObject *place = link == NULL ? NULL : place_of(self, link);
-    int named = place != NULL && frame != NULL && PyUnicode_CheckExact(frame);
+    PyObject *link = PyObject_GetAttr(wrench, word_at);
+    PyObject *frame = link == NULL ? NULL : PyObject_GetAttr(wrench, word_frame);
+    PyObject *place = frame == NULL ? NULL : place_of(self, link);
+    int named = place != NULL && PyUnicode_CheckExact(frame);
     if (named) {
         *row = PyLong_AsSsize_t(place);
         *world = PyUnicode_CompareWithASCIIString(frame, "world") == 0;
@@ -161,25 +162,38 @@ static int add_named(const Input *self, PyObject *link, PyObject *value, double 
     return 1;
 }
 
-/* One wrench or several. */
+/* By the names of links. Attributes may run Python code, which may change the dictionary: then the general way reads it. */
+static int read_named_wrenches(const Input *self, PyObject *given, double *total, const State *state)
+{
+    PyObject *link, *value;
+    Py_ssize_t at = 0, size = PyDict_GET_SIZE(given);
+    int posed = 0, sound = 1;
+    while (sound && PyDict_Next(given, &at, &link, &value)) {
+        Py_INCREF(link);
+        Py_INCREF(value);
+        sound = add_named(self, link, value, total, state, &posed) && PyDict_GET_SIZE(given) == size;
+        Py_DECREF(link);
+        Py_DECREF(value);
+    }
+    return sound;
+}
+
+/* One wrench or several; a list may change while it is read, as a dictionary may. */
 static int read_wrenches(const Input *self, PyObject *given, double *total, const State *state)
 {
-    int posed = 0, several = PyList_CheckExact(given) || PyTuple_CheckExact(given);
-    Py_ssize_t count = several ? PySequence_Fast_GET_SIZE(given) : 1;
-    PyObject **items = several ? PySequence_Fast_ITEMS(given) : &given;
+    int posed = 0, sound = 1;
     memset(total, 0, (size_t)self->size * sizeof(double));
-    if (PyDict_CheckExact(given)) {
-        PyObject *link, *value;
-        Py_ssize_t at = 0;
-        while (PyDict_Next(given, &at, &link, &value))
-            if (!add_named(self, link, value, total, state, &posed))
-                return 0;
-        return 1;
+    if (PyDict_CheckExact(given))
+        return read_named_wrenches(self, given, total, state);
+    if (!PyList_CheckExact(given) && !PyTuple_CheckExact(given))
+        return add_wrench(self, given, total, state, &posed);
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(given);
+    for (Py_ssize_t i = 0; sound && i < count; i++) {
+        PyObject *wrench = Py_NewRef(PySequence_Fast_GET_ITEM(given, i));
+        sound = add_wrench(self, wrench, total, state, &posed) && PySequence_Fast_GET_SIZE(given) == count;
+        Py_DECREF(wrench);
     }
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!add_wrench(self, items[i], total, state, &posed))
-            return 0;
-    return 1;
+    return sound;
 }
 
 /* ---- any argument ---------------------------------------------------------------------------------------------- */

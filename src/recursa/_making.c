@@ -32,6 +32,8 @@ static int read_inputs(Entry *self, PyObject *inputs)
             return 0;
         self->from[self->inputs] = (int)i;
         self->input[self->inputs++] = (Input *)Py_NewRef(one);
+        if (((Input *)one)->room > NPY_MAX_INTP - 1 - room)
+            return 0;
         room += ((Input *)one)->room;
     }
     self->room = PyMem_Calloc((size_t)room + 1, sizeof(double));
@@ -235,7 +237,7 @@ static PyObject *entry_guarded(PyObject *object, PyObject *args)
     Entry *twin = twin_of(self);
     if (twin == NULL)
         return NULL;
-    int fits = self->guard == NULL && ((Entry *)guard)->guard == NULL;
+    int fits = self->guard == NULL && ((Entry *)guard)->guard == NULL && ((Entry *)guard)->one.function != NULL;
     if (fits) {
         twin->guard = (Entry *)Py_NewRef(guard);
         twin->margins = copied(NULL, twin->guard->count);

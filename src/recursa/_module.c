@@ -44,33 +44,44 @@ static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARA
                                   {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
                                   {NULL, NULL, 0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_entry", "Thin entry into compiled kernels.", -1, functions,
-                                    NULL, NULL, NULL, NULL};
-
-static int add_type(PyObject *m, const char *name, PyTypeObject *type)
+/* Types, names and the setting are static, and entries guard their scratch by the interpreter's lock: one interpreter, which
+ * has its lock. In others, and without the extension altogether, everything takes the general way. */
+static int prepare(PyObject *m)
 {
-    if (PyType_Ready(type) < 0)
-        return -1;
-    Py_INCREF(type);
-    if (PyModule_AddObject(m, name, (PyObject *)type) < 0) {
-        Py_DECREF(type);
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* before Python 3.12 only this says so */
+        PyErr_SetString(PyExc_ImportError, "recursa._entry can be loaded by the main interpreter only");
         return -1;
     }
-    return 0;
+    import_array1(-1);
+    if (entries_prepare() < 0 || inputs_prepare() < 0 || methods_prepare() < 0 ||
+        PyModule_AddIntMacro(m, MAX_SMALL) < 0 || PyModule_AddIntMacro(m, MAX_INPUTS) < 0 ||
+        PyModule_AddIntMacro(m, MAX_QUATERNIONS) < 0)
+        return -1;
+    if (PyModule_AddType(m, &EntryType) < 0 || PyModule_AddType(m, &InputType) < 0)
+        return -1;
+    return PyModule_AddType(m, &MethodType);
 }
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, prepare},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_entry",
+    .m_doc = "Thin entry into compiled kernels.",
+    .m_methods = functions,
+    .m_slots = slots,
+};
 
 PyMODINIT_FUNC PyInit__entry(void)
 {
-    import_array();
-    if (entries_prepare() < 0 || inputs_prepare() < 0 || methods_prepare() < 0)
-        return NULL;
-    PyObject *m = PyModule_Create(&module);
-    if (m != NULL &&
-        (PyModule_AddIntMacro(m, MAX_SMALL) < 0 || PyModule_AddIntMacro(m, MAX_INPUTS) < 0 ||
-         PyModule_AddIntMacro(m, MAX_QUATERNIONS) < 0))
-        Py_CLEAR(m);
-    if (m != NULL && (add_type(m, "Entry", &EntryType) < 0 || add_type(m, "Input", &InputType) < 0 ||
-                      add_type(m, "Method", &MethodType) < 0))
-        Py_CLEAR(m);
-    return m;
+    return PyModuleDef_Init(&module);
 }

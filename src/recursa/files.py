@@ -26,7 +26,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
     writing = next(iter(contents))
     try:
         for writing, content in contents.items():
-            _remove_leftovers(writing)
+            remove_leftovers(writing)
             _write_synced(temporary[writing], content.encode() if isinstance(content, str) else content)
         for writing, ready in temporary.items():
             os.replace(ready, writing)
@@ -57,7 +57,7 @@ def sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
-def _remove_leftovers(path: Path) -> None:
+def remove_leftovers(path: Path) -> None:
     """What earlier writers of this file left beside it when they were killed."""
     ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
     expired = time.time() - _STALE

@@ -31,11 +31,12 @@ FOR_FREE_FLYERS = (
     "free.dual_quantities",
 )  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+FLAGS = os.environ.get("CFLAGS", "").split()  # tools/sanitize.py sets them
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 
 def compiler(folder: Path, *arguments: str) -> None:
-    done = subprocess.run([str(CC), *STRICT, *arguments], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([str(CC), *STRICT, *FLAGS, *arguments], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -197,7 +198,7 @@ def test_header_serves_c_plus_plus(tmp_path: Path) -> None:
         "planar2_poses(q, out); return 0; }\n"
     )
     compiler(tmp_path, "-c", "poses.c")
-    subprocess.run(["c++", "-Wall", "-Werror", "use.cpp", "poses.o", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run(["c++", "-Wall", "-Werror", *FLAGS, "use.cpp", "poses.o", "-lm"], cwd=tmp_path, check=True)
 
 
 @needs_compiler

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import recursa as rc
 from comparing import equal_runs
+from recursa import files
 from recursa.cli.commands import recursa
 from recursa.integrators import INTEGRATORS, names
 from recursa.runs import journal
@@ -296,6 +297,16 @@ def test_checkpoint_that_cannot_begin_leaves_nothing(tmp_path: Path, monkeypatch
     assert not os.listdir(tmp_path)
 
 
+def test_what_killed_runs_left_beside_a_checkpoint_is_removed_by_the_next(tmp_path: Path) -> None:
+    old, young = tmp_path / ".run.part.0123abcd", tmp_path / ".run.part.4567abcd"
+    for left in (old, young):
+        left.write_bytes(b"half")
+    past = time.time() - 2 * files._STALE
+    os.utime(old, (past, past))
+    rc.robots.planar(1).simulate([0.1], duration=0.01, checkpoint=tmp_path / "run.part")
+    assert sorted(os.listdir(tmp_path)) == [young.name, "run.part"]
+
+
 def test_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -332,6 +343,11 @@ def test_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         lambda header, last: last["state"].update(stopped_by="\x1b]0;title\x07"),
         lambda header, last: last.update(samples=[np.zeros(3)] * 6),
         lambda header, last: last.update(happened=[("e", 0.0, np.zeros(1), np.zeros(7))]),
+        lambda header, last: last.update(happened=[("e", "\x1b[2J", np.zeros(1), np.zeros(1))]),
+        lambda header, last: last.update(happened=[("e", float("nan"), np.zeros(1), np.zeros(1))]),
+        lambda header, last: last["state"].update(accepted=(0.0, (np.zeros(1), ["x"], np.zeros(2)))),
+        lambda header, last: last.update(samples=[np.zeros(1), *[np.zeros((1, 1)) * 1j] * 4, np.zeros((1, 2))]),
+        lambda header, last: header.pop("digest"),
     ],
 )
 def test_checkpoint_with_a_right_checksum_and_wrong_content_is_refused(change: Any, tmp_path: Path) -> None:

@@ -138,8 +138,9 @@ def test_gears_are_mujocos_moments() -> None:
 
 def test_what_is_not_modelled_is_noted() -> None:
     assert {"servo", "actuator", "inactive", "contact"} <= codes(loaded(CONSTRAINED))
+    curved = hasattr(mujoco.MjModel.from_xml_string("<mujoco/>"), "dof_dampingpoly")  # not in MuJoCo 3.6
     inside = (
-        f'<body gravcomp="1"><joint name="j" stiffness="3" damping="1 2 0"/>{ROD}'
+        f'<body gravcomp="1"><joint name="j" stiffness="3" damping="{"1 2 0" if curved else 1}"/>{ROD}'
         f'<body pos="0 0 1"><joint type="ball" range="0 1" limited="true" stiffness="1"/>{ROD}<site name="s"/></body>'
         '<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1"/></body>'
         f'<body mocap="true"/><body name="fly"><joint type="free" armature="1"/>{BOX}<site name="t"/></body>'
@@ -150,6 +151,7 @@ def test_what_is_not_modelled_is_noted() -> None:
     )
     robot = loaded(model(inside, beside))
     wanted = {"gravcomp", "spring", "damping", "limit", "flex", "mocap", "free-armature", "fluid", "plugin", "tendon"}
+    wanted -= set() if curved else {"damping"}
     assert wanted <= codes(robot)
     report = robot.doctor()
     assert wanted <= {finding.code for finding in report} and not report.healthy
@@ -269,7 +271,8 @@ def test_harmful_text_is_refused_in_time(name: str) -> None:
     with pytest.raises(rc.ModelError) as caught:
         loaded(HARM[name])
     assert time.perf_counter() - start < 5.0
-    assert caught.value.line is not None or "not finite" in str(caught.value)
+    without = ("not finite", "mjMINVAL")  # the second has its line from MuJoCo 3.6 on
+    assert caught.value.line is not None or any(text in str(caught.value) for text in without)
 
 
 def test_sizes_of_buffers_and_simulations_in_the_compiler_are_left_out() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import recursa as rc
 
@@ -92,7 +93,9 @@ def returned(function: Callable[..., Any]) -> list[Any]:
 def parts(kind: Any) -> Iterator[Any]:
     """A type and all that it is made of; what an array holds does not count."""
     yield kind
-    if not (isinstance(typing.get_origin(kind), type) and issubclass(typing.get_origin(kind), np.ndarray)):
+    origin = typing.get_origin(kind)
+    # NDArray[Any] itself has this origin from NumPy 2.5 on, where it is a name of its own
+    if origin is not NDArray and not (isinstance(origin, type) and issubclass(origin, np.ndarray)):
         for part in typing.get_args(kind):
             yield from parts(part)
 

@@ -352,6 +352,8 @@ def test_library_that_crashes_or_hangs_takes_nobody_along(
         lambda data: data.update(status="\x1b[2J"),
         lambda data: data.update(events=["one"]),
         lambda data: data.update(statistics={"steps": "many"}),
+        lambda data: data.update(statistics={"steps": 10**400}),
+        lambda data: data.update(statistics={"\x1b[2J": 1}),
         lambda data: data["options"].update(duration=float("nan")),
         lambda data: data["options"].update(integrator="__class__"),
         lambda data: data.clear(),
@@ -361,6 +363,19 @@ def test_index_that_does_not_fit_is_refused(change: Callable[[Any], Any], saved:
     sealed(saved, change)
     with pytest.raises(rc.ResultFileError, match="is damaged"):
         rc.read(saved)
+
+
+def test_arrays_in_one_place_take_no_more_memory_than_the_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def many(data: Any) -> None:
+        size = saved.stat().st_size // 16
+        data["arrays"].update({f"a{k}": [0, [size]] for k in range(1000)})
+
+    read: list[int] = []
+    sealed(saved, many)
+    monkeypatch.setattr(np, "fromfile", lambda file, kind, count: read.append(count) or np.zeros(count))
+    with pytest.raises(rc.ResultFileError, match="more than the file"):
+        rc.read(saved)
+    assert not read
 
 
 def test_reading_opens_no_other_file_and_no_library(saved: Path) -> None:

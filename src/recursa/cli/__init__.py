@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
+import warnings
 
 _PLAIN = {"→": "->", "²": "2", "·": "*", "…": "...", "×": "x", "−": "-", "—": "-", "–": "-", "─": "-", "✓": "v"}
 
@@ -15,6 +16,7 @@ _PLAIN = {"→": "->", "²": "2", "·": "*", "…": "...", "×": "x", "−": "-"
 def main() -> None:
     """Entry point of ``recursa``: bad input is one clear line and exit code 2, Ctrl-C one line and 130."""
     _prepare_streams()
+    warnings.showwarning = _warn
     try:
         code = _run()
     except KeyboardInterrupt:
@@ -62,6 +64,13 @@ def _say(text: str, code: int) -> int:
 
     print(f"recursa: {printable(text)}", file=sys.stderr)
     return code
+
+
+def _warn(message: Warning | str, *_: object, **_named: object) -> None:
+    """A warning is one line, too, without the place in the program that gave it."""
+    from recursa.errors import printable
+
+    print(f"warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.files import write_together
 from recursa.free import FreeMotion, LinkRun
 from recursa.plotting import Panel, animate, draw
 from recursa.plotting.panels import panel_figure
@@ -43,7 +44,7 @@ def run_space_demo(folder: Path, as_json: bool = False) -> None:
         animate(
             robot, motion.t, motion.q, folder / f"space_{name.replace(' ', '_')}.gif", trail="left_hand", title=name
         )
-    (folder / "summary.json").write_text(json.dumps(results, indent=2) + "\n")
+    write_together({folder / "summary.json": json.dumps(results, indent=2) + "\n"})
     if as_json:
         show.print_json(results)
         return

@@ -268,7 +268,10 @@ def _word(value: Any, place: str) -> str:
 def _number(value: Any, place: str) -> float:
     """A number, or text that is one, with pi or without."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ModelError(f"{place} is a number too large for a float") from None
     text = value.strip() if isinstance(value, str) else ""
     if len(text) <= 400 and _NUMBER.fullmatch(text):
         number = float(text)

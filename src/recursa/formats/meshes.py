@@ -91,6 +91,9 @@ def _opened(path: Path, where: str) -> Any:
             f"{where} has a document type, which is not accepted, because entities can be used for attacks"
         )
     try:
-        return trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force="mesh")
+        found = trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force="mesh")
     except Exception as error:  # whatever a reader of some format stumbles over
         raise ModelError(f"{where}, file '{path}', cannot be read: {type(error).__name__}: {error}") from None
+    if not isinstance(found, trimesh.Trimesh):  # some versions make an empty list of an empty file
+        raise ModelError(f"{where}, file '{path}', cannot be read: there is no mesh in it")
+    return found

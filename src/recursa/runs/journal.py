@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from recursa.errors import ResultFileError
-from recursa.files import sync_folder
+from recursa.files import remove_leftovers, sync_folder
 
 fcntl: Any
 try:
@@ -129,6 +129,7 @@ class Journal:
 
     def _replace(self, content: bytes) -> None:
         """The new file is locked before it has the name, so that nobody comes between."""
+        remove_leftovers(self.path)
         beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         made = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from recursa.errors import RecursaError
 
 _LENGTH = struct.Struct("<Q")
 _KINDS = "biufc"  # of numbers: what an array may hold
+_TYPE = re.compile(rf"[<>|=]?[{_KINDS}]\d{{1,2}}")  # as NumPy writes them; it would read much more than these
 MALFORMED = (
     LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, RecursaError,
 )  # fmt: skip  # what data can lead to that were not packed by us, when they are unpacked and used
@@ -75,10 +77,10 @@ def _rebuilt(plain: Any, data: memoryview, at: list[int]) -> Any:
         items = [_rebuilt(item, data, at) for item in content]
         return items if kind == "list" else tuple(items)
     name, shape, order = content
-    dtype = np.dtype(str(name))
-    if kind not in ("array", "number") or dtype.kind not in _KINDS or any(type(n) is not int or n < 0 for n in shape):
+    known = kind in ("array", "number") and _TYPE.fullmatch(str(name)) is not None
+    if not known or any(type(n) is not int or n < 0 for n in shape):
         raise ValueError(f"no array: {str(content)[:80]}")
-    count = math.prod(shape)
+    dtype, count = np.dtype(str(name)), math.prod(shape)
     flat = np.frombuffer(data, dtype, count, at[0]) if count else np.empty(0, dtype)
     at[0] += count * dtype.itemsize
     array = flat.reshape(shape, order=order).copy(order=order)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SAMPLES = ("t", "q", "v", "a", "tau", "work", "lost")
 TIMES = "options/times"
 DENSE = "dense/"
+_LARGEST = 2**63  # of what was counted or timed
 _EVENTS = ("events/t", "events/q", "events/v")
 ARRAYS = (*SAMPLES, TIMES, *_EVENTS, *(DENSE + name for name in interpolants.NAMES))
 
@@ -82,7 +83,9 @@ def from_plain(data: Mapping[str, Any], robot_of: Callable[[Model], Robot]) -> R
         status=status,  # type: ignore[arg-type]  # it was looked up
         message=printable(_of(data, "message", str)),
         options=options,
-        statistics={str(name): _number(value) for name, value in _of(data, "statistics", dict).items()},
+        statistics={
+            printable_or_refused(name): _number(value) for name, value in _of(data, "statistics", dict).items()
+        },
         momentum_kept=bool(data["momentum_kept"]),
         pieces=interpolants.from_arrays(options.integrator, dense),
     )
@@ -95,7 +98,7 @@ def _of(data: Mapping[str, Any], key: str, kind: type) -> Any:
 
 
 def _number(value: Any) -> float:
-    if type(value) not in (int, float):
+    if type(value) not in (int, float) or abs(value) > _LARGEST:
         raise ResultFileError("a number of its statistics is none")
     return value  # type: ignore[no-any-return]
 

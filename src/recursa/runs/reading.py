@@ -88,20 +88,27 @@ def _damaged(path: Path, why: str) -> ResultFileError:
 def _by_index(file: BufferedReader, length: int) -> dict[str, Any]:
     end = file.seek(-length, os.SEEK_END)
     data = json.loads(file.read(length))
-    data["arrays"] = {name: _array(file, end, name, *place) for name, place in data["arrays"].items()}
+    sizes = [_size(end, name, *place) for name, place in data["arrays"].items()]
+    if sum(sizes) > end:  # several of them in one place would take more memory than the file
+        raise ResultFileError(f"its arrays have {sum(sizes)} bytes, more than the file")
+    data["arrays"] = {name: _array(file, *place) for name, place in data["arrays"].items()}
     return data  # type: ignore[no-any-return]
 
 
-def _array(file: BufferedReader, end: int, name: str, start: int, shape: list[int]) -> Array:
-    """The array that starts there, if it ends before the index does."""
+def _size(end: int, name: str, start: int, shape: list[int]) -> int:
+    """The bytes of an array that starts there, if it ends before the index does."""
     numbers = [start, *shape]
     if not all(type(number) is int and 0 <= number <= end for number in numbers) or len(shape) > 3:
         raise ResultFileError(f"its array '{name[:40]}' has no place in it")
-    count = math.prod(shape)
-    if start + count * NUMBERS.itemsize > end:
+    size = math.prod(shape) * NUMBERS.itemsize
+    if start + size > end:
         raise ResultFileError(f"its array '{name[:40]}' has shape {tuple(shape)}, for which there is no room in it")
+    return size
+
+
+def _array(file: BufferedReader, start: int, shape: list[int]) -> Array:
     file.seek(start)
-    return np.fromfile(file, NUMBERS, count).reshape(shape).astype(float)
+    return np.fromfile(file, NUMBERS, math.prod(shape)).reshape(shape).astype(float)
 
 
 def _by_library(path: Path) -> dict[str, Any]:

@@ -179,9 +179,10 @@ class Kept:
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
             self.model = model_from_text(self._header["robot"])
             self._require_sound()
+            same = bool(self.model.digest == self._header["digest"])
         except MALFORMED as error:
             raise _unusable(path, error) from None
-        if self.model.digest != self._header["digest"]:
+        if not same:
             raise ResultFileError(f"file '{path}' is damaged: the robot in it is not the one it names")
 
     def _require_sound(self) -> None:
@@ -198,6 +199,8 @@ class Kept:
             for event in one["happened"]:
                 _require_shapes(event[2:], [(nq,), (nv,)])
                 printable_or_refused(event[0])
+                if not isinstance(event[1], float) or not 0.0 <= event[1] <= self.options.duration:
+                    raise ValueError("the time of an event is none of the run")
             printable_or_refused(one["state"]["stopped_by"])
 
     @property
@@ -255,6 +258,8 @@ def _require_shapes(arrays: Any, shapes: list[tuple[int, ...]]) -> None:
     found = [np.shape(one) for one in arrays]
     if found != shapes:
         raise ValueError(f"its arrays have shapes {found}, which have to be {shapes}")
+    if not all(isinstance(one, np.ndarray) and one.dtype == float for one in arrays):
+        raise ValueError("its arrays have to be of floats")
 
 
 @contextmanager

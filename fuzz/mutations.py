@@ -1,0 +1,146 @@
+"""How inputs are changed: bytes anywhere, values in what is JSON; then checksums are put right again."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import recursa as rc
+from recursa.runs import journal
+from recursa.runs.hdf5 import USER_BLOCK
+
+WORDS = [
+    b"nan", b"inf", b"-1", b"1e999", b"0", b"9" * 400, b"null", b"true", b"{}", b"[]", b'""', b"<", b">", b"&", b"\0",
+    b"\x1b[2J", b"\xff", b"\xe2\x80\xae", b"world", b"__class__", b"../../etc/passwd", b"file:///etc/passwd", b",",
+    b"\n", b"${", b"$(find ", b"1e-320", b"1e308", b"-0.0", b"\xc2\xbd",
+]  # fmt: skip
+VALUES = [
+    None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**400, 0.0, -0.0, 1e308, 1e-320, float("nan"),
+    float("inf"), "", "world", "x" * 5000, "\x1b[2J", "\ud800", [], {}, [[]], [None], [0, 0, 0], {"array": []},
+    {"array": ["<f8", [0], "C"]}, {"dict": {}}, {"number": ["<i8", [], "C"]},
+]  # fmt: skip
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Some pieces of it removed, doubled, replaced, turned round."""
+    for _ in range(rng.choice((1, 1, 2, 4, 16))):
+        at, length = rng.randrange(len(data) + 1), rng.choice((1, 1, 4, 30, 300))
+        piece = data[at : at + length]
+        put = rng.choice(
+            (b"", piece * 2, rng.choice(WORDS), rng.randbytes(len(piece)), piece[::-1], data[: rng.randrange(60)])
+        )
+        data = data[:at] + put + data[at + length :]
+    return data
+
+
+# ---- JSON, as it is or inside of files of runs -----------------------------------------------------------------------
+
+
+def mutated_json(data: bytes, rng: random.Random) -> bytes:
+    """Another value here and there, keys and items left out, moved or repeated; what is no JSON stays as it is."""
+    try:
+        tree = [json.loads(data)]
+    except ValueError:
+        return data
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        _change(tree, rng)
+    try:
+        return json.dumps(tree)[1:-1].encode(errors="surrogatepass")
+    except (ValueError, RecursionError):
+        return data
+
+
+def _change(tree: list[Any], rng: random.Random) -> None:
+    holder: Any = tree
+    while True:  # down to some value
+        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+        if not keys:
+            return
+        key = rng.choice(keys)
+        inner = holder[key]
+        if not isinstance(inner, dict | list) or rng.random() < 0.1:
+            break
+        holder = inner
+    what = rng.randrange(6)
+    if what == 0:
+        del holder[key]
+    elif what == 1:
+        holder[key] = holder[rng.choice(keys)]
+    elif what == 2 and isinstance(holder, list):
+        holder.insert(key, copy.deepcopy(holder[key]))
+    elif what == 2:
+        holder[str(rng.choice(VALUES))[:20]] = holder.pop(key)
+    elif what == 3 and isinstance(holder[key], int | float):
+        holder[key] = rng.choice((-holder[key], holder[key] + 1, str(holder[key]), [holder[key]]))
+    else:
+        holder[key] = rng.choice(VALUES)
+
+
+def mutated_index(data: bytes, rng: random.Random) -> bytes:
+    """The index of a saved run."""
+    start = _index(data)
+    return data[:start] + mutated_json(data[start:], rng)
+
+
+def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
+    """One of the texts in a checkpoint."""
+    first, *blocks = data.split(journal._MARK)
+    if not blocks:
+        return data
+    head = journal._HEAD.size - len(journal._MARK)
+    chosen = rng.randrange(len(blocks))
+    payload = blocks[chosen][head:]
+    length = int.from_bytes(payload[:8], "little")
+    text = mutated_json(payload[8 : 8 + length], rng)
+    blocks[chosen] = blocks[chosen][:head] + len(text).to_bytes(8, "little") + text + payload[8 + length :]
+    return first + b"".join(journal._MARK + one for one in blocks)
+
+
+# ---- checksums -------------------------------------------------------------------------------------------------------
+
+
+def _index(data: bytes) -> int:
+    return max(data.rfind(b'{"recursa"'), USER_BLOCK)
+
+
+def sealed_run(data: bytes) -> bytes:
+    """With a right first line: a checksum would refuse nearly all else."""
+    body, start = data[USER_BLOCK:], _index(data) - USER_BLOCK
+    checksum = hashlib.sha256(body).hexdigest()
+    head = (
+        f"recursa run 2, Recursa {rc.__version__}, sha256 {checksum}, {len(body)} bytes follow\n"
+        f"index of {max(len(body) - start, 0)} bytes at the end\n"
+    )
+    return head.encode().ljust(USER_BLOCK, b"\0") + body
+
+
+def sealed_checkpoint(data: bytes) -> bytes:
+    """Blocks with right checksums, wherever what looks like one begins."""
+    first, *blocks = data.split(journal._MARK)
+    return first + b"".join(journal.block(one[journal._HEAD.size - len(journal._MARK) :]) for one in blocks)
+
+
+SEALED: dict[str, Callable[[bytes], bytes]] = {
+    "h5": sealed_run,
+    "checkpoint": sealed_checkpoint,
+    "resume": sealed_checkpoint,
+}
+STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "h5": mutated_index,
+    "checkpoint": mutated_blocks,
+    "resume": mutated_blocks,
+    "robot_json": mutated_json,
+    "dh": mutated_json,
+    "state": mutated_json,
+}
+
+
+def changed(reader: str, data: bytes, rng: random.Random) -> bytes:
+    """An input for a reader, made from a good one."""
+    structured = STRUCTURED.get(reader)
+    way = structured if structured is not None and rng.random() < 0.5 else mutated
+    return SEALED.get(reader, bytes)(way(data, rng))

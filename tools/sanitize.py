@@ -1,0 +1,113 @@
+"""The C extension and exported C code with the address and undefined behaviour sanitizers: ``make sanitize``.
+
+A copy of the package in ``build/sanitized`` is built with gcc's sanitizers, and the tests that go through native
+entries are run on it; exported C is compiled in the same way. Python allocates each object by itself there, so that
+the use of what was given back is seen. With ``--valgrind`` calls of every kind are made under valgrind instead, on the
+extension as it is built for use, if valgrind is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy
+import setuptools
+
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / "build" / "sanitized"
+FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1"]
+TESTS = [
+    "test_entries", "test_straight_in", "test_straight_in_batches", "test_forms_of_arguments", "test_meddling_callers",
+    "test_calls", "test_hammer", "test_c_export",
+]  # fmt: skip
+CALLS = """
+import numpy as np, recursa as rc
+arm = rc.robots.panda_like()
+q, v = arm.random_state(1)
+push = rc.Wrench(at=arm.link_names[-1], force=(1, 2, 3))
+for _ in range(3):
+    for x in (q, q.tolist(), np.tile(q, (13, 1))):
+        arm.mass_matrix(x)
+    for acting in (push, [push], {push.at: push}, {push.at: [1.0] * 6}, np.ones((arm.nlinks, 6))):
+        arm.inverse_dynamics(q, v, v, wrenches=acting)
+    arm.operational_inertia(q, push.at)
+    rc.robots.chain(19).forward_dynamics(np.zeros((9, 19)), np.ones((9, 19)), np.ones((9, 19)))
+print("done")
+"""
+
+
+def main() -> int:
+    """The exit code of what was run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--valgrind", action="store_true")
+    parser.add_argument("options", nargs="*", help="for pytest")
+    given = parser.parse_args()
+    return _valgrind() if given.valgrind else _sanitized(given.options)
+
+
+def _sanitized(options: list[str]) -> int:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        sys.exit("the sanitizers need gcc, which is not installed")
+    shutil.rmtree(PLACE, ignore_errors=True)
+    shutil.copytree(ROOT / "src", PLACE, ignore=shutil.ignore_patterns("*.so", "*.egg-info", "__pycache__"))
+    folders = [sysconfig.get_paths()["include"], numpy.get_include()]
+    target = PLACE / "recursa" / f"_entry{sysconfig.get_config_var('EXT_SUFFIX')}"
+    common = [compiler, *FLAGS, "-Wall", "-Wextra", "-ffp-contract=off", "-fvisibility=hidden", "-shared", "-fPIC"]
+    subprocess.run(
+        [*common, *(f"-I{one}" for one in folders), *map(str, _sources()), "-lm", "-o", str(target)], check=True
+    )
+    libraries = [_library(compiler, name) for name in ("libasan.so", "libstdc++.so.6")]
+    environment = os.environ | {
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0,allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        "PYTHONPATH": str(PLACE),
+        "CFLAGS": " ".join(FLAGS),
+    }
+    found = "import recursa._entry as e; print(e.__file__)"
+    loaded = subprocess.run([sys.executable, "-c", found], env=environment, capture_output=True, text=True, check=False)
+    if loaded.stdout.strip() != str(target):
+        sys.exit(f"the extension with sanitizers cannot be loaded: {loaded.stdout}{loaded.stderr}")
+    files = [str(ROOT / "tests" / "kernels" / f"{name}.py") for name in TESTS]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *options, *files]
+    return subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
+
+
+def _sources() -> list[Path]:
+    """Those of the extension, as setup.py has them."""
+    setuptools.setup = lambda **_: None
+    names = runpy.run_path(str(ROOT / "setup.py"))["SOURCES"]
+    return [PLACE / "recursa" / f"_{name}.c" for name in names]
+
+
+def _library(compiler: str, name: str) -> str:
+    return subprocess.run(
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def _valgrind() -> int:
+    """Errors whose stack goes through the extension; Python and LLVM have their own."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        print("valgrind is not installed: nothing was looked at")
+        return 0
+    environment = os.environ | {"PYTHONMALLOC": "malloc", "RECURSA_EFFORT": "0"}
+    command = [valgrind, "--error-limit=no", "--num-callers=30", sys.executable, "-c", CALLS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    errors = [one for one in done.stderr.split("==\n") if "_entry." in one]
+    print("\n".join(errors), f"{done.stdout.strip()}: {len(errors)} errors in the extension", sep="\n")
+    return int(bool(errors) or done.stdout.strip() != "done")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
