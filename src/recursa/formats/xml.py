@@ -171,17 +171,16 @@ class _Reading:
         self.depth = depth
         self.source = source
         self.notes = notes
-        self.root: Element | None = None
-        self.open: list[Element] = []
+        self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, and then those around
         self.parser = parser = expat.ParserCreate("utf-8")
-        parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.end
         if with_text:
             parser.CharacterDataHandler = self.characters
             parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
 
     def run(self, document: bytes) -> Element:
+        (holder,) = self.open
+        self.handle_tags(_may_have_long_values(document))
         try:
             for begin in range(0, len(document), _CHUNK):
                 self.parser.Parse(document[begin : begin + _CHUNK], False)
@@ -191,28 +190,39 @@ class _Reading:
         finally:  # no reference cycle through the handlers is left behind
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
             self.parser.StartDoctypeDeclHandler = self.parser.CharacterDataHandler = None
-        assert self.root is not None  # expat refuses a document without an element
-        return self.root
+        return holder.children[0]  # expat refuses a document without an element
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source, self.notes)
-        unclosed = self.open
-        if unclosed:
+    def handle_tags(self, long: bool) -> None:
+        """Set what is called at start and end tags, where most of the time of reading is spent.
+
+        ``long``: whether the lengths of values have to be looked at.
+        """
+        parser, unclosed, source, notes, most = self.parser, self.open, self.source, self.notes, self.depth + 1
+        push, pop = unclosed.append, unclosed.pop
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            element = Element(tag, attributes, parser.CurrentLineNumber, source, notes)
             unclosed[-1].children.append(element)
-        else:
-            self.root = element
-        unclosed.append(element)
-        if len(unclosed) > self.depth:
+            push(element)
+            if long or len(unclosed) > most or len(attributes) > MAX_ATTRIBUTES:
+                self.check(element)
+
+        def end(tag: str) -> None:
+            pop()
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+
+    def check(self, element: Element) -> None:
+        """Refuse what is too large or nested too deeply."""
+        tag, attributes = clipped(element.tag), element.attributes
+        if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
         if len(attributes) > MAX_ATTRIBUTES:
-            raise element.error(f"<{clipped(tag)}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
+            raise element.error(f"<{tag}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
         for value in attributes.values():
             if len(value) > MAX_ATTRIBUTE_LENGTH:
-                what = f"an attribute of <{clipped(tag)}> has {len(value)} characters"
+                what = f"an attribute of <{tag}> has {len(value)} characters"
                 raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
-
-    def end(self, tag: str) -> None:
-        self.open.pop()
 
     def characters(self, text: str) -> None:
         self.open[-1].text += text
@@ -222,7 +232,7 @@ class _Reading:
 
     def explained(self, error: expat.ExpatError) -> ModelError:
         """Expat's error in words that say where to look."""
-        unclosed = f"<{clipped(self.open[-1].tag)}>, opened on line {self.open[-1].line}," if self.open else ""
+        unclosed = f"<{clipped(self.open[-1].tag)}>, opened on line {self.open[-1].line}," if self.open[1:] else ""
         if error.code in _UNFINISHED:
             missing = f"{unclosed} is never closed" if unclosed else "no element is complete"
             message = f"the file seems cut off: it ends here and {missing}"
@@ -232,6 +242,12 @@ class _Reading:
             hint = _HINTS.get(error.code)
             message = f"XML syntax error: {expat.ErrorString(error.code)}" + (f"; {hint}" if hint else "")
         return ModelError(message, line=error.lineno, source=self.source)
+
+
+def _may_have_long_values(document: bytes) -> bool:
+    """Whether a value may be longer than is read: it has no '<', and covers one of some blocks half as long."""
+    block = MAX_ATTRIBUTE_LENGTH // 2
+    return any(document.find(b"<", at, at + block) < 0 for at in range(0, len(document) - block, block))
 
 
 def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> bytes:
