@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from recursa.errors import ModelError
-from recursa.formats.mjcf_geoms import Defaults, Masses
+from recursa.formats.mjcf_geoms import FROM_FILES, Defaults, Masses
 from recursa.formats.source import Assets, Source
 from recursa.formats.xml import Element, clipped, parse
 from recursa.formats.xml_text import start_tag
@@ -41,10 +43,15 @@ _LEFT_OUT = {
     "flexstrain": ("flex", "only rigid bodies are modelled"),
 }
 _SERIOUS = ("plugin", "flex")  # the bodies may move otherwise there, whatever they touch
-_ONLY_LOOKS = {"user", "material"}
+_ONLY_LOOKS = frozenset({"user", "material"})
 _OF_FILES = {"meshdir", "texturedir", "assetdir", "strippath"}
-_OF_COMPILER = _OF_FILES | {"fusestatic", "discardvisual", "usethread", "passthrough", "saveinertial", "savecompiled"}
-_OF_KEYS = {"act", "ctrl", "mpos", "mquat", "plastic"}  # their sizes are those of what may have been left out
+_DROPPED = {
+    "compiler": _ONLY_LOOKS | _OF_FILES
+    | {"fusestatic", "discardvisual", "usethread", "passthrough", "saveinertial", "savecompiled"},
+    "key": _ONLY_LOOKS | {"act", "ctrl", "mpos", "mquat", "plastic"},  # their sizes are those of what is left out
+    "site": _ONLY_LOOKS | {"mesh"},
+}  # fmt: skip
+"""Attributes that are left out, by tag."""
 _MESHES = (".stl", ".obj", ".msh")
 _OWN_COMPILER = '<compiler fusestatic="false" usethread="false"><lengthrange mode="none"/></compiler>'
 """No body is merged, and no simulation is run to find how far muscles reach."""
@@ -54,7 +61,8 @@ _NOT_A_NUMBER = re.compile(r"(?<![^\s+-])nan(?![^\s(])", re.I)  # the compiler w
 _LINE = re.compile(r"\bline (\d+)")
 
 
-class Prepared(NamedTuple):
+@dataclass
+class Prepared:
     """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out."""
 
     text: str
@@ -79,12 +87,15 @@ class Prepared(NamedTuple):
 
     def lines(self, *tags: str) -> dict[str, int]:
         """Where elements with these tags stand in the main file, by name."""
-        main = self.root.source
-        return {
-            one.attributes["name"]: one.line
-            for one in self.places
-            if one.tag in tags and one.source == main and "name" in one.attributes
-        }
+        return {name: line for tag in tags for name, line in self._lines.get(tag, {}).items()}
+
+    @cached_property
+    def _lines(self) -> dict[str, dict[str, int]]:
+        main, found = self.root.source, dict[str, dict[str, int]]()
+        for one in self.places:
+            if "name" in one.attributes and one.source == main:
+                found.setdefault(one.tag, {})[one.attributes["name"]] = one.line
+        return found
 
 
 def prepare(source: Source) -> Prepared:
@@ -156,24 +167,34 @@ class _Model:
 
     def written(self) -> tuple[list[str], list[Element]]:
         """The lines of the text, and the element of each."""
-        self._include(self.root, set(), 1)
-        self._leave_out(self.root)
+        has = _Inventory.of(self.root)
+        if "include" in has.tags:
+            self._include(self.root, set(), 1)
+            has = _Inventory.of(self.root)
+        if not has.tags.isdisjoint(_LEFT_OUT.keys() | _SILENT):
+            self._leave_out(self.root)
         settings = self._settings()
-        self._open_models(settings)
-        self._open_meshes(settings)
+        if "model" in has.tags:
+            self._open_models(settings)
+        if has.files:
+            self._open_meshes(settings)
+        self.size = self._grown() if has.copies else has.elements
+        self.shared.elements += self.size
+        if self.shared.elements > MAX_ELEMENTS:
+            raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
+        lines: list[str] = []
+        places: list[Element] = []
+        self._write(self.root, has.file_names, lines, places)
+        return lines, places
+
+    def _grown(self) -> int:
+        """How many elements there are with all copies."""
         growth = _Growth(self.root, self.gone, self.sizes)
         grown = growth.of(self.root)
         copies = grown - len(growth.known)
         if copies > MAX_COPIES:
             raise self.root.error(f"copies (replicate, attach) stand for {copies} elements; {MAX_COPIES} are read")
-        self.shared.elements += grown
-        if self.shared.elements > MAX_ELEMENTS:
-            raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
-        self.size = grown
-        lines: list[str] = []
-        places: list[Element] = []
-        self._write(self.root, lines, places)
-        return lines, places
+        return grown
 
     # ---- includes ----------------------------------------------------------------------------------------------------
 
@@ -290,13 +311,13 @@ class _Model:
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
-    def _write(self, element: Element, lines: list[str], places: list[Element]) -> None:
-        inside = list(self._kept(element))
+    def _write(self, element: Element, files: frozenset[str], lines: list[str], places: list[Element]) -> None:
+        inside = [child for child in element.children if id(child) not in self.gone]
         whole = element is not self.root and not inside
-        lines.append(start_tag(element.tag, self._attributes(element), empty=whole))
+        lines.append(start_tag(element.tag, self._attributes(element, files), empty=whole))
         places.append(element)
         for child in inside:
-            self._write(child, lines, places)
+            self._write(child, files, lines, places)
         if element is self.root:
             lines.append(_OWN_COMPILER)
             places.append(element)
@@ -304,16 +325,21 @@ class _Model:
             lines.append(f"</{element.tag}>")
             places.append(element)
 
-    def _attributes(self, element: Element) -> dict[str, str]:
-        own, tag = self.renamed.get(id(element), {}), element.tag.lower()
-        dropped = set(_ONLY_LOOKS)
-        if tag == "compiler":
-            dropped |= _OF_COMPILER
-        elif tag == "key":
-            dropped |= _OF_KEYS
-        elif tag == "site":
-            dropped |= {"mesh"} | ({"type"} if element.attributes.get("type") == "mesh" else set())
-        kept = {name: value for name, value in element.attributes.items() if name not in dropped} | own
+    def _attributes(self, element: Element, files: frozenset[str]) -> dict[str, str]:
+        """The attributes that are kept; ``files`` are those that name files."""
+        own, tag, kept = self.renamed.get(id(element)), element.tag.lower(), element.attributes
+        dropped = _DROPPED.get(tag, _ONLY_LOOKS)
+        if own or not dropped.isdisjoint(kept):
+            kept = {name: value for name, value in kept.items() if name not in dropped} | (own or {})
+        if tag == "site" and kept.get("type") == "mesh":
+            kept = {name: value for name, value in kept.items() if name != "type"}
+        values = kept.values()
+        fine = all(map(str.strip, values)) and "nan" not in " ".join(values).lower()
+        return kept if fine and files.isdisjoint(kept) else self._checked(element, tag, kept, own or {})
+
+    def _checked(self, element: Element, tag: str, given: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+        """Attributes without those that say nothing; what is no number, and files nobody knows, are errors."""
+        kept = dict(given)
         for name in [name for name, value in kept.items() if name not in _NAMES and not value.strip()]:
             del kept[name]  # as if it were not there; some that must be there make the library hang, see mjcf.py
             reason = f"the attribute '{clipped(name)}' of <{clipped(tag)}> is empty and was passed over."
@@ -326,6 +352,44 @@ class _Model:
             if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
                 raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')
         return kept
+
+
+class _Inventory(NamedTuple):
+    """What there is in a model: most of what has to be done about files, copies and omissions, few models need."""
+
+    elements: int
+    tags: frozenset[str]
+    names: frozenset[str]
+    """Of attributes."""
+    shapes: frozenset[str]
+    """Values of the attribute ``type``."""
+
+    @classmethod
+    def of(cls, root: Element) -> _Inventory:
+        """Of a root element and all inside."""
+        every, tags, names, shapes = [root], set[str](), set[str](), set[str]()
+        for element in every:
+            every += element.children
+            tags.add(element.tag)
+            names.update(element.attributes)
+            if "type" in element.attributes:
+                shapes.add(element.attributes["type"])
+        return cls(len(every), frozenset(tag.lower() for tag in tags), frozenset(names), frozenset(shapes))
+
+    @property
+    def files(self) -> bool:
+        """Whether there may be shapes that come from files."""
+        return "mesh" in self.tags or "mesh" in self.names or not self.shapes.isdisjoint(FROM_FILES)
+
+    @property
+    def copies(self) -> bool:
+        """Whether there may be more elements, or fewer, than stand there."""
+        return "count" in self.names or not self.tags.isdisjoint(_LEFT_OUT.keys() | _SILENT | {"attach", "replicate"})
+
+    @property
+    def file_names(self) -> frozenset[str]:
+        """The attributes that name files."""
+        return frozenset(name for name in self.names if name.lower().startswith("file"))
 
 
 class _Growth:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from recursa.errors import did_you_mean
 from recursa.formats.sdf_gears import Gear, Wheel
-from recursa.formats.sdf_scope import WORLD, Node, Scope, composed
+from recursa.formats.sdf_scope import WORLD, Node, Scope
 from recursa.formats.sdf_values import bound, number, strength, vector, word
 from recursa.formats.xml import Element, clipped
 from recursa.model.description import DRIVEN, LIMITED, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.rounding import Weighed, weighed_transform
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, Z_AXIS, Vec3
 
 _TYPES: dict[str, JointType] = {
