@@ -1,9 +1,9 @@
 """Loading beside peers: ``python benchmarks/loading.py [--rounds 30]``; prints a table in Markdown.
 
-From a text in memory to a robot that can be asked, in every format, beside the program that does the same job: Pinocchio
-for URDF, MuJoCo's compiler for MJCF, the xacro tool followed by Pinocchio for xacro, Drake for SDF; each where it is
-installed. Best times, ours and theirs in turns, so that a busy machine slows both. Ours include the doctor's checks;
-Pinocchio's and Drake's do not read shapes, ours and MuJoCo's do.
+From a text in memory to a robot that can be asked, in every format, beside the program that does the same job:
+Pinocchio for URDF, MuJoCo's compiler for MJCF, the xacro tool followed by Pinocchio for xacro, Drake for SDF; each
+where it is installed. Best times, ours and theirs in turns, so that a busy machine slows both. Ours include shapes and
+the doctor's checks; Pinocchio's and Drake's models have no shapes.
 """
 
 from __future__ import annotations
