@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError
@@ -57,6 +58,7 @@ def read_mjcf(source: Source) -> Description:
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
 _spoiled: list[str] = []
+_compiling = Lock()  # what is done with warnings is said for all threads together
 
 
 class Compiled(NamedTuple):
@@ -70,18 +72,19 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
-    if _spoiled:
-        raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
-    try:
-        model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
-    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-        if _SPOILING in str(error):
-            _spoiled.append(str(error))
-        raise prepared.refused(str(error)) from None
-    finally:
-        mujoco.set_mju_user_warning(before)
+    with _compiling:
+        if _spoiled:
+            raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
+        try:
+            model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+            if _SPOILING in str(error):
+                _spoiled.append(str(error))
+            raise prepared.refused(str(error)) from None
+        finally:
+            mujoco.set_mju_user_warning(before)
     return Compiled(model, prepared)
 
 
