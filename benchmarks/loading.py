@@ -27,28 +27,10 @@ import recursa as rc
 from mjcf_texts import CONSTRAINED, PENDULUM
 from robot_files import CSV, JSON, YAML
 from sdf_texts import TEXTS as SDF_TEXTS
+from xacro_texts import macro_arm
 
 URDF_FILES = ("panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf",
               "hyq_description/robots/hyq_no_sensors.urdf", "talos_data/robots/talos_reduced.urdf")  # fmt: skip
-XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
-  <xacro:arg name="mass" default="2.5"/>
-  <xacro:property name="length" value="0.4"/>
-  <xacro:property name="radius" value="${length / 10}"/>
-  <xacro:macro name="segment" params="name parent axis">
-    <link name="${name}">
-      <inertial><origin xyz="0 0 ${length / 2}"/><mass value="$(arg mass)"/>
-        <inertia ixx="${2.5 * length ** 2 / 12}" iyy="${2.5 * length ** 2 / 12}" izz="${2.5 * radius ** 2 / 2}"
-          ixy="0" ixz="0" iyz="0"/></inertial>
-      <visual><geometry><cylinder radius="${radius}" length="${length}"/></geometry></visual>
-    </link>
-    <joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/>
-      <origin xyz="0 0 ${length}"/><axis xyz="${axis}"/>
-      <limit lower="${-pi / 2}" upper="${radians(90)}" effort="50" velocity="3"/></joint>
-  </xacro:macro>
-  <link name="base"/>
-  SEGMENTS
-</robot>
-"""
 
 
 class Case(NamedTuple):
@@ -103,9 +85,7 @@ def xacros() -> Iterator[Case]:
         return pinocchio.buildModelFromXML(document.toxml())
 
     for count in (2, 7, 30):
-        parents = ["base", *(f"s{k}" for k in range(count))]
-        calls = (f'<xacro:segment name="s{k}" parent="{parents[k]}" axis="0 1 0"/>' for k in range(count))
-        text = XACRO.replace("SEGMENTS", "\n  ".join(calls))
+        text = macro_arm(count)
         yield Case("xacro", f"macro, {count} calls", ours(text, "xacro"), "xacro, Pinocchio", partial(theirs, text))
 
 

@@ -31,6 +31,14 @@ from recursa.runs import journal
 from recursa.runs.hdf5 import USER_BLOCK
 from recursa.simulation.checkpoint import Kept
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import mjcf_texts
+import sdf_texts
+from damage import ELEMENTS, VALUES, damaged
+from xacro_texts import CASES, macro_arm, robot
+
+XML = ("urdf", "xacro", "sdf", "mjcf")
 FOUND = Path(__file__).parent / "found"
 MOST_SECONDS = 10  # for one input
 WORDS = [
@@ -77,7 +85,8 @@ def _fuzz(seconds: float, seed: int | None, place: Path, opened: list[str]) -> i
     end, found = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         reader = rng.choice(list(corpus))
-        data = _mutated(rng.choice(corpus[reader]), rng)
+        data = rng.choice(corpus[reader])
+        data = _rearranged(data, rng) if reader in XML and rng.random() < 0.5 else _mutated(data, rng)
         data = SEALED.get(reader, bytes)(data)
         counts[reader] += 1
         found += _broken(reader, data, place, opened)
@@ -132,7 +141,7 @@ def _formula(file: Path) -> None:
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
-    "urdf": _robot,
+    **dict.fromkeys(XML, _robot),
     "robot_json": _robot,
     "dh": _robot,
     "csv": lambda file: rc.Trajectory.from_csv(file, ARM),
@@ -142,7 +151,14 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "h5": rc.read,
     "checkpoint": Kept,
 }
-SUFFIXES = {"urdf": ".urdf", "robot_json": ".json", "dh": ".json", "csv": ".csv", "torque": ".csv", "h5": ".h5"}
+SUFFIXES = {
+    **{name: f".{name}" for name in XML},
+    "robot_json": ".json",
+    "dh": ".json",
+    "csv": ".csv",
+    "torque": ".csv",
+    "h5": ".h5",
+}
 
 
 def _corpus(place: Path) -> dict[str, list[bytes]]:
@@ -154,6 +170,9 @@ def _corpus(place: Path) -> dict[str, list[bytes]]:
     arms = [rc.robots.panda_like(), rc.robots.free_flyer(1)]
     return {
         "urdf": [arm.to_urdf().encode() for arm in arms],
+        "xacro": [text.encode() for text in (macro_arm(3), *(robot(case.inside) for case in CASES.values()))],
+        "sdf": [text.encode() for text in (*sdf_texts.TEXTS.values(), *sdf_texts.INCLUDES.values(), sdf_texts.HAND)],
+        "mjcf": [text.encode() for text in (*(arm.to_mjcf() for arm in arms), *mjcf_texts.TEXTS.values())],
         "robot_json": [written(arm.save, "arm.robot.json") for arm in arms],
         "dh": [written(rc.robots.stanford().to_dh().save, "table.json")],
         "csv": [written(run.save, "run.csv")],
@@ -177,6 +196,12 @@ def _mutated(data: bytes, rng: random.Random) -> bytes:
         )
         data = data[:at] + put + data[at + length :]
     return data
+
+
+def _rearranged(data: bytes, rng: random.Random) -> bytes:
+    """Elements and values of XML, as the tests damage them."""
+    found = damaged([data.decode()], [*VALUES, *ELEMENTS], rng)
+    return found if isinstance(found, bytes) else found.encode(errors="surrogatepass")
 
 
 def _sealed_run(data: bytes) -> bytes:
