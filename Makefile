@@ -8,7 +8,7 @@ NO_SLOW := -m "not slow"
 LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 
-.PHONY: demo test test-all quick lint format bench fuzz docs clean
+.PHONY: demo test test-all quick lint format bench peers fuzz docs clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -34,6 +34,9 @@ format: $(VENV)/.lint          ## put the code into its form
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
 
+peers: $(VENV)/.peers          ## SDF against Drake, which is large and installs on few systems
+	$(BIN)/python -m pytest tests/oracles/test_sdf_drake.py
+
 SECONDS ?= 60
 fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
 	$(BIN)/python fuzz/harness.py --seconds $(SECONDS)
@@ -54,6 +57,8 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.peers: $(VENV)/.test
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@

@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -94,12 +95,28 @@ def sdfs() -> Iterator[Case]:
     texts = {name: SDF_TEXTS[name] for name in ("frames",) if name in SDF_TEXTS}
     if robots := data():
         texts["cassie"] = (robots / "cassie_description/robots/cassie_v2.sdf").read_text(encoding="utf-8")
-    theirs = None
-    with contextlib.suppress(ImportError):
-        from drake_model import plant_of as theirs
+    texts |= {path.stem: path.read_text(encoding="utf-8") for path in drake_files()}
+    theirs = in_drake if find_spec("pydrake") else None
     for name, text in texts.items():
-        yield Case("sdf", name, ours(text, "sdf"), "Drake" if theirs else "",
-                   partial(theirs, text) if theirs else None)  # fmt: skip
+        yield Case("sdf", name, ours(text, "sdf"), "Drake", partial(theirs, text) if theirs else None)
+
+
+def drake_files() -> list[Path]:
+    """Robots that come with Drake."""
+    found = find_spec("pydrake")
+    places = found.submodule_search_locations if found else None
+    return sorted(Path(places[0], "share/drake/examples").rglob("*.sdf"))[:6] if places else []
+
+
+def in_drake(text: str) -> Any:
+    """Drake's plant of an SDF."""
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "sdf")
+    plant.Finalize()
+    return plant
 
 
 def tables() -> Iterator[Case]:
