@@ -1,9 +1,10 @@
-"""Loading beside peers: ``python benchmarks/loading.py [--rounds 30]``; prints a table in Markdown.
+"""Loading beside peers: ``python benchmarks/loading.py [--rounds 30] [MODEL.xml ...]``; prints a table in Markdown.
 
 From a text in memory to a robot that can be asked, in every format, beside the program that does the same job:
 Pinocchio for URDF, MuJoCo's compiler for MJCF, the xacro tool followed by Pinocchio for xacro, Drake for SDF; each
 where it is installed. Best times, ours and theirs in turns, so that a busy machine slows both. Ours include shapes and
-the doctor's checks; Pinocchio's and Drake's models have no shapes.
+the doctor's checks; Pinocchio's and Drake's models have no shapes. MJCF files that are named are read with their
+meshes, from the folder above their own.
 """
 
 from __future__ import annotations
@@ -75,6 +76,16 @@ def mjcfs() -> Iterator[Case]:
         yield Case("mjcf", name, ours(text, "mjcf"), "MuJoCo", partial(mujoco.MjModel.from_xml_string, text))
 
 
+def mjcf_files(paths: list[Path]) -> Iterator[Case]:
+    """MJCF files with their meshes, by MuJoCo's own compiler."""
+    import mujoco
+
+    for path in paths:
+        load = partial(rc.load, path, assets=path.resolve().parents[1], strict=False)
+        theirs = partial(mujoco.MjModel.from_xml_path, str(path))
+        yield Case("mjcf", f"{path.parent.name}/{path.name}", load, "MuJoCo", theirs)
+
+
 def xacros() -> Iterator[Case]:
     """xacro by the tool of that name, which makes a URDF, and Pinocchio, which makes a model of it."""
     import pinocchio
@@ -144,13 +155,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=50)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("files", nargs="*", type=Path)
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| format | file | Recursa, ms | peer, ms | | ratio |\n|---|---|---|---|---|---|")
-    for kind in (urdfs, mjcfs, xacros, sdfs, tables):
+    for kind in (partial(mjcf_files, given.files),) if given.files else (urdfs, mjcfs, xacros, sdfs, tables):
         with contextlib.suppress(ImportError):
             for case in kind():
-                times = best([case.ours, *([case.theirs] if case.theirs else [])], rounds)
+                times = best([case.ours, *([case.theirs] if case.theirs else [])], given.rounds)
                 peer = f"{1e3 * times[1]:.2f} | {case.peer} | {times[0] / times[1]:.2f}" if case.theirs else "| |"
                 print(f"| {case.format} | {case.name} | {1e3 * times[0]:.2f} | {peer} |")
 

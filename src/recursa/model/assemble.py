@@ -19,7 +19,6 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
 FREE_BASE_JOINT = "root"
-_NOTHING = RigidInertia.zero()
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -210,11 +209,10 @@ class _Assembly:
         self.where[record.name] = link
         if body != WORLD and record.inertial:
             own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
-            before = self.inertias[body]
-            if offset != IDENTITY_TRANSFORM:
-                self.inertias[body] = added_inertia(before, own, offset)
+            if offset == IDENTITY_TRANSFORM:
+                self.inertias[body] = self.inertias[body] + own
             else:
-                self.inertias[body] = own if before is _NOTHING else before + own
+                self.inertias[body] = added_inertia(self.inertias[body], own, offset)
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
         kind = KINDS[record.kind]
@@ -239,7 +237,7 @@ class _Assembly:
             tie=None,
         )
         self.joints.append(joint)
-        self.inertias.append(_NOTHING)
+        self.inertias.append(RigidInertia.zero())
         if not (self.mimic == "tie" and record.mimic is not None):
             self.nq += kind.nq
             self.nv += kind.nv
