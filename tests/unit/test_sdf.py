@@ -133,7 +133,7 @@ def test_two_axes_and_two_joints() -> None:
                   joint("b2", "revolute", "x", "upper", "0 1 0", at), ends[1])  # fmt: skip
     for kind in ("universal", "revolute2"):
         whole = loaded(model(*parts, ends[0], joint("b", kind, "base", "upper", "1 0 0", at, "0 1 0"), ends[1]))
-        assert whole.joint_names == ("b::axis", "b::axis2", "c")
+        assert whole.joint_names == ("b.1", "b.2", "c")
         same_dynamics(whole, loaded(apart))
 
 
@@ -426,3 +426,13 @@ def test_shapes_of_links_are_kept_with_sizes_poses_and_colours() -> None:
     assert (drum.size, drum.reach, egg.size, egg.role) == ((3.0, 8.0), 5.0, (1.0, 2.0, 3.0), "collision")
     assert (mesh.mesh, tuple(mesh.scale), mesh.path) == ("model://m/x.stl", (2.0, 2.0, 2.0), None)
     assert (plane.shape, plane.size) == ("plane", ())
+
+
+def test_scenery_beside_the_robot_is_a_note_and_another_robot_a_warning() -> None:
+    body = "<link name='a'><inertial><mass>1</mass></inertial></link>"
+    arm, other = (f"<model name='{name}'>{body}</model>" for name in ("arm", "other"))
+    floor = f"<model name='floor'><static>true</static>{body}</model>"
+    world = "<sdf version='1.9'><world name='w'>{}</world></sdf>"
+    assert [note.severity for note in described(world.format(arm + floor)).notes] == ["note"]
+    both = described(world.format(arm + other), arguments={"model": "arm"})
+    assert [note.severity for note in both.notes] == ["warning"]

@@ -110,8 +110,10 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
     sizes = dict.fromkeys(links, 0.0)
     for joint in joints:
         reach = length(joint.placement.translation)
-        sizes[joint.parent] = max(sizes[joint.parent], reach)
-        sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
+        if reach > sizes[joint.parent]:
+            sizes[joint.parent] = reach
+        if joint.after is not IDENTITY_TRANSFORM:
+            sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
     for link in links.values():
         for shape in link.geometry:
             if shape.size or shape.pose is not IDENTITY_TRANSFORM:

@@ -22,6 +22,7 @@ from recursa.formats.urdf_values import (
     number_of,
     numbers_of,
     placement_of,
+    tensor_of,
     text_of,
     vector_of,
     wrong_count,
@@ -52,7 +53,6 @@ _OTHER_FORMATS = {
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model; load the file that includes it as 'mjcf'",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
-_TENSOR = tuple(f"i{entry}" for entry in SymMat3._fields)
 
 
 def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
@@ -171,7 +171,7 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     """The tensor about the centre of mass, turned into link axes; entries not given are zero."""
     if element is None:
         return SYM_ZERO
-    tensor = SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _TENSOR])
+    tensor = tensor_of(element, owner)
     return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
 
 

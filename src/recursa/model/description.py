@@ -48,7 +48,10 @@ Friction = float | tuple[float, float]
 
 def numbers_of(friction: tuple[Friction, ...]) -> tuple[float, ...]:
     """All numbers of a joint's friction, one or two for each freedom."""
-    return tuple(x for one in friction for x in (one if isinstance(one, tuple) else (one,)))
+    for one in friction:
+        if isinstance(one, tuple):
+            return tuple(x for one in friction for x in (one if isinstance(one, tuple) else (one,)))
+    return friction  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
