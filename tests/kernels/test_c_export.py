@@ -102,10 +102,6 @@ def test_every_quantity_agrees(make: Any, quantity: str, tmp_path: Path) -> None
         with pytest.raises(rc.NoSweepError, match=r"free flyer|fly freely"):
             agrees(robot, tmp_path, quantity, **options_for(robot, quantity))
         return
-    if make is rc.robots.free_flyer and quantity == "diagonal.christoffel":
-        with pytest.raises(rc.NoSweepError, match="are not the rates of coordinates"):
-            agrees(robot, tmp_path, quantity)
-        return
     agrees(robot, tmp_path, quantity, **options_for(robot, quantity))
 
 
