@@ -352,7 +352,9 @@ def _robot() -> Iterator[Question]:
     )
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
+    yield from (ask(name, "wrenches") for name in ("linearize", "state_space"))
     yield ask("linearize", "direction")
+    yield ask("linearize", "direction", "wrenches")
     for losses in (True, "damping", "friction"):
         yield from (ask(name, losses=losses) for name in ("linearize", "state_space", "joint_losses"))
     for losses in ("damping", "friction"):
