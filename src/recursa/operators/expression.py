@@ -219,7 +219,8 @@ class Leaf(Expression):
         """By the table of symbols; a pick-off of several links has six columns for each."""
         symbol = self.kind.value
         rows, columns = space_of(self.robot, symbol.rows), space_of(self.robot, symbol.columns)
-        return Shape(rows, columns if columns.name != "tip" else columns._replace(size=6 * len(self.links)))
+        at_links = columns._replace(size=6 * len(self.links), links=self.links)
+        return Shape(rows, at_links if columns.name == "tip" else columns)
 
     @property
     def model(self) -> Model:
