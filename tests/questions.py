@@ -277,7 +277,7 @@ def _robot() -> Iterator[Question]:
 
     for name in (
         "poses", "center_of_mass", "kinetic_energy", "potential_energy", "integrate", "difference", "bias_forces",
-        "gravity_forces", "joint_losses", "reaction_wrenches", "mass_matrix_inverse", "coriolis_matrix",
+        "gravity_forces", "joint_losses", "reaction_wrenches", "base_wrench", "mass_matrix_inverse", "coriolis_matrix",
         "momentum_matrix", "center_of_mass_jacobian", "regressor", "factorization", "inverse_dynamics_derivatives",
         "forward_dynamics_derivatives", "state_space", "inverse_dynamics_second_derivatives", "base_parameters",
         "inverse_dynamics", "forward_dynamics", "mass_matrix", "velocities", "accelerations", "momentum", "linearize",
@@ -339,6 +339,8 @@ def _robot() -> Iterator[Question]:
     yield ask("forward_dynamics", "base_twist", "base_acceleration", method="articulated", links=True)
     yield from (ask(name, "base_twist") for name in ("velocities", "momentum", "kinetic_energy"))
     yield ask("accelerations", "base_twist", "base_acceleration", kind="classical")
+    for name in ("reaction_wrenches", "base_wrench"):
+        yield ask(name, "wrenches", "base_twist", "base_acceleration")
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
@@ -350,7 +352,9 @@ def _robot() -> Iterator[Question]:
     )
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
+    yield from (ask(name, "wrenches") for name in ("linearize", "state_space"))
     yield ask("linearize", "direction")
+    yield ask("linearize", "direction", "wrenches")
     for losses in (True, "damping", "friction"):
         yield from (ask(name, losses=losses) for name in ("linearize", "state_space", "joint_losses"))
     for losses in ("damping", "friction"):

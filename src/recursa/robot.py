@@ -195,6 +195,7 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         save_every: int = 1,
         events: Any = None,
         wrenches: Any = None,
+        base: Callable[[float], Any] | DesiredMotion | None = None,
         stops: bool | Stops | None = None,
         losses: Losses = True,
         dense: bool = False,
@@ -214,6 +215,10 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
           ``save_every``-th. The last is at ``duration``, unless times are given or something stops the run.
         - ``events``: functions of (t, q, v), or :class:`recursa.Event`, also by name; recorded where they cross zero.
         - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
+        - ``base``: how the base is moved, if it is: a function of t that returns its pose (x, y, z, and a quaternion x,
+          y, z, w) in the world, velocity and acceleration, (angular, linear) in axes of the base, as q, v, a of a free
+          joint are; or a trajectory of a free body. q and v of the robot are then on the base, ``run.base`` has its
+          motion, and what moves it counts as work. See :meth:`base_wrench` for the forces that it takes.
         - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
           A joint that leaves its range by more than the range itself is then a :class:`recursa.LimitWarning`.
         - ``losses``: True for damping and friction of the joints, "damping" or "friction" for one of them, False for
@@ -238,7 +243,14 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import acting, diagonal, driver, forces, options  # SciPy takes long to import
+        from recursa.simulation import (
+            acting,
+            diagonal,
+            driver,
+            forces,
+            moved_base,
+            options,
+        )  # SciPy takes long to import
         from recursa.simulation import checkpoint as keeping
         from recursa.simulation.events import events_of
 
@@ -257,18 +269,20 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
             coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
+        moved = moved_base.moved_base(self.model, base, chosen.duration)
         equations = diagonal.equations_in(chosen.coordinates)(
             self,
-            forces.torque_function(self, torque),
-            forces.wrench_function(self, wrenches),
+            forces.torque_function(self, torque, moved),
+            forces.wrench_function(self, wrenches, moved),
             forces.stop_forces(self, stops, q),
             chosen.losses,
+            moved,
         )
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
         every = keeping.interval(checkpoint_every)
-        given = acting.record(torque, wrenches, equations.stops, watched)
+        given = acting.record(torque, wrenches, equations.stops, watched, base)
         with keeping.free_journal(checkpoint) as journal:
             simulation = driver.Simulation(equations, q, v, chosen, watched)
             return keeping.run_kept(simulation, journal, every, (q, v), given)

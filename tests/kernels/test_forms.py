@@ -76,7 +76,7 @@ SPRUNG = (  # where springs act, by each way in which plans have them
 )  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
-    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "7.1", "christoffel", "curvature", "is_flat", "cartesian."
+    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "7.1", "cartesian."
 )  # fmt: skip
 """What is only for joints that turn or slide."""
 FLYING = ("move_joints", "rebase", "base_transform")

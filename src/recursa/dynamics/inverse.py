@@ -14,8 +14,9 @@ from itertools import chain
 from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
-from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
+from recursa.dynamics.kinematics import ACCELERATION, BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, with_losses
+from recursa.dynamics.mass_properties import check_moved_base
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -144,6 +145,15 @@ def gravity_plan() -> Plan:
     return _newton_euler("gravity_forces", (RELATIVE, STATIC, RESTING_FORCE), (TORQUE,), wrenches=False)
 
 
+@cache
+def base_wrench_plan(*, wrenches: bool = False) -> Plan:
+    """What the base carries: the forces of all bodies, at the world origin."""
+    bring, external = ((each_link(WRENCH),), (EXTERNAL,)) if wrenches else ((), ())
+    share = Step(lambda pose, f: pose.force(f), ("W", "f"), ("f0@robot",), "f(0) = sum of phi(0, k) f(k)")
+    outward = base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION, MOVING_FORCE, *external, share)
+    return Plan("base_wrench", (*FORCE_BUFFERS, Buffer("f0", Force.zero())), (*bring, outward))
+
+
 def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...], *, wrenches: bool) -> Plan:
     bring = (each_link(WRENCH),) if wrenches else ()
     outward = (*outward, EXTERNAL) if wrenches else outward
@@ -173,10 +183,16 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return flat(force.components() for force in values.lists.get("f", []))
 
-    plan = inverse_plan()
+    plan = inverse_plan(wrenches="wrenches" in given)
     if any(joint.rotor for joint in of.model.joints):
         plan = replace(plan, sweeps=(*plan.sweeps, base_to_tip(OWN_ROTOR)))
     return Recipe(plan, gather, (of.model.nbodies, 6))
+
+
+def _base_wrench(of: Subject, given: Names) -> Recipe:
+    check_moved_base(of.model, given)
+    plan = base_wrench_plan(wrenches="wrenches" in given)
+    return Recipe(plan, lambda values: values.robot.get("f0", Force.zero()).components(), (6,))
 
 
 GRAVITY_FORCES = Quantity("gravity_forces", ("q",), _gravity_forces, FORCES, of_joints=True)
@@ -185,4 +201,14 @@ REACTION_WRENCHES = Quantity(
     ("q", "v", "a"),
     _reaction_wrenches,
     "(moment, force) per joint in N m and N, on the child, link axes at the link origin",
+    optional=("wrenches", *BASE_MOTION),
+    reads={"wrenches": "wrench"},
+)
+BASE_WRENCH = Quantity(
+    "base_wrench",
+    ("q", "v", "a"),
+    _base_wrench,
+    "(moment, force) in N m and N, world axes at the world origin",
+    optional=("wrenches", *BASE_MOTION),
+    reads={"wrenches": "wrench"},
 )

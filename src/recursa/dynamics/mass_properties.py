@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
+from recursa.dynamics.kinematics import BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.springs import storing, with_springs
 from recursa.errors import ModelError, NoSweepError, unknown_name
 from recursa.model.model import WORLD, Joint, Model
@@ -90,12 +90,12 @@ def momentum_of(model: Model, values: Values, about: str) -> Force:
 
 
 def check_moved_base(model: Model, given: Names) -> None:
-    """Momentum and energy of rotors on a base that is moved are not told from those of the base."""
-    for joint in model.joints if "base_twist" in given else ():
+    """Momentum, its rate and energy of rotors on a base that is moved are not told from those of the base."""
+    for joint in model.joints if set(BASE_MOTION) & given else ():
         if joint.rotor is not None and joint.rotor.coupled and joint.parent == WORLD:
             raise NoSweepError(
-                f"joint '{joint.name}' of robot '{model.name}' has a rotor on the base, whose motion is given: energy "
-                "and momentum are those of moving bodies alone. Put the base on a joint of its own, or give the rotor "
+                f"joint '{joint.name}' of robot '{model.name}' has a rotor on the base, whose motion is given: energy, "
+                "momentum and forces are those of moving bodies alone. Put the base on a joint of its own, or give the rotor "
                 "coupled=False"
             )
 

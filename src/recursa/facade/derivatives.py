@@ -146,6 +146,7 @@ class DerivativeMethods(Facade):
         a: ArrayLike,
         *,
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -159,6 +160,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike],
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -171,6 +173,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike] | None = None,
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -182,6 +185,8 @@ class DerivativeMethods(Facade):
 
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+
+        ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`; for the default method.
 
         ``losses=True`` (or "damping") adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``,
         does not change while a joint slides, so it (and ``losses="friction"``) adds nothing; for a joint at rest, where
@@ -198,11 +203,13 @@ class DerivativeMethods(Facade):
         """
         known_method("linearization", method, tuple(first_order.LINEARIZATIONS))
         damped = known_losses(losses) in DAMPING
+        if wrenches is not None and method != "spatial":
+            raise NoSweepError(f"{method!r} knows no wrenches on links: they are for the default method")
         if direction is None:
             model = Linearization(
                 *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
                 if method != "spatial"
-                else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
+                else self.inverse_dynamics_derivatives(q, v, a, wrenches=wrenches, out=out, threads=threads)
             )
             if damped:
                 np.einsum("...ii->...i", model.damping)[...] += self._joint_damping
@@ -213,19 +220,33 @@ class DerivativeMethods(Facade):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        change = self._tangent(q, v, a, dq, dv, da, **given(out=out, threads=threads))
+        wrenches = _listed(wrenches)
+        change = self._tangent(q, v, a, dq, dv, da, **given(wrenches=wrenches, out=out, threads=threads))
+        for forces in self._turned_back(q, wrenches):
+            moved = as_array(self.model, "dq", dq, coordinates=False)
+            change -= (forces @ moved[..., None])[..., 0].astype(change.dtype)
         if damped:
             change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
         return change
 
     def state_space(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: Losses = False, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: Losses = False,
+        threads: int | None = None,
     ) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
         A's lower half are the derivatives of :meth:`forward_dynamics`, B's is ``inv(mass)``. In A's upper left block
         stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
         dq``; elsewhere it is zero.
+
+        ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`: in link axes it turns with the
+        link, in world axes it keeps its direction.
 
         ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``; "damping" or "friction":
         one of them. ``-inv(mass) damping`` is then part of A's lower right block; Coulomb friction slows the motion
@@ -247,16 +268,22 @@ class DerivativeMethods(Facade):
         """
         which = known_losses(losses)
         if which:
-            given = as_array(self.model, "tau", tau, coordinates=False)
+            driving = as_array(self.model, "tau", tau, coordinates=False)
             lost = self._answer(JOINT_LOSSES, {"v": v}, {"losses": which})
-            fitting(tau=given, v=lost)
-            A, B = self.state_space(q, v, given - lost, threads=threads)
+            fitting(tau=driving, v=lost)
+            A, B = self.state_space(q, v, driving - lost, wrenches=wrenches, threads=threads)
             if which not in DAMPING:
                 return StateSpace(A, B)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
             return StateSpace(A, B)
-        both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
-        return StateSpace(*first_order.state_space_halves(both, self.nv))
+        if threads is None and wrenches is None:  # spelled so that single states go straight in
+            return StateSpace(*first_order.state_space_halves(self._state_space(q, v, tau), self.nv))
+        wrenches = _listed(wrenches)
+        both = self._state_space(q, v, tau, **given(wrenches=wrenches, threads=threads))
+        A, B = first_order.state_space_halves(both, self.nv)
+        for forces in self._turned_back(q, wrenches):
+            A[..., self.nv :, : self.nv] += B[..., self.nv :, :] @ forces.astype(A.dtype)
+        return StateSpace(A, B)
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
@@ -275,11 +302,12 @@ class DerivativeMethods(Facade):
         dv: ArrayLike,
         da: ArrayLike,
         *,
+        wrenches: Any = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """d tau (..., nv) along a direction."""
-        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
+        """d tau (..., nv) along a direction; wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da, "wrenches": wrenches}
         return self._answer(first_order.LINEARIZE_ALONG, arrays, NO_OPTIONS, out, threads)
 
     @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
@@ -322,10 +350,18 @@ class DerivativeMethods(Facade):
 
     @answers(first_order.STATE_SPACE)
     def _state_space(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """A and B, one after the other, (..., 6 nv^2)."""
-        return self._answer(first_order.STATE_SPACE, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads)
+        """A and B, one after the other, (..., 6 nv^2); wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
+        return self._answer(first_order.STATE_SPACE, arrays, NO_OPTIONS, out, threads)
 
 
 def _listed(wrenches: Any) -> Any:

@@ -167,10 +167,52 @@ class DynamicsMethods(Facade):
 
     @answers(inverse.REACTION_WRENCHES)
     def reaction_wrenches(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11)."""
-        return self._answer(inverse.REACTION_WRENCHES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
+        """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11).
+
+        ``wrenches``, ``base_twist``, ``base_acceleration``: what acts on links and how the base is moved, as in
+        :meth:`inverse_dynamics`.
+        """
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        return self._answer(inverse.REACTION_WRENCHES, arrays, NO_OPTIONS, out, threads)
+
+    @answers(inverse.BASE_WRENCH)
+    def base_wrench(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """What the base exerts on the robot, (moment, force) (..., 6), in world axes at the world origin. O(n).
+
+        ``f(0) = sum of phi(0, k) (M alpha + b)``: what a mount has to carry, T(N+1) of Rodriguez & Kreutz-Delgado (76)
+        for a base without mass. ``wrenches``, ``base_twist``, ``base_acceleration`` as in :meth:`inverse_dynamics`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
+        >>> arm.base_wrench([0.0], [0.0], [0.0]).round(6) + 0.0
+        array([0.     , 0.     , 0.73575, 0.     , 4.905  , 0.     ])
+        """
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        return self._answer(inverse.BASE_WRENCH, arrays, NO_OPTIONS, out, threads)
 
     @overload
     def forward_dynamics(

@@ -78,7 +78,8 @@ def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
 @with_springs(stretching)
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
-    return Recipe(tangent.TANGENT, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
+    plan = tangent.tangent_plan(wrenches="wrenches" in given)
+    return Recipe(plan, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenche
 @with_springs(acting, stiffened)
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
-    model, apart = of.model, Composed(_state_space_apart)
+    model, apart, wrenches = of.model, Composed(_state_space_apart), "wrenches" in given
     if of.tied or model.nbodies > FEW_BODIES:
         return apart
 
@@ -131,18 +132,18 @@ def _state_space(of: Subject, given: Names) -> Recipe | Composed:
         return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
 
     return Recipe(
-        forward_derivatives.STATE_SPACE,
+        forward_derivatives.state_space_plan(wrenches=wrenches),
         partial(forward_derivatives.state_space_entries, model),
         (6 * model.nv * model.nv,),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.STATE_SPACE_BY_FACTORS),
+        cheaper=_by_factors(of, forward_derivatives.state_space_by_factors_plan(wrenches=wrenches)),
         apart=apart,
         pivots=pivots,
     )
 
 
-def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
-    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau)
+def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Array:
+    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau, wrenches=wrenches)
     nv, batch = lower.shape[-1], lower.shape[:-3]
     both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
     A, B = state_space_halves(both, nv)
@@ -183,7 +184,8 @@ LINEARIZE_ALONG = Quantity(
     ("q", "v", "a", "dq", "dv", "da"),
     _along,
     FORCES,
-    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+    optional=("wrenches",),
+    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da", **READS},
 )
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "forward_dynamics_derivatives",
@@ -194,7 +196,12 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     reads=READS,
 )
 STATE_SPACE = Quantity(
-    "state_space", ("q", "v", "tau"), _state_space, "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau"
+    "state_space",
+    ("q", "v", "tau"),
+    _state_space,
+    "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau",
+    optional=("wrenches",),
+    reads=READS,
 )
 _MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"
