@@ -95,8 +95,8 @@ def check_moved_base(model: Model, given: Names) -> None:
         if joint.rotor is not None and joint.rotor.coupled and joint.parent == WORLD:
             raise NoSweepError(
                 f"joint '{joint.name}' of robot '{model.name}' has a rotor on the base, whose motion is given: energy, "
-                "momentum and forces are those of moving bodies alone. Put the base on a joint of its own, or give the rotor "
-                "coupled=False"
+                "momentum and forces are those of moving bodies alone. Put the base on a joint of its own, or give the "
+                "rotor coupled=False"
             )
 
 
