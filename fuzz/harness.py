@@ -71,6 +71,7 @@ def main() -> int:
 def _fuzz(seconds: float, inputs: int, seed: int, readers: list[str], place: Path) -> int:
     good = corpus(place)
     chosen = {name: good[name] for name in readers if name in good}
+    _require_read(chosen, place)
     counts, found, portion = Counter[str](), 0, 0
     print(f"seed {seed}", flush=True)
     end, processes = time.monotonic() + seconds, multiprocessing.get_context("fork")
@@ -96,6 +97,17 @@ def _fuzz(seconds: float, inputs: int, seed: int, readers: list[str], place: Pat
             found += 1
     print(f"{counts.total()} inputs: {', '.join(f'{n} {name}' for name, n in sorted(counts.items()))}; {found} found")
     return int(found > 0)
+
+
+def _require_read(good: dict[str, list[bytes]], place: Path) -> None:
+    """Good inputs are read: mutations of what is refused at once would find nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for reader, texts in good.items():
+            for data in texts:
+                file = place / f"input{SUFFIXES.get(reader, '')}"
+                file.write_bytes(data)
+                READERS[reader](file)
 
 
 def _portion(seed: str, count: int, end: float, chosen: dict[str, list[bytes]], place: Path) -> None:

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import random
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,30 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
         )
         data = data[:at] + put + data[at + length :]
     return data
+
+
+_TOKEN = re.compile(rb"[\w.+-]+|\s+|.", re.DOTALL)
+
+
+def mutated_words(data: bytes, rng: random.Random) -> bytes:
+    """Words and numbers exchanged for others, of the text itself or awkward ones; what is between them stays."""
+    tokens = _TOKEN.findall(data)
+    places = [k for k, token in enumerate(tokens) if token[:1].isalnum() or token[:1] in b"+-."]
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if places:
+            tokens[rng.choice(places)] = rng.choice((tokens[rng.choice(places)], rng.choice(WORDS)))
+    return b"".join(tokens)
+
+
+def mutated_lines(data: bytes, rng: random.Random) -> bytes:
+    """A line left out, doubled, or moved."""
+    lines = data.splitlines(keepends=True)
+    if not lines:
+        return data
+    one = lines.pop(rng.randrange(len(lines)))
+    for _ in range(rng.randrange(3)):
+        lines.insert(rng.randrange(len(lines) + 1), one)
+    return b"".join(lines)
 
 
 # ---- JSON, as it is or inside of files of runs -----------------------------------------------------------------------
@@ -156,6 +181,6 @@ STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {
 
 def changed(reader: str, data: bytes, rng: random.Random) -> bytes:
     """An input for a reader, made from a good one."""
-    structured = STRUCTURED.get(reader)
-    way = structured if structured is not None and rng.random() < 0.5 else mutated
-    return SEALED.get(reader, bytes)(way(data, rng))
+    texts = () if reader in SEALED else (mutated_words, mutated_lines)
+    structured = (STRUCTURED[reader],) * 2 if reader in STRUCTURED else ()
+    return SEALED.get(reader, bytes)(rng.choice((mutated, *texts, *structured))(data, rng))

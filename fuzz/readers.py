@@ -107,7 +107,7 @@ def corpus(place: Path) -> dict[str, list[bytes]]:
         "formula": [b"H phi M phi* H*", b"inv(I + H psi K) D"],
         "h5": [written(run.save, "run.h5")],
         "checkpoint": checkpoints,
-        "resume": [_unfinished(one) for one in checkpoints],
+        "resume": [_begun(one) for one in checkpoints],
     }
     try:
         import mujoco  # noqa: F401
@@ -116,9 +116,9 @@ def corpus(place: Path) -> dict[str, list[bytes]]:
     return found | {"mjcf": [text.encode() for text in (arms[0].to_mjcf(), *mjcf_texts.TEXTS.values())]}
 
 
-def _unfinished(checkpoint: bytes) -> bytes:
-    """Of a run that has still some way to go."""
-    return checkpoint.replace(b'"finished": true', b'"finished": false')
+def _begun(checkpoint: bytes) -> bytes:
+    """What there was of it when the run had still some way to go."""
+    return b"BLOK".join(checkpoint.split(b"BLOK")[:-1])
 
 
 _DH_YAML = """convention: modified     # or standard
@@ -130,5 +130,5 @@ tool: {xyz: [0, 0, 0.1]}
 rows:
   - {joint: revolute, d: 0.3, mass: 4.0, com: [0, 0, -0.1], inertia: [0.02, 0.02, 0.01], limits: [-170, 170]}
   - {joint: revolute, alpha: -90, mass: 3.0, com: [0.2, 0, 0], inertia: [0.01, 0.05, 0.05], damping: 0.2}
-  - {joint: prismatic, a: 0.4, alpha: pi/2, d: 0.1, mass: 1.0, armature: 0.5, limits: [0, 0.3]}
+  - {joint: prismatic, a: 0.4, alpha: 90, d: 0.1, mass: 1.0, armature: 0.5, limits: [0, 0.3]}
 """
