@@ -257,14 +257,14 @@ def every_second(robot: rc.Robot) -> tuple[str, ...]:
 
 INVERSE = (
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
-    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
+    "hollerbach-3x3", "waters", "uicker-kahn", "closed-form", "denoc",
 )  # fmt: skip
 FORWARD = (
     "articulated", "four-sweep", "four-sweep-links", "three-sweep-bias", "three-sweep", "denoc", "base-invariant",
-    "diagonal", "composite",
+    "diagonal", "composite", "conjugate-gradients", "least-squares",
 )  # fmt: skip
 PACKED = ("mass_matrix", "coriolis_matrix", "regressor", "inverse_dynamics_derivatives")
-MASS = ("composite", "augmented", "walker-orin", "denoc")
+MASS = ("composite", "augmented", "walker-orin", "column", "denoc")
 EXPRESSIONS = (
     "inv(mass) (T - C)", "J(LINK) inv(mass) J(LINK)*", "Upsilon", "V* M V", "M (phi* a + gravity) + b", "Phi", "Psi",
     "1 + H phi K", "1 - H psi K", "phi M psi*", "inv(phi M phi*)", "psi* H* inv(D) H psi", "K* psi* Upsilon",
@@ -322,7 +322,7 @@ def _robot() -> Iterator[Question]:
         yield ask("jacobian_derivative", link=last, frame="mixed", base_velocity=form)
 
     yield from (ask("inverse_dynamics", method=method) for method in INVERSE)
-    yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
+    yield from (ask("inverse_dynamics", "wrenches", method=method, losses=True) for method in INVERSE)
     for method in ("newton-euler", "denoc"):
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
         yield ask("inverse_dynamics", "base_twist", method=method)
@@ -348,7 +348,7 @@ def _robot() -> Iterator[Question]:
         ask("hybrid_dynamics", "wrenches", prescribed=every_second, losses=losses)
         for losses in (True, "damping", "friction")
     )
-    yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
+    yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel", "direct"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield ask("linearize", "direction")
     for losses in (True, "damping", "friction"):

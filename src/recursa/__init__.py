@@ -25,6 +25,7 @@ from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning

@@ -20,7 +20,7 @@ from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
 
-LinearizeMethod = Literal["spatial", "balafoutis-patel"]
+LinearizeMethod = Literal["spatial", "balafoutis-patel", "direct"]
 
 
 class Linearization(NamedTuple):
@@ -182,6 +182,7 @@ class DerivativeMethods(Facade):
 
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+        - ``"direct"``: (7.3.2)-(7.3.4), every entry for itself in base axes, for the same joints.
 
         ``losses=True`` (or "damping") adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``,
         does not change while a joint slides, so it (and ``losses="friction"``) adds nothing; for a joint at rest, where
