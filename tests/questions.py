@@ -284,7 +284,7 @@ def _robot() -> Iterator[Question]:
         "interpolate", "d_integrate", "d_difference", "center_of_mass_velocity", "center_of_mass_acceleration",
         "center_of_mass_jacobian_derivative", "momentum_matrix_derivative", "subtree_centers_of_mass",
         "subtree_center_of_mass_velocities", "subtree_center_of_mass_jacobians", "static_regressor",
-        "kinetic_energy_regressor", "potential_energy_regressor", "filtering",
+        "kinetic_energy_regressor", "potential_energy_regressor", "filtering", "generalized_links",
     ):  # fmt: skip
         yield ask(name)
     for about in ("com", "world"):
@@ -343,6 +343,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
     yield from (ask("filtering", "wrenches", losses=losses) for losses in (True, "damping", "friction"))
+    yield from (ask("augmented_recursion", "wrenches", frames=frames) for frames in ("axes", "link"))
     yield ask("hybrid_dynamics", prescribed=every_second)
     yield from (
         ask("hybrid_dynamics", "wrenches", prescribed=every_second, losses=losses)
@@ -350,6 +351,7 @@ def _robot() -> Iterator[Question]:
     )
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel", "direct"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
+    yield ask("state_space", dt=0.01)
     yield ask("linearize", "direction")
     for losses in (True, "damping", "friction"):
         yield from (ask(name, losses=losses) for name in ("linearize", "state_space", "joint_losses"))

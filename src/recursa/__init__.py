@@ -42,6 +42,8 @@ from recursa.errors import StateError as StateError
 from recursa.errors import TableError as TableError
 from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
+from recursa.facade.book import AugmentedRecursion as AugmentedRecursion
+from recursa.facade.book import GeneralizedLinks as GeneralizedLinks
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics

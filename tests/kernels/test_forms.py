@@ -64,14 +64,14 @@ SAMPLE = (  # one of every sort, none larger than the robot
 )  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
-    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "direct", "7.1", "christoffel", "curvature", "is_flat",
-    "cartesian.",
+    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "=direct)", "augmented_", "7.1", "christoffel", "curvature",
+    "cartesian.", "is_flat",
 )  # fmt: skip
 """What is only for joints that turn or slide."""
 FLYING = ("move_joints", "rebase", "base_transform")
 """What is only without gravity, or with joints that can be passed the other way."""
 COSTLY = (
-    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "waters", "direct)", "second_derivatives()",
+    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "waters", "=direct)", "second_derivatives()",
     "base_parameters",
 )  # fmt: skip
 """Which take more than the square of the number of bodies; of small robots only."""

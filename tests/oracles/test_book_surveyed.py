@@ -9,7 +9,7 @@ import recursa as rc
 from numeric import close, states, tied_gripper
 from recursa.book.columns import MASS_TIMES, ROOT_TIMES
 from recursa.book.solving import conjugate_gradients, least_squares
-from zoo import ZOO
+from zoo import ZOO, small_flyer
 
 pytestmark = pytest.mark.interpreted(reason="several methods of every robot; kernels/test_forms.py compares the forms")
 
@@ -89,3 +89,33 @@ def test_direct_linear_model_refuses_other_joints():
     q, v = robot.random_state(1)
     with pytest.raises(rc.NoSweepError, match=r"\(7\.3\.2\)-\(7\.3\.4\) is for revolute and prismatic"):
         robot.linearize(q, v, v, method="direct")
+
+
+# ---- discrete time ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["stanford", "flyer", "tied_gripper"])
+def test_discrete_models_are_what_the_linear_ones_do(name):
+    """Against SciPy's exponential, state by state, and single steps against two of half the length."""
+    linalg = pytest.importorskip("scipy.linalg")
+    robot = (ROBOTS | {"flyer": small_flyer})[name]()
+    q, v, tau = states(robot, 3)
+    A, B = robot.state_space(q, v, tau, losses=True)
+    found = robot.state_space(q, v, tau, losses=True, dt=0.07)
+    for k in range(3):
+        whole = np.zeros((3 * robot.nv, 3 * robot.nv))
+        whole[: 2 * robot.nv] = np.concatenate([A[k], B[k]], axis=1)
+        expected = linalg.expm(0.07 * whole)[: 2 * robot.nv]
+        close(found.A[k], expected[:, : 2 * robot.nv], 1e-12)
+        close(found.B[k], expected[:, 2 * robot.nv :], 1e-12)
+    half = robot.state_space(q, v, tau, losses=True, dt=0.035)
+    close(half.A @ half.A, found.A, 1e-12)
+    close(half.A @ half.B + half.B, found.B, 1e-12)
+
+
+def test_discrete_models_say_what_a_step_is():
+    robot = rc.robots.planar(1)
+    for dt in (0.0, -1.0, np.nan, "soon"):
+        with pytest.raises(rc.StateError, match="dt is the length of a step"):
+            robot.state_space([0.1], [0.2], [0.3], dt=dt)
+    assert np.isnan(robot.state_space([[0.1], [np.nan]], [0.2], [0.3], dt=0.1).A[1]).all()

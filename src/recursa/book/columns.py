@@ -154,7 +154,7 @@ def _root_times(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return flat((*values.lists.get("N t", []), *values.lists.get("rotors", [])))
 
-    return Recipe(ROOT_TIMES_PLAN, gather, (rows,), MayMove.FRAMES)
+    return Recipe(ROOT_TIMES_PLAN, gather, (rows,))
 
 
 _VECTOR = {"a": "a joint vector x, places as in v"}

@@ -8,8 +8,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.book.augmented_links import AugmentedLinks, augmented_links
-from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
@@ -98,23 +96,6 @@ class DynamicsMethods(Facade):
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
         return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
-
-    def augmented_links(self) -> AugmentedLinks:
-        """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
-
-        Mass outward, first moment u, inertia and Euler tensor of every augmented link (5.3.44), in frames on the joint
-        axes; of a link that carries a prismatic joint, the coefficients in that joint's coordinate.
-
-        >>> import recursa as rc
-        >>> links = rc.robots.stanford().augmented_links()
-        >>> links.mass.round(2)
-        array([21.1, 12.1,  6.1,  2.1,  1.1,  0.5])
-        >>> links.online                                    # it carries the joint that slides
-        ('link2',)
-        """
-        moved = self.evaluator.subject.on_axes
-        require_axes(moved, "augmented", instead="newton-euler")
-        return augmented_links(self.model, moved)
 
     @answers(BIAS_FORCES)
     def bias_forces(
