@@ -452,6 +452,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
+    "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",

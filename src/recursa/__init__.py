@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
+    from recursa.runs.sensitivity import Sensitivity as Sensitivity
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
     from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
@@ -94,6 +95,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "TorqueTable": "recursa.trajectories.torque_tables",
     "Event": "recursa.simulation.events",
     "Run": "recursa.runs.run",
+    "Sensitivity": "recursa.runs.sensitivity",
     "Stops": "recursa.simulation.forces",
 }
 
