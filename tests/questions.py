@@ -297,6 +297,7 @@ def _robot() -> Iterator[Question]:
         yield ask("pose", link=link)
         yield from (ask("jacobian", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("jacobian_derivative", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("jacobian_second_derivative", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("velocity_derivatives", link=link, frame=frame) for frame in FRAMES)
         for kind in ("spatial", "classical"):
             yield from (ask("acceleration_derivatives", link=link, frame=frame, kind=kind) for frame in FRAMES)
@@ -422,6 +423,13 @@ def _modules() -> Iterator[Question]:
     yield from (
         Question("cartesian", x, (), {"link": last, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
     )
+    for orientation in ("rpy", "zyz", "quaternion"):
+        chosen = {"link": last, "orientation": orientation}
+        yield from (Question("cartesian", x, (), chosen) for x in ("coordinates", "rates"))
+        yield from (
+            Question("cartesian", x, (), {**chosen, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
+        )
+    yield Question("cartesian", "rates", (), {"link": last, "orientation": None})
     for losses in (True, "damping", "friction"):
         yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": losses})
 
