@@ -86,10 +86,10 @@ def model(
     (all six), "position" (the last three), or numbers of rows of (omega, v), as (3, 4) for an arm that moves in the
     plane. There have to be as many as the robot has speeds.
 
-    ``orientation``, for all six (or for coordinates="orientation", the first three): chi =
-    (orientation, position of the origin) instead of quasi-coordinates. The orientation is "rpy" (roll, pitch, yaw
-    of ``Rz(yaw) Ry(pitch) Rx(roll)``), "zyz" (Euler's angles of ``Rz Ry Rz``) or "quaternion" (x, y, z, w; then chi has
-    seven numbers, and the mass matrix rank six). Angles have singular orientations, which are a :class:`SingularConfigurationError`.
+    ``orientation``, for all six (or for coordinates="orientation", the first three): chi = (orientation, position of
+    the origin) instead of quasi-coordinates. The orientation is "rpy" (roll, pitch, yaw of ``Rz(yaw) Ry(pitch)
+    Rx(roll)``), "zyz" (Euler's angles of ``Rz Ry Rz``) or "quaternion" (x, y, z, w; then chi has seven numbers, and the
+    mass matrix rank six). Angles have singular orientations, a :class:`SingularConfigurationError`.
 
     >>> import recursa as rc
     >>> arm, q, v = rc.robots.planar(2), [0.3, 0.8], [0.5, -0.2]
@@ -176,8 +176,8 @@ def linearize(
 def coordinates(robot: Robot, link: str, q: ArrayLike, *, orientation: Orientation = "rpy") -> Array:
     """chi = h(q) (7.4.1): orientation and position of a link in the world, (..., 6), with a quaternion (..., 7).
 
-    ``orientation`` as for :func:`model`: angles in rad, of "rpy" with the pitch between -90 and 90 degrees, of "zyz" with
-    the second between 0 and 180; quaternions with w >= 0.
+    ``orientation`` as for :func:`model`: angles in rad, of "rpy" with the pitch between -90 and 90 degrees, of "zyz"
+    with the second between 0 and 180; quaternions with w >= 0.
 
     >>> import recursa as rc
     >>> rc.cartesian.coordinates(rc.robots.planar(2), "tip", [0.3, 0.4]).round(3) + 0.0
