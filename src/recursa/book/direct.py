@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recursa.book.linearized import Axis, Outward, Row, euler_tensor, met, start_of_row
+from recursa.book.linearized import Axis, Outward, Row, about_parent, met, own_share, start_of_row
 from recursa.book.on_axes import BUFFERS, IN_BASE
 from recursa.book.six_vectors import CoState, InBase, LinkState, base_state, costate, in_base, state
 from recursa.dynamics.gathering import Entries
@@ -53,11 +53,9 @@ def generalized(
 ) -> tuple[RigidInertia, Outward, RigidInertia, Outward, CoState]:
     """mbar, U, E and Udot, L of everything outward (6.3.3), (6.3.4), (C.15), and their shares at the parent."""
     total, s = below + here.inertia, here.s
-    own = Outward(x.w.cross(here.inertia.first), Mat3.of(euler_tensor(here.inertia.moment)).cross_columns(x.w))
-    rate, tensor = moving = more + own
-    lever = Mat3.skew(sdot * total.mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(total.first)
+    moving = more + own_share(here.inertia, x.w)
     handed = CoState(force.moment + s.cross(force.force), force.force)
-    return total, moving, total.shifted(s), Outward(rate + sdot * total.mass, tensor + lever), handed
+    return total, moving, total.shifted(s), about_parent(moving, total.mass, total.first, s, sdot), handed
 
 
 def entries(

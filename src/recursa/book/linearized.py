@@ -74,14 +74,21 @@ def outward(
     children: Outward, inertia: RigidInertia, total: RigidInertia, velocity: Motion, step: ScrewChain, sdot: Vec3
 ) -> tuple[Outward, Outward]:
     """``Udot = w x u + ...`` (7.3.18b), ``L = ~w Khat + ...`` (7.3.18d), and their shares at the parent."""
-    w = velocity.angular
-    own = Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
-    udot, tensor = here = children + own
-    s, first, rate = step.origin(), step.rotate(total.first), step.rotate(udot)
-    turned = step.tensor(tensor)
-    # m ~s ~sdot + ~s ~Udot' + ~U' ~sdot
-    lever = Mat3.skew(sdot * total.mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
-    return here, Outward(rate + sdot * total.mass, turned + lever)
+    udot, tensor = here = children + own_share(inertia, velocity.angular)
+    turned = Outward(step.rotate(udot), step.tensor(tensor))
+    return here, about_parent(turned, total.mass, step.rotate(total.first), step.origin(), sdot)
+
+
+def own_share(inertia: RigidInertia, w: Vec3) -> Outward:
+    """``~w u`` and ``~w Khat`` of one link."""
+    return Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
+
+
+def about_parent(here: Outward, mass: Scalar, first: Vec3, s: Vec3, sdot: Vec3) -> Outward:
+    """Udot and L about an origin from which s leads here; L gains ``m ~s ~sdot + ~s ~Udot + ~U ~sdot``."""
+    rate, tensor = here
+    lever = Mat3.skew(sdot * mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
+    return Outward(rate + sdot * mass, tensor + lever)
 
 
 class Row(NamedTuple):

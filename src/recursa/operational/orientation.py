@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from recursa.dynamics.wrenches import skew
 from recursa.errors import SingularConfigurationError, unknown_name
 from recursa.spatial.scalars import atan2
 from recursa.sweeps.batching import Array
@@ -136,7 +137,7 @@ class UnitQuaternion:
         """E (..., 3, 4)."""
         vector, w = phi[..., :3], phi[..., 3, None, None]
         unit = np.eye(3, dtype=phi.dtype)
-        return 2.0 * np.concatenate([w * unit + _skew(vector), -vector[..., None]], axis=-1)
+        return 2.0 * np.concatenate([w * unit + skew(vector), -vector[..., None]], axis=-1)
 
     def slope(self, phi: Array, along: Array) -> Array:
         """dE/dphi along a change, (..., 3, 4)."""
@@ -153,11 +154,6 @@ class UnitQuaternion:
     def inverse_rate(self, phi: Array, rate: Array) -> Array:
         """dT/dt."""
         return self.inverse(rate)
-
-
-def _skew(vector: Array) -> Array:
-    """``u x`` as matrices (..., 3, 3)."""
-    return np.cross(vector[..., None, :], np.eye(3), axisb=0, axisc=-2)
 
 
 KINDS: dict[str, Angles | UnitQuaternion] = {
