@@ -38,6 +38,7 @@ SMALL: dict[str, Callable[[], rc.Robot]] = {
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs
     "stanford": rc.robots.stanford,
     "puma560": rc.robots.puma560,
+    "planar_arm": lambda: rc.robots.planar(2),  # whose link frames are those of the book
     **{kind: (lambda kind=kind: each_kind(kind)) for kind in ALL_KINDS},  # type: ignore[misc]
 }
 MIDDLING: dict[str, Callable[[], rc.Robot]] = {
@@ -85,7 +86,7 @@ def forms_of(name: str, text: str) -> tuple[str, ...]:
 
 def surely_answered_by(text: str) -> str:
     """The robot of which a question is asked in every suite."""
-    for name, words in (("free_flyer", FLYING), ("lossy_arm", ON_AXES)):
+    for name, words in (("free_flyer", FLYING), ("planar_arm", ("frames=link",)), ("lossy_arm", ON_AXES)):
         if any(word in text for word in words):
             return name
     return "small_flyer"
