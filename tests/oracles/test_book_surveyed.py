@@ -119,3 +119,12 @@ def test_discrete_models_say_what_a_step_is():
         with pytest.raises(rc.StateError, match="dt is the length of a step"):
             robot.state_space([0.1], [0.2], [0.3], dt=dt)
     assert np.isnan(robot.state_space([[0.1], [np.nan]], [0.2], [0.3], dt=0.1).A[1]).all()
+
+
+def test_vectors_by_joint_name_in_methods_made_of_others():
+    robot = rc.robots.planar(2)
+    named = {"joint2": 0.2, "joint1": 0.1}
+    push = {"tip": [0.0, 0.0, 0.1, 1.0, 2.0, 0.0]}
+    expected = robot.forward_dynamics(*[[0.1, 0.2]] * 3, wrenches=push)
+    for options in ({"method": "composite"}, {"method": "composite", "bias": "kane"}, {"method": "least-squares"}):
+        close(robot.forward_dynamics(named, named, named, wrenches=push, **options), expected, 1e-12)
