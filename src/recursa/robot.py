@@ -6,7 +6,7 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
     from recursa.runs.options import Coordinates
     from recursa.runs.run import Run
+    from recursa.runs.sensitivity import Sensitivity
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
@@ -179,6 +180,52 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         return reordered(self.model, values, names, layout=layout, quantity=quantity, q=q, inverse=inverse)
 
     # ---- motion ----------------------------------------------------------------------------------------------------
+
+    def trajectory_sensitivity(
+        self,
+        run: Run,
+        parameters: Sequence[str] | Mapping[str, ArrayLike] | None = None,
+        *,
+        payload: str | tuple[str, ArrayLike] | None = None,
+        initial: bool = False,
+        torque: Any = None,
+        wrenches: Any = None,
+        rtol: float = 1e-8,
+    ) -> Sensitivity:
+        """How a motion changes with parameters: d q(t)/d p and d v(t)/d p at every sample of a run.
+
+        The variational equations ``dS/dt = A S - B Y D`` along the run, A and B of :meth:`state_space` with the run's
+        losses, Y the :meth:`regressor`. That is what chapter 7 of Balafoutis & Patel names linear models for.
+
+        - ``parameters``: names of :attr:`parameter_names`; directions in the space of :attr:`parameters` by names of
+          your own, (10 nbodies,) each; None for all of them, or for none where a payload is given.
+        - ``payload``: a link, or (link, point in link coordinates): one more parameter, "payload.mass", in kg there.
+        - ``initial``: also by the state at the start, as "joint.q0", "joint.v0".
+        - ``torque``: what drove the run, as in :meth:`simulate`. A function or controller then reacts to the change,
+          by central differences. None: torques are those of the samples, functions of time alone.
+        - ``wrenches``: what acted on links in the run, as in :meth:`simulate`; a function is one of time here, what it
+          makes of a changed state is not followed.
+        - ``rtol``: of the integration. States between samples are those of ``run.at``, best with ``dense=True``.
+
+        Coulomb friction and stops change only where a joint comes to rest or to a limit; that is not in it: it is the
+        change of motions that slide and stick at the same times.
+
+        >>> import numpy as np, recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> run = arm.simulate([0.3, 0.4], duration=0.5, dense=True)
+        >>> found = arm.trajectory_sensitivity(run, payload="tip")
+        >>> heavier = arm.with_payload("tip", 1e-5).simulate([0.3, 0.4], duration=0.5)
+        >>> bool(np.allclose((heavier.q[-1] - run.q[-1]) / 1e-5, found.q[-1, :, 0], rtol=1e-3))
+        True
+        >>> band = found.band({"payload.mass": 0.01})                # 10 g of uncertainty
+        >>> band.q.shape == run.q.shape
+        True
+        """
+        from recursa.simulation.sensitivity import sensitivity  # SciPy takes long to import
+
+        return sensitivity(
+            self, run, parameters, payload=payload, initial=initial, torque=torque, wrenches=wrenches, rtol=rtol
+        )
 
     def simulate(
         self,

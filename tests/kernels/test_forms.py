@@ -41,6 +41,7 @@ SMALL: dict[str, Callable[[], rc.Robot]] = {
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs
     "stanford": rc.robots.stanford,
     "puma560": rc.robots.puma560,
+    "planar_arm": lambda: rc.robots.planar(2),  # whose link frames are those of the book
     **{kind: (lambda kind=kind: each_kind(kind)) for kind in ALL_KINDS},  # type: ignore[misc]
 }
 MIDDLING: dict[str, Callable[[], rc.Robot]] = {
@@ -76,13 +77,14 @@ SPRUNG = (  # where springs act, by each way in which plans have them
 )  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
-    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "7.1", "cartesian."
+    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "=direct)", "augmented_", "7.1", "cartesian."
 )  # fmt: skip
 """What is only for joints that turn or slide."""
 FLYING = ("move_joints", "rebase", "base_transform")
 """What is only without gravity, or with joints that can be passed the other way."""
 COSTLY = (
-    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "second_derivatives()", "base_parameters"
+    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "waters", "=direct)", "second_derivatives()",
+    "base_parameters",
 )  # fmt: skip
 """Which take more than the square of the number of bodies; of small robots only."""
 
@@ -95,7 +97,7 @@ def forms_of(name: str, text: str) -> tuple[str, ...]:
 
 def surely_answered_by(text: str) -> str:
     """The robot of which a question is asked in every suite."""
-    for name, words in (("free_flyer", FLYING), ("lossy_arm", ON_AXES)):
+    for name, words in (("free_flyer", FLYING), ("planar_arm", ("frames=link",)), ("lossy_arm", ON_AXES)):
         if any(word in text for word in words):
             return name
     return "small_flyer"

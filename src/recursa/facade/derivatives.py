@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import gathering
+from recursa.dynamics.discretization import discrete
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
@@ -20,7 +21,7 @@ from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
 
-LinearizeMethod = Literal["spatial", "balafoutis-patel"]
+LinearizeMethod = Literal["spatial", "balafoutis-patel", "direct"]
 
 
 class Linearization(NamedTuple):
@@ -38,7 +39,8 @@ class Linearization(NamedTuple):
 class StateSpace(NamedTuple):
     """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
-    A (..., 2 nv, 2 nv), B (..., 2 nv, nv).
+    A (..., 2 nv, 2 nv), B (..., 2 nv, nv). With ``dt=`` of :meth:`Robot.state_space` they are those of steps of dt
+    seconds: ``(dq, dv)(t + dt) = A (dq, dv)(t) + B dtau``.
     """
 
     A: Array
@@ -185,6 +187,7 @@ class DerivativeMethods(Facade):
 
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+        - ``"direct"``: (7.3.2)-(7.3.4), every entry for itself in base axes, for the same joints.
 
         ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`; for the default method.
 
@@ -237,6 +240,7 @@ class DerivativeMethods(Facade):
         *,
         wrenches: Any = None,
         losses: Losses = False,
+        dt: float | None = None,
         threads: int | None = None,
     ) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
@@ -253,12 +257,20 @@ class DerivativeMethods(Facade):
         about which A is taken, and does not change near it while a joint slides. For a joint at rest it is left out: it
         jumps there.
 
+        ``dt``: the model in discrete time instead, for steps of dt seconds in which dtau is held. It is exact for the
+        linear model with A and B as they are at this state: with ``F = [[A, B], [0, 0]]`` the upper rows of ``exp(F
+        dt)`` are (A, B) of a step. Along a motion A and B change; a model for every step is then right to the order of
+        dt. Deviations are those from the motion that goes on from this state under tau.
+
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
         >>> A, B = pendulum.state_space([-np.pi / 2], [0.0], [0.0])
         >>> A.round(6) + 0.0                                # hanging down: -3 g / 2 l
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
+        >>> step = pendulum.state_space([-np.pi / 2], [0.0], [0.0], dt=0.01)
+        >>> bool(np.allclose(step.A[0, 0], np.cos(np.sqrt(49.05) * 0.01)))          # it swings
+        True
         >>> puma = rc.robots.puma560()
         >>> q, v = puma.random_state(0)
         >>> slower = puma.state_space(q, v, v, losses=True).A - puma.state_space(q, v, v - puma.joint_losses(v)).A
@@ -266,6 +278,10 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
         True
         """
+        if dt is not None:
+            return StateSpace(
+                *discrete(*self.state_space(q, v, tau, wrenches=wrenches, losses=losses, threads=threads), dt)
+            )
         which = known_losses(losses)
         if which:
             driving = as_array(self.model, "tau", tau, coordinates=False)

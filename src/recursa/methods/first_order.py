@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from recursa.book import linearized
+from recursa.book.direct import DIRECT
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
@@ -58,14 +59,18 @@ def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bo
     return replace(recipe, gather=partial(_with_damping, of.model, recipe.gather), looped=None)
 
 
-def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
+def _of_the_book(plan: Plan, what: str, of: Subject, given: Names) -> Recipe:
     model = of.model
-    linearized.require_suited(model)
+    linearized.require_suited(model, what)
     gather = partial(derivatives.derivative_entries, model)
-    return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
+    return Recipe(plan, gather, (3, model.nv, model.nv), on_axes=True)
 
 
-LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {"spatial": _inverse_derivatives, "balafoutis-patel": _algorithm_7_1}
+LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {
+    "spatial": _inverse_derivatives,
+    "balafoutis-patel": partial(_of_the_book, linearized.ALGORITHM_7_1, "Algorithm 7.1"),
+    "direct": partial(_of_the_book, DIRECT, "(7.3.2)-(7.3.4)"),
+}
 
 
 def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:

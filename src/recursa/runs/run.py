@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from recursa.robot import Robot
+    from recursa.runs.sensitivity import Band
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
@@ -300,20 +301,30 @@ class Run:
 
     # ---- showing and saving ------------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        bands: Band | None = None,
+        sigmas: float = 2.0,
+        **options: Any,
+    ) -> Figure:
         """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``.
 
-        Curves show the motion between samples, too (:meth:`finely`). ``options`` are those of
+        Curves show the motion between samples, too (:meth:`finely`). ``bands``, what :meth:`Sensitivity.band` makes of
+        uncertain parameters, shades ``sigmas`` standard deviations about positions and speeds. ``options`` are those of
         :func:`recursa.plotting.plot_motion`.
         """
         from recursa.plotting import plot_motion  # matplotlib takes long to import
 
-        if self.base is not None:  # whose motion is known at samples alone
+        t, q, v, tau = self.finely() if self.base is None else (self.t, self.q, self.v, self.tau)
+        if self.base is not None:  # its motion is known at samples alone
             energies = {"kinetic": self.kinetic_energy, "potential": self.potential_energy, "total": self.energy}
-            return plot_motion(
-                self.robot, self.t, self.q, self.v, self.tau, path=path, **({"energy": energies} | options)
-            )
-        return plot_motion(self.robot, *self.finely(), path=path, **options)
+            options = {"energy": energies} | options
+        if bands is not None:
+            widths = [[np.interp(t, bands.t, column) for column in one.T] for one in (bands.q, bands.v)]
+            options["bands"] = tuple(sigmas * np.array(one).T for one in widths)
+        return plot_motion(self.robot, t, q, v, tau, path=path, **options)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the motion as an animated GIF; ``options`` are those of :func:`recursa.plotting.animate`."""
