@@ -454,8 +454,6 @@ def test_a_formula_as_c_matches_the_compiled_one(tmp_path):
         rc.robots.planar(2).export_c(f, tmp_path / "x.c")
     with pytest.raises(rc.UnknownNameError, match="no option of a formula 'losses'"):
         robot.export_c(f, tmp_path / "x.c", losses=True)
-    with pytest.raises(rc.RecursaError, match="vectors of numbers"):
-        robot.export_c(rc.compile(robot.operators.H.T @ np.ones(6)), tmp_path / "x.c")
 
 
 def test_the_command_line_exports_formulas(tmp_path):
