@@ -456,4 +456,5 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",
     "denoc.reverse_gaussian_elimination": "of a matrix",
+    "free.reorient": "a plan; physics/test_reorientation.py",
 }

@@ -1,0 +1,398 @@
+"""Another attitude at zero momentum: joints go round closed paths, and the base has turned when they are back.
+
+At zero momentum the base turns with ``omega = A(theta) dtheta/ds``, the angular rows of :func:`base_response`, whatever
+the speed. That is not integrable: along a closed path of the joints it leaves a rotation, the path's holonomy, which is
+of second order in the path's size. Here paths are Fourier series, and their coefficients solve
+
+    least  sum of (k x)^2 / 2      so that   log(attitude* R(1)) = 0
+
+with the derivative ``delta R = R eta~``, ``eta(1) = R(1)* integral of R (A delta theta' + dA[delta theta] theta') ds``. What
+changes with the posture comes from the momentum, ``A_b d(v_b) = -dh/dtheta``, by :meth:`Robot.momentum_derivatives`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import ShapeError, StateError
+from recursa.free.arguments import BASE, free_flyer, solved
+from recursa.free.momentum import base_velocity
+from recursa.free.motion import FreeMotion
+from recursa.spatial.rotation import Quaternion, Rotation
+from recursa.spatial.vec3 import Vec3
+from recursa.sweeps.batching import Array, as_array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.model.model import Joint
+    from recursa.robot import Robot
+
+_MOST_LOOPS = 64
+_STEPS = 40  # of the attitude along a loop, per harmonic
+_SAMPLES = 100  # of the motion, per loop and harmonic
+_SHORTEST = 4.0  # s, a loop
+_STARTS = 2  # of the search for one number of loops
+_TRIALS, _PATIENCE = 60, 12  # its steps in all, and without getting nearer
+_NODES = 0.5 + np.array([-1.0, 1.0]) * math.sqrt(3.0) / 6.0  # Gauss, two a step
+
+
+@dataclass(frozen=True)
+class Reorientation:
+    """A motion that turns the base: what :func:`reorient` found.
+
+    - ``motion``: t (n,), q (n, nq), v (n, nv) of the whole robot, from rest to rest; the joints end where they began.
+    - ``loops``: how often the joints go round their paths; ``duration``: of all of them, s.
+    - ``residual``: angle between the attitude at the end of ``motion`` and the one that was asked for, rad.
+    - ``excursion`` (nv - 6,): how far each joint goes from where it starts, rad or m.
+    """
+
+    motion: FreeMotion
+    loops: int
+    duration: float
+    residual: float
+    excursion: Array
+    _path: Path
+
+    def joints(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Positions, rates and accelerations of the joints at times t (...), each (..., nv - 6), exactly."""
+        times = np.asarray(as_numbers("t", t, 1), dtype=float)
+        period = self.duration / self.loops
+        x = np.clip(times, 0.0, self.duration) / period
+        x = x - np.clip(np.floor(x), 0.0, self.loops - 1.0)
+        # the share of the loop at a share of its time: minimum jerk, from rest to rest
+        s = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+        rate, bend = 30.0 * x**2 * (1.0 - x) ** 2 / period, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / period**2
+        place, slope, curve = self._path.at(s)
+        return place, slope * rate[..., None], curve * rate[..., None] ** 2 + slope * bend[..., None]
+
+
+@dataclass(frozen=True)
+class Path:
+    """Joints along a loop, s from 0 to 1: ``theta0 + squash(sum of a sin(2 pi k s) + b (1 - cos(2 pi k s)))``.
+
+    ``room`` (2, n) is how far each may go down and up. The squash, a hyperbolic tangent on either side, has slope 1 at
+    the start and never reaches the end of the room; where that is infinite it is the identity.
+    """
+
+    still: Array  # (nq,) the robot where it rests
+    start: Array  # (size,) the joints there
+    room: Array
+    moving: Array  # (n,) where in the joints those that move are
+    size: int  # of the joints
+    x: Array  # (2 harmonics, n)
+
+    def at(self, s: Array) -> tuple[Array, Array, Array]:
+        """Positions, slopes and curvatures by s, (..., size)."""
+        waves = basis(s, len(self.x) // 2)
+        (u, du, ddu), found = (wave @ self.x for wave in waves), []
+        y, dy, ddy = self.squashed(u)
+        for values, rest in ((y, self.start), (dy * du, 0.0), (ddy * du**2 + dy * ddu, 0.0)):
+            whole = np.zeros((*np.shape(s), self.size)) + rest
+            whole[..., self.moving] += values
+            found.append(whole)
+        return found[0], found[1], found[2]
+
+    def squashed(self, u: Array) -> tuple[Array, Array, Array]:
+        """The squash and its two derivatives."""
+        room = np.where(u < 0.0, *self.room)
+        ratio = np.tanh(u / room)
+        with np.errstate(invalid="ignore"):
+            y = np.where(np.isinf(room), u, room * ratio)
+        return y, 1.0 - ratio**2, -2.0 * ratio * (1.0 - ratio**2) / room
+
+
+def basis(s: Array, harmonics: int) -> tuple[Array, Array, Array]:
+    """The waves (..., 2 harmonics) and their two derivatives by s."""
+    w = 2.0 * math.pi * np.arange(1, harmonics + 1)
+    sine, cosine = np.sin(s[..., None] * w), np.cos(s[..., None] * w)
+    return (
+        np.concatenate([sine, 1.0 - cosine], axis=-1),
+        np.concatenate([w * cosine, w * sine], axis=-1),
+        np.concatenate([-(w**2) * sine, w**2 * cosine], axis=-1),
+    )
+
+
+def reorient(
+    robot: Robot,
+    q0: ArrayLike,
+    attitude: ArrayLike,
+    *,
+    duration: float | None = None,
+    reach: float = 1.0,
+    harmonics: int = 2,
+    loops: int | None = None,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+) -> Reorientation:
+    """A joint motion after which the base of a free flyer at rest has another attitude, and the joints are back.
+
+    Momentum stays zero, nothing drives the base: it turns because the joints go round closed paths, as a falling cat
+    does. Paths are the shortest that were found, in the sum of squares of their Fourier coefficients times their number.
+
+    - ``q0`` (nq,): where the robot rests. ``attitude``: of the base link in world axes at the end, a quaternion
+      (x, y, z, w) or a rotation matrix (3, 3).
+    - ``duration``: of the whole motion, s; without it as long as the speed limits of the joints ask for, and at least
+      4 s for a loop. The paths do not depend on it.
+    - ``reach``: how far a joint may go from where it is, rad or m. Position limits are obeyed besides.
+    - ``harmonics``: waves per joint and loop. ``loops``: how often the paths are gone round; without it 1, 2, 4, ... up to
+      64, until a path within reach turns the base far enough.
+    - ``tolerance``: the angle that may be left, rad. ``seed``: of the paths from which the search starts.
+
+    Joints of several freedoms hold still. A robot whose joints cannot turn the base about some axis, such as a planar
+    one, is a :class:`~recursa.StateError` if that is what is asked for, which says how close it came.
+
+    >>> import recursa as rc
+    >>> robot = rc.robots.space_robot()
+    >>> turn = rc.free.reorient(robot, robot.neutral(), [0, 0, np.sin(0.1), np.cos(0.1)])     # 0.2 rad about z
+    >>> bool(turn.residual < 1e-6), bool(np.allclose(turn.motion.q[-1, 7:], 0.0, atol=1e-9))
+    (True, True)
+    >>> bool(np.abs(robot.momentum(turn.motion.q, turn.motion.v)).max() < 1e-11)
+    True
+    """
+    free_flyer(robot, "reorient")
+    if any(robot.gravity):
+        raise StateError(
+            f"robot '{robot.name}' has gravity, so its momentum changes. Use robot.with_gravity((0, 0, 0))"
+        )
+    for name, value, least in (("reach", reach, 0.0), ("tolerance", tolerance, 0.0), ("duration", duration, 0.0)):
+        if value is not None and not (isinstance(value, float | int) and least < value < math.inf):
+            raise StateError(f"{name} must be a number above {least:g}, not {value!r}")
+    for name, count in (("harmonics", harmonics), ("loops", loops)):
+        if count is not None and (not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1):
+            raise StateError(f"{name} must be a whole number of at least 1, not {count!r}")
+    start = as_array(robot.model, "q0", q0, coordinates=True)
+    if start.shape != (robot.nq,):
+        raise ShapeError(f"q0 has shape {start.shape}, expected ({robot.nq},): one configuration")
+    # quaternions as the robot takes them, of unit length
+    start = robot.integrate(start, np.zeros(robot.nv))
+    wanted = _matrix(Rotation.from_quaternion(Quaternion(*start[3:7]))).T @ _attitude(attitude)
+    still = _still(robot, start, reach, harmonics)
+    turned = np.array(Rotation.from_rows(wanted).log())
+    best = math.inf
+    for count in [loops] if loops is not None else [2**k for k in range(_MOST_LOOPS.bit_length())]:
+        for trial in range(_STARTS):
+            path, left = _solved(robot, still, turned / count, np.random.default_rng((seed, trial)))
+            best = min(best, count * left)
+            if count * left < 0.1 * tolerance:
+                return _moved(robot, start, path, count, wanted, duration)
+    tried = f"{_MOST_LOOPS} loops" if loops is None else f"loops={loops}"
+    raise StateError(
+        f"robot '{robot.name}': no closed path of its joints within reach={reach:g} was found that turns its base by "
+        f"{math.degrees(np.linalg.norm(turned)):.3g} deg about {np.round(turned / max(np.linalg.norm(turned), 1e-300), 3)} "
+        f"in base axes; the closest, with {tried}, leaves {math.degrees(best):.2g} deg. Its joints may not be able to turn "
+        "it about that axis; else try a larger reach, more harmonics or another seed"
+    )
+
+
+# ---- what is asked for -----------------------------------------------------------------------------------------------
+
+
+def _attitude(attitude: ArrayLike) -> Array:
+    """A rotation matrix, from what the caller says."""
+    given = np.asarray(as_numbers("attitude", attitude, 4), dtype=float)
+    if given.shape not in ((4,), (3, 3)):
+        raise ShapeError(f"attitude has shape {given.shape}, expected (4,), a quaternion (x, y, z, w), or (3, 3)")
+    if given.shape == (3, 3):
+        if not np.allclose(given @ given.T, np.eye(3), atol=1e-6) or np.linalg.det(given) < 0.0:
+            raise StateError(
+                "attitude is not a rotation matrix: its columns must be a right-handed set of unit vectors"
+            )
+        return _matrix(Rotation.from_rows(given).quaternion().normalized())
+    length = float(np.linalg.norm(given))
+    if not np.isfinite(length) or length == 0.0:
+        raise StateError(f"attitude must be a quaternion (x, y, z, w) of finite length above 0, not {given}")
+    return _matrix(Quaternion(*(given / length)))
+
+
+def _matrix(rotation: Rotation | Quaternion) -> Array:
+    found = rotation if isinstance(rotation, Rotation) else Rotation.from_quaternion(rotation)
+    return np.array(found.rows())
+
+
+def _still(robot: Robot, start: Array, reach: float, harmonics: int) -> Path:
+    """The path that stays where it is, with the room that limits and reach leave."""
+    joints = _single(robot)
+    if len(joints) < 2:
+        raise StateError(
+            f"robot '{robot.name}' has {len(joints)} joints of one freedom, and the base turns back with a single one as "
+            "it came. Two or more can leave a rotation behind"
+        )
+    room = np.array([_room(robot, joint, float(start[joint.q_start]), reach) for joint in joints]).T
+    places = np.array([joint.v_start - BASE for joint in joints])
+    held = np.zeros(robot.nv - BASE)
+    held[places] = [start[joint.q_start] for joint in joints]
+    return Path(start, held, room, places, robot.nv - BASE, np.zeros((2 * harmonics, len(joints))))
+
+
+def _single(robot: Robot) -> list[Joint]:
+    """The joints that move: those of one freedom."""
+    return [joint for joint in robot.model.joints[1:] if joint.independent and joint.kind.nv == 1]
+
+
+def _room(robot: Robot, joint: Joint, at: float, reach: float) -> tuple[float, float]:
+    """How far a joint may go down and up."""
+    low, high = joint.limits or (-math.inf, math.inf)
+    if not low <= at <= high:
+        raise StateError(
+            f"joint '{joint.name}' starts at {at:g}, outside its limits ({low:g}, {high:g}). Start within them"
+        )
+    tiny = 1e-9  # at a limit there is none, but a path needs a scale
+    return max(tiny, min(reach, at - low)), max(tiny, min(reach, high - at))
+
+
+# ---- the rotation of a loop, and how it changes ----------------------------------------------------------------------
+
+
+def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) -> tuple[Path, float]:
+    """The shortest path that was found whose holonomy is a rotation vector, and how much of an angle is missing.
+
+    Steps ``-J+ r`` bring the holonomy about, steps along ``-(1 - J+ J) y`` shorten the path ``y = k x``, both within a box.
+    """
+    shape, size = still.x.shape, float(np.linalg.norm(turned))
+    weights = np.tile(np.arange(1.0, shape[0] // 2 + 1), 2)[:, None]
+    most = np.broadcast_to(still.room.min(axis=0), shape).ravel()  # more would only press paths against their ends
+    goal = _exp(turned)
+
+    def asked(y: Array) -> tuple[Path, Array, float, Array]:
+        path = replace(still, x=y.reshape(shape) / weights)
+        missing, slope = _missing(robot, path, goal)
+        return path, missing, float(np.linalg.norm(missing)), (slope.reshape(3, *shape) / weights).reshape(3, -1)
+
+    y = 0.4 * most * rng.uniform(-1.0, 1.0, size=most.size)  # the path of no size has no slope
+    path, missing, left, slope = asked(y)
+    since, enough = (0, left), 1e-12 + 1e-9 * size
+    for trial in range(_TRIALS):
+        inverse = np.linalg.pinv(slope, rcond=1e-8)
+        nearer, shorter = -inverse @ missing, inverse @ (slope @ y) - y
+        if left < enough and np.linalg.norm(shorter) < 0.02 * np.linalg.norm(y):
+            break
+        for scale in 0.5 ** np.arange(8.0):
+            there = np.clip(y + scale * (nearer + 0.5 * shorter), -most, most)
+            found = asked(there)
+            if found[2] < max((1.0 - 0.2 * scale) * left, 0.01 * size):
+                break
+            shorter = 0.5 * shorter
+        y, (path, missing, left, slope) = there, found
+        if left < 0.9 * since[1]:
+            since = trial, left
+        elif trial - since[0] > _PATIENCE and left > 0.05 * size:
+            return path, left
+    for _ in range(6):  # what is missing, by the smallest changes
+        if left < enough:
+            break
+        y = y - np.linalg.pinv(slope, rcond=1e-8) @ missing
+        path, missing, left, slope = asked(y)
+    return path, left
+
+
+def _missing(robot: Robot, path: Path, goal: Array) -> tuple[Array, Array]:
+    """The rotation vector from the goal to where a loop ends, (3,), and its derivative by the coefficients."""
+    harmonics = len(path.x) // 2
+    steps = _STEPS * harmonics
+    h, s = 1.0 / steps, _gauss(np.linspace(0.0, 1.0, steps + 1))
+    theta, slope, _ = path.at(s)
+    q = _postures(robot, path.still, theta)
+    matrix, response, omega = _turning(robot, q, slope)
+    speed = np.concatenate([(response @ slope[..., None])[..., 0], slope], axis=-1)
+    by_posture = -solved(robot, matrix, robot.momentum_derivatives(q, speed)[0][..., BASE:])[:, :3]
+    ends = _products(_exp(_turns(omega, h)))
+    begins = np.concatenate([np.eye(3)[None], ends[:-1]])
+    first, second = omega[:, :1], omega[:, 1:]
+    share = (0.5 * _NODES**2 - _NODES[0] * _NODES) / (_NODES[1] - _NODES[0])  # of a step whose omega is linear
+    part = h * (first * _NODES[:, None] + (second - first) * share[:, None])
+    attitudes = (begins[:, None] @ _exp(part)).reshape(-1, 3, 3)
+    # how the coefficients move the joints, and these the base
+    waves, rises, _ = basis(s, harmonics)
+    u, du = waves @ path.x, rises @ path.x
+    _, dy, ddy = path.squashed(u)
+    moved = waves[:, :, None] * dy[:, None, :]  # (s, 2 harmonics, joints)
+    risen = waves[:, :, None] * (ddy * du)[:, None, :] + rises[:, :, None] * dy[:, None, :]
+    to_world = 0.5 * h * attitudes
+    by_place = to_world @ by_posture[..., path.moving]
+    by_slope = to_world @ response[:, :3][..., path.moving]
+    change = np.einsum("saj,skj->akj", by_place, moved) + np.einsum("saj,skj->akj", by_slope, risen)
+    end = ends[-1]
+    off = goal.T @ end
+    missing = np.array(Rotation.from_rows(off).log())
+    return missing, _inverse_jacobian(missing) @ end.T @ change.reshape(3, -1)
+
+
+def _gauss(t: Array) -> Array:
+    """Two instants in each interval, one after the other."""
+    return (t[:-1, None] + np.diff(t)[:, None] * _NODES).ravel()
+
+
+def _postures(robot: Robot, still: Array, theta: Array) -> Array:
+    """Configurations with the base at the origin, where in its own axes all is as everywhere."""
+    q = np.broadcast_to(still, (len(theta), robot.nq)).copy()
+    q[:, :BASE], q[:, BASE] = 0.0, 1.0
+    for joint in _single(robot):
+        q[:, joint.q_start] = theta[:, joint.v_start - BASE]
+    return q
+
+
+def _turning(robot: Robot, q: Array, rates: Array) -> tuple[Array, Array, Array]:
+    """A_b, the response of the base, and its angular velocities, two to an interval, in its own axes."""
+    matrix = robot.momentum_matrix(q)
+    response = -solved(robot, matrix[..., :BASE], matrix[..., BASE:])
+    return matrix[..., :BASE], response, (response[:, :3] @ rates[..., None])[..., 0].reshape(-1, 2, 3)
+
+
+def _turns(omega: Array, h: float) -> Array:
+    """Rotation vectors of intervals of length h, by Magnus' fourth order for R' = R omega~."""
+    return 0.5 * h * omega.sum(axis=1) + math.sqrt(3.0) / 12.0 * h**2 * np.cross(omega[:, 0], omega[:, 1])
+
+
+def _exp(vectors: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
+    rows = Rotation.exp(Vec3(*np.moveaxis(vectors, -1, 0))).rows()
+    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
+
+
+def _products(turns: Array) -> Array:
+    """All products from the first on, (n, 3, 3), in log2(n) multiplications of stacks."""
+    found, reach = turns.copy(), 1
+    while reach < len(found):
+        found[reach:] = found[:-reach] @ found[reach:]
+        reach *= 2
+    return found
+
+
+def _inverse_jacobian(vector: Array) -> Array:
+    """``d log(R exp(eta)) / d eta`` where ``vector = log R``."""
+    angle = float(np.linalg.norm(vector))
+    cross = np.array([[0.0, -vector[2], vector[1]], [vector[2], 0.0, -vector[0]], [-vector[1], vector[0], 0.0]])
+    second = 1.0 / 12.0 if angle < 1e-4 else (1.0 - 0.5 * angle / math.tan(0.5 * angle)) / angle**2
+    return np.eye(3) + 0.5 * cross + second * cross @ cross
+
+
+# ---- the motion ------------------------------------------------------------------------------------------------------
+
+
+def _moved(robot: Robot, start: Array, path: Path, loops: int, wanted: Array, duration: float | None) -> Reorientation:
+    """The whole robot along the loops: the attitude by Magnus' steps, the position from the centre of mass."""
+    fine = np.linspace(0.0, 1.0, 1001)
+    excursion = np.abs(path.at(fine)[0] - path.start).max(axis=0)
+    found = Reorientation(FreeMotion(fine, fine, fine), loops, float(loops), 0.0, excursion, path)
+    if duration is None:
+        speeds, limits = np.abs(found.joints(fine)[1]).max(axis=0), robot.velocity_limits[BASE:]
+        duration = loops * max(_SHORTEST, 1.001 * float(np.max(speeds / limits, initial=0.0)))
+    found = replace(found, duration=float(duration))
+    t = np.linspace(0.0, duration, _SAMPLES * loops * (len(path.x) // 2) + 1)
+    theta, rates, _ = found.joints(_gauss(t))
+    omega = _turning(robot, _postures(robot, start, theta), rates)[2]
+    turned = np.concatenate([np.eye(3)[None], _products(_exp(_turns(omega, float(t[1]))))])
+    theta, rates, _ = found.joints(t)
+    q = _postures(robot, start, theta)
+    began = _matrix(Quaternion(*start[3:7]))
+    attitudes = began @ turned
+    q[:, 3:7] = np.stack(np.broadcast_arrays(*Rotation.from_rows(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
+    q[1:, 3:7] *= np.cumprod(np.where((q[1:, 3:7] * q[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0))[:, None]
+    q[:, :3] = robot.center_of_mass(start) - robot.center_of_mass(q)
+    v = np.concatenate([base_velocity(robot, q, rates), rates], axis=-1)
+    left: Any = Rotation.from_rows(wanted.T @ turned[-1]).log()
+    return replace(found, motion=FreeMotion(t, q, v), residual=float(np.linalg.norm(left)))
