@@ -105,7 +105,7 @@ def test_joints_of_several_freedoms_hold_still():
 def test_what_cannot_be_is_said():
     robot = rc.robots.free_flyer(2)
     q0, aim = robot.neutral(), quaternion([0.0, 0.0, 0.1])
-    with pytest.raises(rc.StateError, match="about \\[1. 0. 0.\\] in base axes; the closest"):
+    with pytest.raises(rc.StateError, match=r"about \[1. 0. 0.\] in base axes; the closest"):
         rc.free.reorient(robot, q0, quaternion([0.2, 0.0, 0.0]), loops=1)  # all its joints turn about z
     with pytest.raises(rc.StateError, match="has 1 joints of one freedom"):
         rc.free.reorient(rc.robots.free_flyer(1), rc.robots.free_flyer(1).neutral(), aim)

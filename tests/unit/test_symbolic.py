@@ -105,7 +105,7 @@ def test_accelerations_as_formulas_have_the_values_of_the_method(method):
 
 def test_what_is_wrong_is_said(monkeypatch):
     arm = rc.robots.planar(2)
-    with pytest.raises(rc.UnknownNameError, match="had as formulas 'mass_matrx'. Did you mean"):
+    with pytest.raises(rc.UnknownNameError, match=r"had as formulas 'mass_matrx'\. Did you mean"):
         arm.symbolic("mass_matrx")
     with pytest.raises(rc.UnknownNameError, match="option of mass_matrix"):
         arm.symbolic("mass_matrix", losses=True)

@@ -15,7 +15,6 @@ from recursa.cli.losses import losses_options
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.integrators import names
 
-
 BY_JOINT = partial(click.option, "--by-joint", is_flag=True)
 
 

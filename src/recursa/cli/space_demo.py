@@ -1,4 +1,4 @@
-"""``recursa demo --space``: an arm of a space robot moves and the bus turns; with both arms it need not; or on purpose."""
+"""``recursa demo --space``: an arm of a space robot moves and the bus turns; with both arms it need not, or is to."""
 
 from __future__ import annotations
 
@@ -138,16 +138,10 @@ def draw_turn(robot: rc.Robot, turn: Reorientation, run: rc.Run, path: Path) -> 
     """Joints that come back, the bus that does not, and the momentum that stays."""
     motion, names = turn.motion, robot.joint_names[1:]
     away = np.degrees(motion.q[:, 7:] - motion.q[0, 7:])
-    panels = [
-        Panel(
-            "time, s",
-            "angle from the start, deg",
-            motion.t,
-            dict(zip(names[k : k + 6], away.T[k : k + 6], strict=True)),
-            f"{side} arm",
-        )
-        for k, side in ((0, "left"), (6, "right"))
-    ]
+    panels = []
+    for k, side in ((0, "left"), (6, "right")):
+        curves = dict(zip(names[k : k + 6], away.T[k : k + 6], strict=True))
+        panels.append(Panel("time, s", "angle from the start, deg", motion.t, curves, f"{side} arm"))
     attitudes = dict(zip("xyz", attitude(robot, motion).T, strict=True))
     panels.append(Panel("time, s", "rotation of the bus, deg", motion.t, attitudes, "attitude of the bus"))
     sizes = momentum_sizes(robot, run.q, run.v)
@@ -211,7 +205,8 @@ def summary_table(results: dict[str, dict[str, Any]]) -> Table:
         ("bus turned, deg", "bus_turned_deg"), ("bus moved, m", "bus_moved_m"), ("hand moved, m", "hand_moved_m"),
         ("largest momentum, N m s or N s", "largest_momentum"),
         ("centre of mass moved, m", "center_of_mass_moved_m"), ("largest torque, N m", "largest_torque_Nm"),
-        ("off the wished attitude, deg", "off_the_attitude_deg"), ("joints open, m", "joints_open_m"), ("off the prediction, m or rad", "off_the_prediction"),
+        ("off the wished attitude, deg", "off_the_attitude_deg"), ("joints open, m", "joints_open_m"),
+        ("off the prediction, m or rad", "off_the_prediction"),
     )  # fmt: skip
     for label, key in rows:
         table.add_row(label, *(f"{result[key]:.3g}" if key in result else "" for result in results.values()))

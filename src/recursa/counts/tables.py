@@ -45,7 +45,7 @@ SPECIALISED = "code specialised to the robot: its zeros, ones and constants are 
 
 @dataclass(frozen=True)
 class Row:
-    """One method or equation: what is printed and what is counted, as polynomials in n, at n = 6, and where print has it at n = 12.
+    """One method or equation: what is printed and counted, as polynomials in n, at n = 6, where print has it at n = 12.
 
     ``ours`` says what of the library was counted; None where it has no such method, or where nothing is printed.
     """

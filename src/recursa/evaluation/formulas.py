@@ -173,7 +173,8 @@ def _lettered(model: Model) -> Model:
         replace(
             joint,
             placement=joint.placement._replace(translation=Vec3(*letters(_place_names(k)))),
-            **{what: tuple(letters(_drive_names(joint, what))) for what in _DRIVE},
+            armature=tuple(letters(_drive_names(joint, "armature"))),
+            damping=tuple(letters(_drive_names(joint, "damping"))),
         )
         for k, joint in enumerate(model.joints, 1)
     )
@@ -220,7 +221,8 @@ def _in_fractions(model: Model) -> Model:
         return value
 
     joints = tuple(
-        replace(joint, **{name: exact(getattr(joint, name)) for name in type(joint).constants}) for joint in model.joints
+        replace(joint, **{name: exact(getattr(joint, name)) for name in type(joint).constants})
+        for joint in model.joints
     )
     links = tuple(replace(link, offset=exact(link.offset)) for link in model.links)
     gravity = exact(tuple(model.gravity))
@@ -240,6 +242,7 @@ def gathered(formula: Any) -> Any:
 
 
 def sympy_module() -> ModuleType:
+    """SymPy, if it is installed."""
     try:
         import sympy  # takes long
     except ImportError:

@@ -29,7 +29,6 @@ from recursa.model.model import Joint, Model
 from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Quantity
 from recursa.spatial.counting import Counts
-from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
 
 TEST_STATES = 4

@@ -10,7 +10,13 @@ import numpy as np
 
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.formulas import (
-    TEN, Formula, SymbolicEvaluator, constants_of, expression_of, gathered, sympy_module,
+    TEN,
+    Formula,
+    SymbolicEvaluator,
+    constants_of,
+    expression_of,
+    gathered,
+    sympy_module,
 )  # fmt: skip
 from recursa.facade.asking import ScalarQuestion
 from recursa.quantities import Quantity
@@ -62,8 +68,8 @@ class SymbolicMethods(Facade):
         """The symbols of ``symbolic(..., constants=True)`` with the robot's own numbers, for ``subs``.
 
         - ``lx2``, ``ly2``, ``lz2``: where the second joint sits in the link before it, m.
-        - ``m1``, ``mx1``, ``my1``, ``mz1``, ``Ixx1``, ``Ixy1``, ``Iyy1``, ``Ixz1``, ``Iyz1``, ``Izz1``: mass, mass times
-          centre of mass, moments about the link origin of the first body, in link axes.
+        - ``m1``, ``mx1``, ``my1``, ``mz1``, ``Ixx1``, ``Ixy1``, ``Iyy1``, ``Ixz1``, ``Iyz1``, ``Izz1``: mass, mass
+          times centre of mass, moments about the link origin of the first body, in link axes.
         - ``armature1``, ``damping1``: of the first freedom; ``gx``, ``gy``, ``gz``: gravity in world axes.
 
         What is 0 has no symbol.

@@ -6,8 +6,9 @@ of second order in the path's size. Here paths are Fourier series, and their coe
 
     least  sum of (k x)^2 / 2      so that   log(attitude* R(1)) = 0
 
-with the derivative ``delta R = R eta~``, ``eta(1) = R(1)* integral of R (A delta theta' + dA[delta theta] theta') ds``. What
-changes with the posture comes from the momentum, ``A_b d(v_b) = -dh/dtheta``, by :meth:`Robot.momentum_derivatives`.
+with the derivative ``delta R = R eta~``, ``eta(1) = R(1)* integral of R (A delta theta' + dA[delta theta] theta') ds``.
+What changes with the posture comes from the momentum, ``A_b d(v_b) = -dh/dtheta``, by
+:meth:`Robot.momentum_derivatives`.
 """
 
 from __future__ import annotations
@@ -131,15 +132,15 @@ def reorient(
     """A joint motion after which the base of a free flyer at rest has another attitude, and the joints are back.
 
     Momentum stays zero, nothing drives the base: it turns because the joints go round closed paths, as a falling cat
-    does. Paths are the shortest that were found, in the sum of squares of their Fourier coefficients times their number.
+    does. Paths are the shortest that were found, in the sum of squares of Fourier coefficients times their number.
 
     - ``q0`` (nq,): where the robot rests. ``attitude``: of the base link in world axes at the end, a quaternion
       (x, y, z, w) or a rotation matrix (3, 3).
     - ``duration``: of the whole motion, s; without it as long as the speed limits of the joints ask for, and at least
       4 s for a loop. The paths do not depend on it.
     - ``reach``: how far a joint may go from where it is, rad or m. Position limits are obeyed besides.
-    - ``harmonics``: waves per joint and loop. ``loops``: how often the paths are gone round; without it 1, 2, 4, ... up to
-      64, until a path within reach turns the base far enough.
+    - ``harmonics``: waves per joint and loop. ``loops``: how often the paths are gone round; without it 1, 2, 4, ...
+      up to 64, until a path within reach turns the base far enough.
     - ``tolerance``: the angle that may be left, rad. ``seed``: of the paths from which the search starts.
 
     Joints of several freedoms hold still. A robot whose joints cannot turn the base about some axis, such as a planar
@@ -171,7 +172,7 @@ def reorient(
     start = robot.integrate(start, np.zeros(robot.nv))
     wanted = _matrix(Rotation.from_quaternion(Quaternion(*start[3:7]))).T @ _attitude(attitude)
     still = _still(robot, start, reach, harmonics)
-    turned = np.array(Rotation.from_rows(wanted).log())
+    turned = np.array(_rotation(wanted).log())
     best = math.inf
     for count in [loops] if loops is not None else [2**k for k in range(_MOST_LOOPS.bit_length())]:
         for trial in range(_STARTS):
@@ -180,11 +181,12 @@ def reorient(
             if count * left < 0.1 * tolerance:
                 return _moved(robot, start, path, count, wanted, duration)
     tried = f"{_MOST_LOOPS} loops" if loops is None else f"loops={loops}"
+    axis = np.round(turned / max(float(np.linalg.norm(turned)), 1e-300), 3)
     raise StateError(
         f"robot '{robot.name}': no closed path of its joints within reach={reach:g} was found that turns its base by "
-        f"{math.degrees(np.linalg.norm(turned)):.3g} deg about {np.round(turned / max(np.linalg.norm(turned), 1e-300), 3)} "
-        f"in base axes; the closest, with {tried}, leaves {math.degrees(best):.2g} deg. Its joints may not be able to turn "
-        "it about that axis; else try a larger reach, more harmonics or another seed"
+        f"{math.degrees(np.linalg.norm(turned)):.3g} deg about {axis} in base axes; the closest, with {tried}, leaves "
+        f"{math.degrees(best):.2g} deg. Its joints may not be able to turn it about that axis; else try a larger "
+        "reach, more harmonics or another seed"
     )
 
 
@@ -201,11 +203,15 @@ def _attitude(attitude: ArrayLike) -> Array:
             raise StateError(
                 "attitude is not a rotation matrix: its columns must be a right-handed set of unit vectors"
             )
-        return _matrix(Rotation.from_rows(given).quaternion().normalized())
+        return _matrix(_rotation(given).quaternion().normalized())
     length = float(np.linalg.norm(given))
     if not np.isfinite(length) or length == 0.0:
         raise StateError(f"attitude must be a quaternion (x, y, z, w) of finite length above 0, not {given}")
     return _matrix(Quaternion(*(given / length)))
+
+
+def _rotation(matrix: Array) -> Rotation:
+    return Rotation.from_rows([list(row) for row in matrix])
 
 
 def _matrix(rotation: Rotation | Quaternion) -> Array:
@@ -218,8 +224,8 @@ def _still(robot: Robot, start: Array, reach: float, harmonics: int) -> Path:
     joints = _single(robot)
     if len(joints) < 2:
         raise StateError(
-            f"robot '{robot.name}' has {len(joints)} joints of one freedom, and the base turns back with a single one as "
-            "it came. Two or more can leave a rotation behind"
+            f"robot '{robot.name}' has {len(joints)} joints of one freedom, and the base turns back with a single one "
+            "as it came. Two or more can leave a rotation behind"
         )
     room = np.array([_room(robot, joint, float(start[joint.q_start]), reach) for joint in joints]).T
     places = np.array([joint.v_start - BASE for joint in joints])
@@ -250,7 +256,7 @@ def _room(robot: Robot, joint: Joint, at: float, reach: float) -> tuple[float, f
 def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) -> tuple[Path, float]:
     """The shortest path that was found whose holonomy is a rotation vector, and how much of an angle is missing.
 
-    Steps ``-J+ r`` bring the holonomy about, steps along ``-(1 - J+ J) y`` shorten the path ``y = k x``, both within a box.
+    Steps ``-J+ r`` bring the holonomy about, steps along ``-(1 - J+ J) y`` shorten the path ``y = k x``, within a box.
     """
     shape, size = still.x.shape, float(np.linalg.norm(turned))
     weights = np.tile(np.arange(1.0, shape[0] // 2 + 1), 2)[:, None]
@@ -317,7 +323,7 @@ def _missing(robot: Robot, path: Path, goal: Array) -> tuple[Array, Array]:
     change = np.einsum("saj,skj->akj", by_place, moved) + np.einsum("saj,skj->akj", by_slope, risen)
     end = ends[-1]
     off = goal.T @ end
-    missing = np.array(Rotation.from_rows(off).log())
+    missing = np.array(_rotation(off).log())
     return missing, _inverse_jacobian(missing) @ end.T @ change.reshape(3, -1)
 
 
@@ -390,9 +396,9 @@ def _moved(robot: Robot, start: Array, path: Path, loops: int, wanted: Array, du
     q = _postures(robot, start, theta)
     began = _matrix(Quaternion(*start[3:7]))
     attitudes = began @ turned
-    q[:, 3:7] = np.stack(np.broadcast_arrays(*Rotation.from_rows(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
+    q[:, 3:7] = np.stack(np.broadcast_arrays(*_rotation(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
     q[1:, 3:7] *= np.cumprod(np.where((q[1:, 3:7] * q[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0))[:, None]
     q[:, :3] = robot.center_of_mass(start) - robot.center_of_mass(q)
     v = np.concatenate([base_velocity(robot, q, rates), rates], axis=-1)
-    left: Any = Rotation.from_rows(wanted.T @ turned[-1]).log()
+    left: Any = _rotation(wanted.T @ turned[-1]).log()
     return replace(found, motion=FreeMotion(t, q, v), residual=float(np.linalg.norm(left)))
