@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from recursa.evaluation.formulas import (
 from recursa.facade.asking import ScalarQuestion
 from recursa.quantities import Quantity
 
+if TYPE_CHECKING:
+    import sympy
+
 
 class SymbolicMethods(Facade):
     """Equations to be read."""
@@ -29,7 +32,7 @@ class SymbolicMethods(Facade):
 
     def symbolic(
         self, quantity: str | Quantity, *, constants: bool = False, simplify: bool = False, **options: Any
-    ) -> Any:
+    ) -> sympy.Matrix | sympy.Expr | sympy.ImmutableDenseNDimArray:
         """A quantity as formulas: a SymPy matrix; a vector is a column, a single number an expression.
 
         Arrays are symbols counted from 1, in the order of :attr:`q_names` and :attr:`v_names`: ``q1``, ``v1``, ``a1``,
@@ -51,20 +54,20 @@ class SymbolicMethods(Facade):
         >>> arm.symbolic("gravity_forces", constants=True, simplify=True)[1]
         -gy*mx2*cos(q1 + q2)
         """
-        sympy = sympy_module()
+        library = sympy_module()
         question = _SymbolicQuestion.of(self.model, quantity, options)
         evaluator = SymbolicEvaluator(self.model)
         evaluator.letters = constants
-        found = question.ask(question.symbols(sympy), evaluator)
+        found = question.ask(question.symbols(library), evaluator)
         entries = [gathered(expression_of(entry)) if simplify else expression_of(entry) for entry in found.ravel()]
         if found.ndim == 0:
             return entries[0]
         if found.ndim > 2:
-            return sympy.ImmutableDenseNDimArray(entries, found.shape)
+            return library.ImmutableDenseNDimArray(entries, found.shape)
         rows, columns = found.shape if found.ndim == 2 else (len(entries), 1)
-        return sympy.Matrix(rows, columns, entries)
+        return library.Matrix(rows, columns, entries)
 
-    def symbolic_constants(self) -> dict[Any, float]:
+    def symbolic_constants(self) -> dict[sympy.Symbol, float]:
         """The symbols of ``symbolic(..., constants=True)`` with the robot's own numbers, for ``subs``.
 
         - ``lx2``, ``ly2``, ``lz2``: where the second joint sits in the link before it, m.
@@ -78,16 +81,16 @@ class SymbolicMethods(Facade):
         >>> {str(symbol): round(number, 6) for symbol, number in rc.robots.planar(1).symbolic_constants().items()}
         {'m1': 0.5, 'mx1': 0.075, 'Iyy1': 0.015, 'Izz1': 0.015, 'gy': -9.81}
         """
-        sympy = sympy_module()
-        return {sympy.Symbol(name): float(number) for name, number in constants_of(self.model)}
+        symbol = sympy_module().Symbol
+        return {symbol(name): float(number) for name, number in constants_of(self.model)}
 
 
 class _SymbolicQuestion(ScalarQuestion):
     wanted = "had as formulas"
 
-    def symbols(self, sympy: ModuleType) -> dict[str, list[Any]]:
+    def symbols(self, library: ModuleType) -> dict[str, list[Any]]:
         """One for every number of every input."""
-        return {name: [Formula(sympy.Symbol(text)) for text in self._names(name)] for name in self.inputs}
+        return {name: [Formula(library.Symbol(text)) for text in self._names(name)] for name in self.inputs}
 
     def _names(self, name: str) -> Iterator[str]:
         if name == "parameters":

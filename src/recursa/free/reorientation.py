@@ -143,8 +143,9 @@ def reorient(
       up to 64, until a path within reach turns the base far enough.
     - ``tolerance``: the angle that may be left, rad. ``seed``: of the paths from which the search starts.
 
-    Joints of several freedoms hold still. A robot whose joints cannot turn the base about some axis, such as a planar
-    one, is a :class:`~recursa.StateError` if that is what is asked for, which says how close it came.
+    Joints of several freedoms hold still. Two joints about different axes are enough for any attitude. A robot whose
+    joints cannot turn the base about some axis, such as a planar one, is a :class:`~recursa.StateError` if that
+    is what is asked for, which says how close it came.
 
     >>> import recursa as rc
     >>> robot = rc.robots.space_robot()
