@@ -1,14 +1,8 @@
 """Another attitude at zero momentum: joints go round closed paths, and the base has turned when they are back.
 
-At zero momentum the base turns with ``omega = A(theta) dtheta/ds``, the angular rows of :func:`base_response`, whatever
-the speed. That is not integrable: along a closed path of the joints it leaves a rotation, the path's holonomy, which is
-of second order in the path's size. Here paths are Fourier series, and their coefficients solve
+Paths are Fourier series, and their coefficients x solve, with the holonomy R(1) of ``holonomy.py``,
 
     least  sum of (k x)^2 / 2      so that   log(attitude* R(1)) = 0
-
-with the derivative ``delta R = R eta~``, ``eta(1) = R(1)* integral of R (A delta theta' + dA[delta theta] theta') ds``.
-What changes with the posture comes from the momentum, ``A_b d(v_b) = -dh/dtheta``, by
-:meth:`Robot.momentum_derivatives`.
 """
 
 from __future__ import annotations
@@ -21,11 +15,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
-from recursa.free.arguments import BASE, free_flyer, solved
+from recursa.free.arguments import BASE, free_flyer
+from recursa.free.holonomy import (
+    Path,
+    cumulated,
+    gauss_points,
+    matrix_of,
+    missing_rotation,
+    postures,
+    rotation_matrices,
+    rotation_of,
+    rotation_vectors,
+    single_joints,
+    turning,
+)  # fmt: skip
 from recursa.free.momentum import base_velocity
 from recursa.free.motion import FreeMotion
-from recursa.spatial.rotation import Quaternion, Rotation
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.rotation import Quaternion
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
 if TYPE_CHECKING:
@@ -33,12 +39,10 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _MOST_LOOPS = 64
-_STEPS = 40  # of the attitude along a loop, per harmonic
 _SAMPLES = 100  # of the motion, per loop and harmonic
 _SHORTEST = 4.0  # s, a loop
 _STARTS = 2  # of the search for one number of loops
 _TRIALS, _PATIENCE = 60, 12  # its steps in all, and without getting nearer
-_NODES = 0.5 + np.array([-1.0, 1.0]) * math.sqrt(3.0) / 6.0  # Gauss, two a step
 
 
 @dataclass(frozen=True)
@@ -69,52 +73,6 @@ class Reorientation:
         rate, bend = 30.0 * x**2 * (1.0 - x) ** 2 / period, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / period**2
         place, slope, curve = self._path.at(s)
         return place, slope * rate[..., None], curve * rate[..., None] ** 2 + slope * bend[..., None]
-
-
-@dataclass(frozen=True)
-class Path:
-    """Joints along a loop, s from 0 to 1: ``theta0 + squash(sum of a sin(2 pi k s) + b (1 - cos(2 pi k s)))``.
-
-    ``room`` (2, n) is how far each may go down and up. The squash, a hyperbolic tangent on either side, has slope 1 at
-    the start and never reaches the end of the room; where that is infinite it is the identity.
-    """
-
-    still: Array  # (nq,) the robot where it rests
-    start: Array  # (size,) the joints there
-    room: Array
-    moving: Array  # (n,) where in the joints those that move are
-    size: int  # of the joints
-    x: Array  # (2 harmonics, n)
-
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
-        """Positions, slopes and curvatures by s, (..., size)."""
-        waves = basis(s, len(self.x) // 2)
-        (u, du, ddu), found = (wave @ self.x for wave in waves), []
-        y, dy, ddy = self.squashed(u)
-        for values, rest in ((y, self.start), (dy * du, 0.0), (ddy * du**2 + dy * ddu, 0.0)):
-            whole = np.zeros((*np.shape(s), self.size)) + rest
-            whole[..., self.moving] += values
-            found.append(whole)
-        return found[0], found[1], found[2]
-
-    def squashed(self, u: Array) -> tuple[Array, Array, Array]:
-        """The squash and its two derivatives."""
-        room = np.where(u < 0.0, *self.room)
-        ratio = np.tanh(u / room)
-        with np.errstate(invalid="ignore"):
-            y = np.where(np.isinf(room), u, room * ratio)
-        return y, 1.0 - ratio**2, -2.0 * ratio * (1.0 - ratio**2) / room
-
-
-def basis(s: Array, harmonics: int) -> tuple[Array, Array, Array]:
-    """The waves (..., 2 harmonics) and their two derivatives by s."""
-    w = 2.0 * math.pi * np.arange(1, harmonics + 1)
-    sine, cosine = np.sin(s[..., None] * w), np.cos(s[..., None] * w)
-    return (
-        np.concatenate([sine, 1.0 - cosine], axis=-1),
-        np.concatenate([w * cosine, w * sine], axis=-1),
-        np.concatenate([-(w**2) * sine, w**2 * cosine], axis=-1),
-    )
 
 
 def reorient(
@@ -171,9 +129,9 @@ def reorient(
         raise ShapeError(f"q0 has shape {start.shape}, expected ({robot.nq},): one configuration")
     # quaternions as the robot takes them, of unit length
     start = robot.integrate(start, np.zeros(robot.nv))
-    wanted = _matrix(Rotation.from_quaternion(Quaternion(*start[3:7]))).T @ _attitude(attitude)
+    wanted = matrix_of(Quaternion(*start[3:7])).T @ _attitude(attitude)
     still = _still(robot, start, reach, harmonics)
-    turned = np.array(_rotation(wanted).log())
+    turned = np.array(rotation_of(wanted).log())
     best = math.inf
     for count in [loops] if loops is not None else [2**k for k in range(_MOST_LOOPS.bit_length())]:
         for trial in range(_STARTS):
@@ -204,25 +162,16 @@ def _attitude(attitude: ArrayLike) -> Array:
             raise StateError(
                 "attitude is not a rotation matrix: its columns must be a right-handed set of unit vectors"
             )
-        return _matrix(_rotation(given).quaternion().normalized())
+        return matrix_of(rotation_of(given).quaternion().normalized())
     length = float(np.linalg.norm(given))
     if not np.isfinite(length) or length == 0.0:
         raise StateError(f"attitude must be a quaternion (x, y, z, w) of finite length above 0, not {given}")
-    return _matrix(Quaternion(*(given / length)))
-
-
-def _rotation(matrix: Array) -> Rotation:
-    return Rotation.from_rows([list(row) for row in matrix])
-
-
-def _matrix(rotation: Rotation | Quaternion) -> Array:
-    found = rotation if isinstance(rotation, Rotation) else Rotation.from_quaternion(rotation)
-    return np.array(found.rows())
+    return matrix_of(Quaternion(*(given / length)))
 
 
 def _still(robot: Robot, start: Array, reach: float, harmonics: int) -> Path:
     """The path that stays where it is, with the room that limits and reach leave."""
-    joints = _single(robot)
+    joints = single_joints(robot)
     if len(joints) < 2:
         raise StateError(
             f"robot '{robot.name}' has {len(joints)} joints of one freedom, and the base turns back with a single one "
@@ -233,11 +182,6 @@ def _still(robot: Robot, start: Array, reach: float, harmonics: int) -> Path:
     held = np.zeros(robot.nv - BASE)
     held[places] = [start[joint.q_start] for joint in joints]
     return Path(start, held, room, places, robot.nv - BASE, np.zeros((2 * harmonics, len(joints))))
-
-
-def _single(robot: Robot) -> list[Joint]:
-    """The joints that move: those of one freedom."""
-    return [joint for joint in robot.model.joints[1:] if joint.independent and joint.kind.nv == 1]
 
 
 def _room(robot: Robot, joint: Joint, at: float, reach: float) -> tuple[float, float]:
@@ -251,7 +195,7 @@ def _room(robot: Robot, joint: Joint, at: float, reach: float) -> tuple[float, f
     return max(tiny, min(reach, at - low)), max(tiny, min(reach, high - at))
 
 
-# ---- the rotation of a loop, and how it changes ----------------------------------------------------------------------
+# ---- the search ------------------------------------------------------------------------------------------------------
 
 
 def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) -> tuple[Path, float]:
@@ -262,11 +206,11 @@ def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) 
     shape, size = still.x.shape, float(np.linalg.norm(turned))
     weights = np.tile(np.arange(1.0, shape[0] // 2 + 1), 2)[:, None]
     most = np.broadcast_to(still.room.min(axis=0), shape).ravel()  # more would only press paths against their ends
-    goal = _exp(turned)
+    goal = rotation_matrices(turned)
 
     def asked(y: Array) -> tuple[Path, Array, float, Array]:
         path = replace(still, x=y.reshape(shape) / weights)
-        missing, slope = _missing(robot, path, goal)
+        missing, slope = missing_rotation(robot, path, goal)
         return path, missing, float(np.linalg.norm(missing)), (slope.reshape(3, *shape) / weights).reshape(3, -1)
 
     y = 0.4 * most * rng.uniform(-1.0, 1.0, size=most.size)  # the path of no size has no slope
@@ -296,87 +240,6 @@ def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) 
     return path, left
 
 
-def _missing(robot: Robot, path: Path, goal: Array) -> tuple[Array, Array]:
-    """The rotation vector from the goal to where a loop ends, (3,), and its derivative by the coefficients."""
-    harmonics = len(path.x) // 2
-    steps = _STEPS * harmonics
-    h, s = 1.0 / steps, _gauss(np.linspace(0.0, 1.0, steps + 1))
-    theta, slope, _ = path.at(s)
-    q = _postures(robot, path.still, theta)
-    matrix, response, omega = _turning(robot, q, slope)
-    speed = np.concatenate([(response @ slope[..., None])[..., 0], slope], axis=-1)
-    by_posture = -solved(robot, matrix, robot.momentum_derivatives(q, speed)[0][..., BASE:])[:, :3]
-    ends = _products(_exp(_turns(omega, h)))
-    begins = np.concatenate([np.eye(3)[None], ends[:-1]])
-    first, second = omega[:, :1], omega[:, 1:]
-    share = (0.5 * _NODES**2 - _NODES[0] * _NODES) / (_NODES[1] - _NODES[0])  # of a step whose omega is linear
-    part = h * (first * _NODES[:, None] + (second - first) * share[:, None])
-    attitudes = (begins[:, None] @ _exp(part)).reshape(-1, 3, 3)
-    # how the coefficients move the joints, and these the base
-    waves, rises, _ = basis(s, harmonics)
-    u, du = waves @ path.x, rises @ path.x
-    _, dy, ddy = path.squashed(u)
-    moved = waves[:, :, None] * dy[:, None, :]  # (s, 2 harmonics, joints)
-    risen = waves[:, :, None] * (ddy * du)[:, None, :] + rises[:, :, None] * dy[:, None, :]
-    to_world = 0.5 * h * attitudes
-    by_place = to_world @ by_posture[..., path.moving]
-    by_slope = to_world @ response[:, :3][..., path.moving]
-    change = np.einsum("saj,skj->akj", by_place, moved) + np.einsum("saj,skj->akj", by_slope, risen)
-    end = ends[-1]
-    off = goal.T @ end
-    missing = np.array(_rotation(off).log())
-    return missing, _inverse_jacobian(missing) @ end.T @ change.reshape(3, -1)
-
-
-def _gauss(t: Array) -> Array:
-    """Two instants in each interval, one after the other."""
-    return (t[:-1, None] + np.diff(t)[:, None] * _NODES).ravel()
-
-
-def _postures(robot: Robot, still: Array, theta: Array) -> Array:
-    """Configurations with the base at the origin, where in its own axes all is as everywhere."""
-    q = np.broadcast_to(still, (len(theta), robot.nq)).copy()
-    q[:, :BASE], q[:, BASE] = 0.0, 1.0
-    for joint in _single(robot):
-        q[:, joint.q_start] = theta[:, joint.v_start - BASE]
-    return q
-
-
-def _turning(robot: Robot, q: Array, rates: Array) -> tuple[Array, Array, Array]:
-    """A_b, the response of the base, and its angular velocities, two to an interval, in its own axes."""
-    matrix = robot.momentum_matrix(q)
-    response = -solved(robot, matrix[..., :BASE], matrix[..., BASE:])
-    return matrix[..., :BASE], response, (response[:, :3] @ rates[..., None])[..., 0].reshape(-1, 2, 3)
-
-
-def _turns(omega: Array, h: float) -> Array:
-    """Rotation vectors of intervals of length h, by Magnus' fourth order for R' = R omega~."""
-    return 0.5 * h * omega.sum(axis=1) + math.sqrt(3.0) / 12.0 * h**2 * np.cross(omega[:, 0], omega[:, 1])
-
-
-def _exp(vectors: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
-    rows = Rotation.exp(Vec3(*np.moveaxis(vectors, -1, 0))).rows()
-    return np.stack([np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows], axis=-2)
-
-
-def _products(turns: Array) -> Array:
-    """All products from the first on, (n, 3, 3), in log2(n) multiplications of stacks."""
-    found, reach = turns.copy(), 1
-    while reach < len(found):
-        found[reach:] = found[:-reach] @ found[reach:]
-        reach *= 2
-    return found
-
-
-def _inverse_jacobian(vector: Array) -> Array:
-    """``d log(R exp(eta)) / d eta`` where ``vector = log R``."""
-    angle = float(np.linalg.norm(vector))
-    cross = np.array([[0.0, -vector[2], vector[1]], [vector[2], 0.0, -vector[0]], [-vector[1], vector[0], 0.0]])
-    second = 1.0 / 12.0 if angle < 1e-4 else (1.0 - 0.5 * angle / math.tan(0.5 * angle)) / angle**2
-    return np.eye(3) + 0.5 * cross + second * cross @ cross
-
-
 # ---- the motion ------------------------------------------------------------------------------------------------------
 
 
@@ -390,16 +253,16 @@ def _moved(robot: Robot, start: Array, path: Path, loops: int, wanted: Array, du
         duration = loops * max(_SHORTEST, 1.001 * float(np.max(speeds / limits, initial=0.0)))
     found = replace(found, duration=float(duration))
     t = np.linspace(0.0, duration, _SAMPLES * loops * (len(path.x) // 2) + 1)
-    theta, rates, _ = found.joints(_gauss(t))
-    omega = _turning(robot, _postures(robot, start, theta), rates)[2]
-    turned = np.concatenate([np.eye(3)[None], _products(_exp(_turns(omega, float(t[1]))))])
+    theta, rates, _ = found.joints(gauss_points(t))
+    omega = turning(robot, postures(robot, start, theta), rates)[2]
+    turned = np.concatenate([np.eye(3)[None], cumulated(rotation_matrices(rotation_vectors(omega, float(t[1]))))])
     theta, rates, _ = found.joints(t)
-    q = _postures(robot, start, theta)
-    began = _matrix(Quaternion(*start[3:7]))
+    q = postures(robot, start, theta)
+    began = matrix_of(Quaternion(*start[3:7]))
     attitudes = began @ turned
-    q[:, 3:7] = np.stack(np.broadcast_arrays(*_rotation(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
+    q[:, 3:7] = np.stack(np.broadcast_arrays(*rotation_of(np.moveaxis(attitudes, 0, -1)).quaternion()), axis=-1)
     q[1:, 3:7] *= np.cumprod(np.where((q[1:, 3:7] * q[:-1, 3:7]).sum(axis=1) < 0.0, -1.0, 1.0))[:, None]
     q[:, :3] = robot.center_of_mass(start) - robot.center_of_mass(q)
     v = np.concatenate([base_velocity(robot, q, rates), rates], axis=-1)
-    left: Any = _rotation(wanted.T @ turned[-1]).log()
+    left: Any = rotation_of(wanted.T @ turned[-1]).log()
     return replace(found, motion=FreeMotion(t, q, v), residual=float(np.linalg.norm(left)))
