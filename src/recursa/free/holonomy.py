@@ -77,10 +77,13 @@ def basis(s: Array, harmonics: int) -> tuple[Array, Array, Array]:
     )
 
 
-def missing_rotation(robot: Robot, path: Path, goal: Array) -> tuple[Array, Array]:
-    """The rotation vector from the goal to where a loop ends, (3,), and its derivative by the coefficients."""
+def missing_rotation(robot: Robot, path: Path, goal: Array, fineness: int = 1) -> tuple[Array, Array]:
+    """The rotation vector from the goal to where a loop ends, (3,), and its derivative by the coefficients.
+
+    ``fineness``: so many times as many steps as usual.
+    """
     harmonics = len(path.x) // 2
-    steps = _STEPS * harmonics
+    steps = _STEPS * harmonics * fineness
     h, s = 1.0 / steps, gauss_points(np.linspace(0.0, 1.0, steps + 1))
     theta, slope, _ = path.at(s)
     q = postures(robot, path.still, theta)

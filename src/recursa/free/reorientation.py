@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _MOST_LOOPS = 64
 _SAMPLES = 100  # of the motion, per loop and harmonic
 _SHORTEST = 4.0  # s, a loop
+_FINENESS = (1, 2, 4)  # of steps along a loop, until the attitude is known to the tolerance
 _STARTS = 2  # of the search for one number of loops
 _TRIALS, _PATIENCE = 60, 12  # its steps in all, and without getting nearer
 
@@ -136,9 +137,13 @@ def reorient(
     for count in [loops] if loops is not None else [2**k for k in range(_MOST_LOOPS.bit_length())]:
         for trial in range(_STARTS):
             path, left = _solved(robot, still, turned / count, np.random.default_rng((seed, trial)))
-            best = min(best, count * left)
-            if count * left < 0.1 * tolerance:
-                return _moved(robot, start, path, count, wanted, duration)
+            best = best if count * left < 0.1 * tolerance else min(best, count * left)
+            for fineness in _FINENESS if count * left < 0.1 * tolerance else ():
+                path = _corrected(robot, path, turned / count, fineness)
+                found = _moved(robot, start, path, count, wanted, duration, fineness)
+                best = min(best, found.residual)
+                if found.residual < tolerance:
+                    return found
     tried = f"{_MOST_LOOPS} loops" if loops is None else f"loops={loops}"
     axis = np.round(turned / max(float(np.linalg.norm(turned)), 1e-300), 3)
     raise StateError(
@@ -232,18 +237,30 @@ def _solved(robot: Robot, still: Path, turned: Array, rng: np.random.Generator) 
             since = trial, left
         elif trial - since[0] > _PATIENCE and left > 0.05 * size:
             return path, left
-    for _ in range(6):  # what is missing, by the smallest changes
-        if left < enough:
+    path = _corrected(robot, path, turned)
+    return path, float(np.linalg.norm(missing_rotation(robot, path, goal)[0]))
+
+
+def _corrected(robot: Robot, path: Path, turned: Array, fineness: int = 1) -> Path:
+    """What is missing of a rotation vector brought about by the smallest changes of a path."""
+    weights = np.tile(np.arange(1.0, len(path.x) // 2 + 1), 2)[:, None]
+    goal = rotation_matrices(turned)
+    for _ in range(6):
+        missing, slope = missing_rotation(robot, path, goal, fineness)
+        if np.linalg.norm(missing) < 1e-13 + 1e-10 * np.linalg.norm(turned):
             break
-        y = y - np.linalg.pinv(slope, rcond=1e-8) @ missing
-        path, missing, left, slope = asked(y)
-    return path, left
+        slope = slope.reshape(3, *path.x.shape) / weights
+        change = np.linalg.pinv(slope.reshape(3, -1), rcond=1e-8) @ missing
+        path = replace(path, x=path.x - change.reshape(path.x.shape) / weights)
+    return path
 
 
 # ---- the motion ------------------------------------------------------------------------------------------------------
 
 
-def _moved(robot: Robot, start: Array, path: Path, loops: int, wanted: Array, duration: float | None) -> Reorientation:
+def _moved(
+    robot: Robot, start: Array, path: Path, loops: int, wanted: Array, duration: float | None, fineness: int
+) -> Reorientation:
     """The whole robot along the loops: the attitude by Magnus' steps, the position from the centre of mass."""
     fine = np.linspace(0.0, 1.0, 1001)
     excursion = np.abs(path.at(fine)[0] - path.start).max(axis=0)
@@ -252,7 +269,7 @@ def _moved(robot: Robot, start: Array, path: Path, loops: int, wanted: Array, du
         speeds, limits = np.abs(found.joints(fine)[1]).max(axis=0), robot.velocity_limits[BASE:]
         duration = loops * max(_SHORTEST, 1.001 * float(np.max(speeds / limits, initial=0.0)))
     found = replace(found, duration=float(duration))
-    t = np.linspace(0.0, duration, _SAMPLES * loops * (len(path.x) // 2) + 1)
+    t = np.linspace(0.0, duration, _SAMPLES * fineness * loops * (len(path.x) // 2) + 1)
     theta, rates, _ = found.joints(gauss_points(t))
     omega = turning(robot, postures(robot, start, theta), rates)[2]
     turned = np.concatenate([np.eye(3)[None], cumulated(rotation_matrices(rotation_vectors(omega, float(t[1]))))])
