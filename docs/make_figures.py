@@ -12,6 +12,7 @@ import numpy as np
 
 import recursa as rc
 from recursa.cli import space_demo
+from recursa.cli.demo import EXAMPLES, INSTANTS
 from recursa.plotting import plot_diagonal, plot_motion
 from recursa.plotting.arm import draw_robot
 from recursa.plotting.styles import colour
@@ -74,6 +75,27 @@ def space(path: Path) -> None:
     space_demo.draw_space_motions(robot, motions, space_demo.driven(robot, motions["one arm"]), path)
 
 
+def space_turn(path: Path) -> None:
+    """The space robot: the arms go round and come back, and the bus has turned."""
+    robot = rc.robots.space_robot()
+    turn = space_demo.turned_on_purpose(robot)
+    space_demo.draw_turn(robot, turn, space_demo.turned_by_torques(robot, turn), path)
+
+
+def saha(folder: Path) -> None:
+    """Figures 5, 6, 8 and 9 of Saha's paper: torques along the motion, and the fall, a panel for each joint."""
+    for example in EXAMPLES:
+        robot = rc.robots.by_name(example.robot)
+        motion = rc.Trajectory.cycloid(example.start, example.end, example.motion)
+        t = motion.times(INSTANTS)
+        q, v, a = motion.sample(t)
+        tau = robot.inverse_dynamics(q, v, a, method="denoc")
+        named, own = example.robot, {"by_joint": True}
+        plot_motion(robot, t, tau=tau, path=folder / f"saha-{named}-torques.png", title=f"{named}: torques", **own)
+        run = robot.simulate(example.start, duration=example.fall, progress=False)
+        run.plot(folder / f"saha-{named}-fall.png", panels=("angles",), title=f"{named}: let go", **own)
+
+
 def of_page(page: Path, folder: Path) -> None:
     """What the code of a page itself draws."""
     names: dict[str, object] = {}
@@ -118,6 +140,8 @@ if __name__ == "__main__":
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")
     space(here / "images" / "space.png")
+    space_turn(here / "images" / "space-turn.png")
+    saha(here / "images")
     diagonal(here / "images" / "diagonal.png")
     for page in ("lqr.md", "control.md", "diagonal-simulation.md"):
         of_page(here / page, here / "images")

@@ -462,6 +462,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
+    **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
@@ -470,4 +471,5 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",
     "denoc.reverse_gaussian_elimination": "of a matrix",
+    "free.reorient": "a plan; physics/test_reorientation.py",
 }

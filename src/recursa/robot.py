@@ -17,6 +17,7 @@ from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
+from recursa.facade.symbolic import SymbolicMethods
 from recursa.files import known_suffix, named_file, write_together
 from recursa.formats.dh_write import DHTable
 from recursa.formats.mjcf_write import write_mjcf
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, Lookups, Variations, ExportMethods):
+class Robot(Answers, Lookups, Variations, ExportMethods, SymbolicMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.

@@ -20,7 +20,8 @@ from recursa.cli.commands import recursa
 from recursa.dynamics import gathering, mass_matrix
 from recursa.dynamics.configuration import random_input
 from recursa.facade import exporting
-from recursa.facade.exporting import CExport, exported, quantity_named
+from recursa.facade.asking import exported, quantity_named
+from recursa.facade.exporting import CExport
 from recursa.kernels import c_loops
 from recursa.kernels.c_source import c_comment, c_identifier, c_number
 from recursa.kernels.kernel import CODES, SPELLED_OUT, Kernel

@@ -46,6 +46,13 @@ def test_forward_dynamics_without_the_mass_matrix(name):
     close(at_once[0], robot.forward_dynamics(q[0], v[0], tau[0], method="least-squares"))
 
 
+def test_least_squares_need_inertias_that_bodies_have():
+    """A rotor's share is taken from the link that carries it, which may leave it less than nothing."""
+    robot = rc.robots.puma560().with_joint("joint4", rotor=rc.Rotor(1e-3, 30.0))
+    with pytest.raises(rc.NoSweepError, match="'joint3' is not positive; rotors"):
+        robot.forward_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), method="least-squares")
+
+
 def test_conjugate_gradients_take_n_iterations_where_nothing_is_rounded():
     rng = np.random.default_rng(1)
     root = rng.normal(size=(5, 5))

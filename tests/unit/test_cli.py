@@ -517,7 +517,10 @@ def test_space_demo_turns_the_bus_and_keeps_the_momentum(run: Run, tmp_path: Pat
     driven = results["one arm, by its torques"]
     assert driven["bus_turned_deg"] == pytest.approx(results["one arm"]["bus_turned_deg"], rel=0.01)
     assert driven["joints_open_m"] < 1e-12
-    assert shown == [("space_one_arm.gif", 9), ("space_both_arms.gif", 9)]
-    for picture in ("space_robot.png", "space_motion.png"):
+    for name in ("round and back", "round and back, by its torques"):
+        assert results[name]["off_the_attitude_deg"] < 1e-5
+        assert results[name]["largest_momentum"] < 1e-6
+    assert [name for name, _ in shown] == ["space_one_arm.gif", "space_both_arms.gif", "space_round_and_back.gif"]
+    for picture in ("space_robot.png", "space_motion.png", "space_turn.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert "momentum stays zero" in result.output

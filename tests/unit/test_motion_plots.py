@@ -74,6 +74,27 @@ def test_joint_keeps_its_colour_in_all_panels() -> None:
     assert labels[:3] == ["angle, rad", "position, m", "quaternion"]
 
 
+def test_a_panel_for_each_joint_is_in_the_order_of_joints() -> None:
+    robot = rc.robots.stanford()
+    t, q, v, tau = moved(robot)
+    figure = plot_motion(robot, t, q, v, tau, panels=("torques", "energy"), by_joint=True)
+    *joints, energy = figure.axes
+    assert [axes.get_title() for axes in joints] == list(robot.joint_names)
+    assert [axes.get_ylabel() for axes in joints] == ["torque, N m"] * 2 + ["force, N"] + ["torque, N m"] * 3
+    for k, axes in enumerate(joints):
+        (line,) = axes.lines
+        assert np.array_equal(line.get_ydata(), tau[:, k])
+        assert axes.get_legend() is None
+    assert len(energy.lines) == 3
+    flyer = rc.robots.free_flyer(1)
+    t, q, v, tau = moved(flyer)
+    titles = [axes.get_title() for axes in plot_motion(flyer, t, q, panels=("angles",), by_joint=True).axes]
+    assert sorted(titles) == sorted(flyer.q_names)
+    assert titles.index("joint1") > titles.index("root.x")
+    powers = plot_motion(flyer, t, q, v, tau, panels=("power", "phase"), by_joint=True)
+    assert [axes.get_title() for axes in powers.axes] == [*flyer.v_names, "total", "joint1"]
+
+
 def test_panels_follow_the_data_that_there_are(tmp_path: Path) -> None:
     robot = rc.robots.planar(2)
     t, q, v, tau = moved(robot)

@@ -13,7 +13,8 @@ from recursa.dynamics.inverse import RESTING_FORCE, ROTORS, TORQUE
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.mass_matrix import Columns, rows_along
-from recursa.model.model import Joint
+from recursa.errors import NoSweepError
+from recursa.model.model import Joint, Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
@@ -154,7 +155,24 @@ def _root_times(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return flat((*values.lists.get("N t", []), *values.lists.get("rotors", [])))
 
-    return Recipe(ROOT_TIMES_PLAN, gather, (rows,))
+    return Recipe(ROOT_TIMES_PLAN, gather, (rows,), require=_require_roots)
+
+
+def _require_roots(model: Model) -> None:
+    """Inertias that no body has, as shares of rotors leave them, have no root."""
+    for joint, inertia in zip(model.joints, model.inertias, strict=True):
+        if inertia.mass < 0.0 or not _has_root(inertia.moment_about_com()):
+            raise NoSweepError(
+                f"robot '{model.name}': least squares take a root of the inertia of every body, and that of the body "
+                f"behind joint '{joint.name}' is not positive; rotors on links are such shares of inertia. "
+                'Use method="composite"'
+            )
+
+
+def _has_root(moment: SymMat3) -> bool:
+    columns = triangular_root(moment)
+    apart = (abs(sum(c[i] * c[j] for c in columns) - moment.rows()[i][j]) for i in range(3) for j in range(3))
+    return max(apart) <= 1e-9 * (abs(moment.xx) + abs(moment.yy) + abs(moment.zz))
 
 
 _VECTOR = {"a": "a joint vector x, places as in v"}

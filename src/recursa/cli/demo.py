@@ -161,34 +161,24 @@ def _times(robot: rc.Robot, q: Any) -> dict[str, float]:
 
 def write_files(robot: rc.Robot, name: str, motion: tuple[Any, Any, Any], run: rc.Run, folder: Path) -> list[str]:
     """Pictures, animations, the torques as CSV and the fall as a results file; their names."""
-    from recursa.plotting import animate, draw  # slow to import
-    from recursa.plotting.panels import panel_figure
-    from recursa.plotting.styles import save as save_figure
+    from recursa.plotting import animate, draw, plot_motion  # slow to import
 
     t, q, tau = motion
     falling: dict[str, Any] = {"path": folder / f"{name}_fall.png", "panels": ("angles", "speeds", "energy")}
     run.plot(title=f"{robot.name}: let go", **falling)
-    panels = torque_panels(robot, t, tau)
-    save_figure(panel_figure(f"{robot.name}: torques of the motion", panels), folder / f"{name}_torques.png", dpi=110)
+    run.plot(folder / f"{name}_fall_joints.png", panels=("angles",), by_joint=True, title=f"{robot.name}: let go")
+    torques: dict[str, Any] = {"panels": ("torques",), "by_joint": True, "path": folder / f"{name}_torques.png"}
+    plot_motion(robot, t, tau=tau, title=f"{robot.name}: torques of the motion", **torques)
     write_torques(folder / f"{name}_torques.csv", robot, t, tau, losses=False)
     draw(robot, q[len(q) // 2], folder / f"{name}.png")
     animate(robot, t, q, folder / f"{name}_motion.gif", fps=FPS, speed=3.0, title=f"{robot.name}, 3 times as fast")
     run.animate(folder / f"{name}_fall.gif", fps=FPS, speed=0.4, title=f"{robot.name} falls, at 0.4 of its speed")
-    written = [".png", "_torques.png", "_fall.png", "_motion.gif", "_fall.gif", "_torques.csv"]
+    written = [".png", "_torques.png", "_fall.png", "_fall_joints.png", "_motion.gif", "_fall.gif", "_torques.csv"]
     save = getattr(run, "save", None)
     if save is not None:
         save(folder / f"{name}_fall.h5")
         written.append("_fall.h5")
     return [name + ending for ending in written]
-
-
-def torque_panels(robot: rc.Robot, t: Any, tau: Any) -> list[Any]:
-    """One for each joint, as in the paper: their torques differ by powers of ten."""
-    from recursa.plotting import Panel
-
-    units = ["torque, N m" if turns else "force, N" for turns in angular(robot.model)]
-    names = freedom_names(robot.model)
-    return [Panel("time, s", units[k], t, {name: tau[:, k]}, numbers={name: k}) for k, name in enumerate(names)]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _tables() -> Iterable[str]:
 
 
 def _quantities() -> Iterable[str]:
-    from recursa.facade.exporting import exported
+    from recursa.facade.asking import exported
 
     return exported()
 

@@ -32,6 +32,7 @@ def run_inverse(
     trajectory: Path | None,
     out: Path | None,
     plot: Path | None,
+    by_joint: bool,
     gif: Path | None,
     method: Any,
     samples: int | None,
@@ -49,7 +50,7 @@ def run_inverse(
     fine = np.union1d(t, motion.times(_FINE))  # a file may have few instants, and its motion goes on between them
     between = motion.sample(fine)
     drawn = fine, *between[:2], robot.inverse_dynamics(*between, losses=losses, method=method)
-    files = _write(robot, (t, tau), drawn, losses, out, plot, gif)
+    files = _write(robot, (t, tau), drawn, losses, out, plot, gif, by_joint=by_joint)
     beyond = violations(robot, *drawn)
     rows = summary(robot, t, v, tau)
     if as_json:
@@ -118,6 +119,8 @@ def _write(
     out: Path | None,
     plot: Path | None,
     gif: Path | None,
+    *,
+    by_joint: bool,
 ) -> list[Path]:
     t, q, v, tau = drawn
     if out is not None:
@@ -126,7 +129,8 @@ def _write(
         from recursa.plotting import animate, plot_motion  # slow to import
 
         if plot is not None:
-            plot_motion(robot, t, q, v, tau, panels=_PANELS, path=plot)
+            panels = ("torques",) if by_joint else _PANELS
+            plot_motion(robot, t, q, v, tau, panels=panels, path=plot, by_joint=by_joint)
         if gif is not None:
             animate(robot, t, q, gif)
     return [file for file in (out, plot, gif) if file is not None]

@@ -15,6 +15,8 @@ from recursa.cli.losses import losses_options
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.integrators import names
 
+BY_JOINT = partial(click.option, "--by-joint", is_flag=True)
+
 
 @click.command()
 @click.option(
@@ -48,6 +50,7 @@ def demo(out: Path, space: bool, as_json: bool) -> None:
 @click.argument("trajectory", required=False, type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the torques as CSV.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, power (png, pdf, svg).")
+@BY_JOINT(help="Draw the torques alone, a panel for each joint.")
 @click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
 @click.option(
     "--method", type=METHOD, default="newton-euler", show_default=True, help="An algorithm of inverse dynamics."
@@ -65,6 +68,7 @@ def inverse(robot: str, floating: bool | None, mimic: str, as_json: bool, **opti
     Examples:
       recursa inverse arm.urdf moves.csv -o torque.csv --plot torque.png
       recursa inverse puma560 --to joint2=0.8 --to joint3=2.9 --duration 1.5 --gif arm.gif
+      recursa inverse arm.dh.yaml moves.csv --method denoc --plot torque.png --by-joint
       recursa inverse stanford moves.csv --method tensor --no-losses --json
 
     TRAJECTORY has a column t and one by the name of each joint, in any order; joint:v and joint:a too, if they are
@@ -97,6 +101,7 @@ def inverse(robot: str, floating: bool | None, mimic: str, as_json: bool, **opti
 @losses_options("Damping and friction act.  [default: as --torque says, else they do]", default=None)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The result: .h5 (all of it), .csv or .npz.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw angles, speeds, torques, energy (png, pdf, svg).")
+@BY_JOINT(help="Draw the positions alone, a panel for each joint.")
 @click.option("--gif", type=click.Path(path_type=Path), help="Draw the motion of the robot as an animated GIF.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
 @click.option("--restart", is_flag=True, help="Start again, although a run that was cut short could go on.")
@@ -124,9 +129,10 @@ def simulate(robot: str | None, floating: bool | None, mimic: str, as_json: bool
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Angles, speeds, torques, energy (png, pdf, svg).")
+@BY_JOINT(help="The positions alone, a panel for each joint.")
 @click.option("--gif", type=click.Path(path_type=Path), help="The motion of the robot as an animated GIF.")
 @JSON
-def plot(run: Path, out: Path | None, gif: Path | None, as_json: bool) -> None:
+def plot(run: Path, out: Path | None, by_joint: bool, gif: Path | None, as_json: bool) -> None:
     """Draw a result of recursa simulate.
 
     \b
@@ -139,7 +145,7 @@ def plot(run: Path, out: Path | None, gif: Path | None, as_json: bool) -> None:
     if out is None and gif is None:
         raise click.UsageError("where to? Add -o FILE.png or --gif FILE.gif.")
     require_drawable(out, gif)
-    files = [str(file) for file in draw(rc.read(run), out, gif)]
+    files = [str(file) for file in draw(rc.read(run), out, gif, by_joint=by_joint)]
     if as_json:
         click.echo(show.json_text({"wrote": files}))
         return

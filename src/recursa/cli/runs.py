@@ -170,10 +170,11 @@ def require_drawable(plot: Path | None, gif: Path | None) -> None:
             raise rc.RecursaError(f"cannot write '{path}': there is no folder '{path.parent}'")
 
 
-def draw(run: rc.Run, plot: Path | None, gif: Path | None) -> list[Path]:
-    """Write the pictures that are asked for."""
+def draw(run: rc.Run, plot: Path | None, gif: Path | None, *, by_joint: bool = False) -> list[Path]:
+    """Write the pictures that are asked for; ``by_joint``: the positions alone, a panel for each joint."""
     if plot is not None:
-        run.plot(plot)
+        options: dict[str, Any] = {"panels": ("angles",), "by_joint": True} if by_joint else {}
+        run.plot(plot, **options)
     if gif is not None:
         run.animate(gif)
     return [path for path in (plot, gif) if path is not None]

@@ -32,6 +32,7 @@ def run_simulate(
     resume: Path | None,
     out: Path | None,
     plot: Path | None,
+    by_joint: bool,
     gif: Path | None,
     restart: bool,
     checkpoint_every: float | None,
@@ -75,7 +76,7 @@ def run_simulate(
                     warnings.simplefilter("ignore", rc.LimitWarning)  # the hint below says as much
                     run = _caught(lambda: chosen.simulate(*start, **wanted))
         files = [] if out is None else [_saved(run, out, journal)]
-    files += runs.draw(run, plot, gif)
+    files += runs.draw(run, plot, gif, by_joint=by_joint)
     _tell(run, files, part, out, as_json)
     if not (as_json or given.get("stops") or resume) and any(one.quantity == "position" for one in run.violations):
         click.echo("hint: nothing holds joints at their limits; --stops puts springs and dampers there", err=True)

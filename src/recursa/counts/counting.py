@@ -12,7 +12,8 @@ from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.exporting import ExportQuestion, exported
+from recursa.facade.asking import exported
+from recursa.facade.exporting import ExportQuestion
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model

@@ -7,7 +7,7 @@ lengths, and a polynomial is given only where it goes through all of them and on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ SPECIALISED = "code specialised to the robot: its zeros, ones and constants are 
 
 @dataclass(frozen=True)
 class Row:
-    """One method or equation: what is printed and what is counted, as polynomials in n and at n = 6.
+    """One method or equation: what is printed and counted, as polynomials in n, at n = 6, where print has it at n = 12.
 
     ``ours`` says what of the library was counted; None where it has no such method, or where nothing is printed.
     """
@@ -63,9 +63,17 @@ class Row:
     ours_mul_at_6: int | None = None
     ours_add_at_6: int | None = None
     note: str = ""
+    printed_mul_at_12: int | None = None  # where the source has that column
+    printed_add_at_12: int | None = None
+    ours_mul_at_12: int | None = None
+    ours_add_at_12: int | None = None
 
     def cells(self) -> dict[str, str]:
         """As it is printed."""
+        at_12 = {
+            "at 12": _pair(self.printed_mul_at_12, self.printed_add_at_12, "/"),
+            "ours at 12": _pair(self.ours_mul_at_12, self.ours_add_at_12, "/"),
+        }
         return {
             "method": self.method,
             "twists": self.geometry,
@@ -73,6 +81,7 @@ class Row:
             "at 6": _pair(self.printed_mul_at_6, self.printed_add_at_6, "/"),
             "ours": _pair(self.ours_mul, self.ours_add, ", "),
             "ours at 6": _pair(self.ours_mul_at_6, self.ours_add_at_6, "/"),
+            **(at_12 if (self.printed_mul_at_12, self.ours_mul_at_12) != (None, None) else {}),
             "counted": self.ours or "-",
             "note": self.note,
         }
@@ -253,6 +262,14 @@ def _row(line: Printed, geometry: Geometry, ours: str | None, counts: dict[int, 
     return Row(line.label, geometry, ours=ours, note=note, **in_print, **at_6, **mine)  # type: ignore[arg-type]
 
 
+def _with_12(rows: Iterator[Row]) -> Iterator[Row]:
+    """The column of twelve joints too, by the polynomials."""
+    for row in rows:
+        known = {kind: getattr(row, kind) for kind in ("printed_mul", "printed_add", "ours_mul", "ours_add")}
+        at_12 = {f"{kind}_at_12": int(Polynomial.read(text)(12)) for kind, text in known.items() if text is not None}
+        yield replace(row, **at_12)  # type: ignore[arg-type]
+
+
 def _note(line: Printed, geometry: Geometry) -> str:
     """What of the note is about this geometry: parts that begin with it are about no other."""
     if geometry != "general" and line.at_6 and geometry not in line.at_6:
@@ -412,7 +429,9 @@ TABLES: dict[str, _Spec] = {
     "7.3": _Spec("linearised models by method", TRIMMED, partial(_by_method, printed.TEXT_7_3, _LINEARIZE, {})),
     "saha-1": _Spec("inverse dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed.SAHA_1, _SAHA_1, {})),
     "saha-2": _Spec(
-        "forward dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed.SAHA_2, _SAHA_2, _SAHA_2_TOO)
+        "forward dynamics, Saha (1999)",
+        TRIMMED,
+        lambda: _with_12(_by_method(printed.SAHA_2, _SAHA_2, _SAHA_2_TOO)),
     ),
     "robots": _Spec(
         "the bundled robots, by every method that suits them",

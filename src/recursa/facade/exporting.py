@@ -7,9 +7,8 @@ the results of the test program.
 from __future__ import annotations
 
 import inspect
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ import numpy as np
 from recursa.diagonal.robot_methods import Diagonal
 from recursa.diagonal.unnormalized import Unnormalized
 from recursa.dynamics.configuration import random_input
-from recursa.errors import ModelError, RecursaError, SingularHingeError, StateError, UntraceableError, unknown_name
+from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator, Question
 from recursa.evaluation.facade import Facade
-from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
+from recursa.facade.asking import ScalarQuestion
 from recursa.files import write_together
 from recursa.kernels.c_loops import LoopedCFunction
 from recursa.kernels.c_source import (
@@ -40,9 +39,8 @@ from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.loop import Looped, LoopProgram
 from recursa.model.model import Joint, Model
 from recursa.operators.compiled import CompiledExpression
-from recursa.quantities import Composed, Quantity, quantities
+from recursa.quantities import Composed, Quantity
 from recursa.spatial.counting import Counts
-from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
 
 TEST_STATES = 4
@@ -121,44 +119,10 @@ class ExportMethods(Facade):
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-def quantity_named(name: str) -> Quantity:
-    """The record of that name, if it can be exported."""
-    found = {one.name: one for one in quantities() if one.exported}
-    if name not in found:
-        raise unknown_name("quantity to export", name, found)
-    return found[name]
+class ExportQuestion(ScalarQuestion):
+    """A quantity that is to become a C function."""
 
-
-def exported() -> tuple[str, ...]:
-    """The quantities that can be exported."""
-    return tuple(one.name for one in quantities() if one.exported)
-
-
-@dataclass(frozen=True)
-class ExportQuestion:
-    """A quantity, the arrays that it is given, and its other options."""
-
-    model: Model
-    quantity: Quantity
-    inputs: tuple[str, ...]
-    options: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: Model, quantity: str | Quantity, options: Mapping[str, Any]) -> ExportQuestion:
-        """Checked: the quantity exists, its options too, and none is missing."""
-        record = quantity if isinstance(quantity, Quantity) else quantity_named(quantity)
-        given = {name: value for name, value in options.items() if value is not None}
-        choices = (*record.optional, *record.options)
-        for name, value in given.items():
-            if name not in choices:
-                raise unknown_name(f"option of {record.name}", name, choices)
-            if name in record.optional and not isinstance(value, bool):
-                raise RecursaError(f"{name}=True makes {name} an argument of the C function; it cannot be given here")
-        missing = [name for name in record.options if name not in {**record.defaults, **given}]
-        if missing:
-            raise RecursaError(f"{record.name} needs the option {missing[0]}=")
-        inputs = (*record.inputs, *(name for name in record.optional if given.get(name)))
-        return cls(model, record, inputs, {name: x for name, x in given.items() if name not in record.optional})
+    wanted = "exported"
 
     @property
     def title(self) -> str:
@@ -178,26 +142,6 @@ class ExportQuestion:
     def units(self) -> str:
         """Units and axes of the answer."""
         return self.quantity.units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
-
-    def axes(self, name: str) -> tuple[int, ...]:
-        """The shape of one of the inputs."""
-        return self.quantity.kind(name).axes(self.model, 0)
-
-    def sizes(self) -> dict[str, int]:
-        """Numbers per input."""
-        return {name: math.prod(self.axes(name)) for name in self.inputs}
-
-    def ask(self, values: Mapping[str, Any]) -> Array:
-        """The answer for flat inputs, as an array of scalars."""
-        arrays = {name: object_array(list(values[name])).reshape(self.axes(name)) for name in self.inputs}
-        try:
-            with np.errstate(all="ignore"):
-                return ScalarEvaluator(self.model).evaluate(self.quantity, arrays, self.options)
-        except (SingularHingeError, ModelError) as error:
-            raise self._refusal(str(error)) from None
-
-    def _refusal(self, why: str) -> RecursaError:
-        return RecursaError(f"robot '{self.model.name}': {self.quantity.name} cannot be exported: {why}")
 
     def function(self, name: str, evaluator: Evaluator) -> CText:
         """The method as a C function: every body spelled out, or loops over bodies where that would be too long."""
@@ -226,7 +170,7 @@ class ExportQuestion:
     def _spelled_out(self, name: str) -> CFunction:
         graph = Graph(MAX_NODES)
         try:
-            answer = self.ask({name: graph.inputs(name, size) for name, size in self.sizes().items()})
+            answer = self.asked({name: graph.inputs(name, size) for name, size in self.sizes().items()})
         except StateError as error:  # arrays that want to be numbers
             raise UntraceableError("a robot of this size has it from several other answers") from error
         if answer.size == 0:

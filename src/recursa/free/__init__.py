@@ -22,5 +22,7 @@ from recursa.free.momentum import reaction_null_projector as reaction_null_proje
 from recursa.free.momentum import reaction_null_rates as reaction_null_rates
 from recursa.free.motion import FreeMotion as FreeMotion
 from recursa.free.motion import move_joints as move_joints
+from recursa.free.reorientation import Reorientation as Reorientation
+from recursa.free.reorientation import reorient as reorient
 from recursa.free.simulated_links import LinkRun as LinkRun
 from recursa.free.simulated_links import simulate_links as simulate_links

@@ -27,6 +27,7 @@ _NEEDS = {
     "power": ("v", "tau"),
 }  # fmt: skip
 _TIME = "time, s"
+_MOST_IN_TWO_COLUMNS = 8
 
 
 def plot_motion(
@@ -39,6 +40,7 @@ def plot_motion(
     panels: Sequence[str] | None = None,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
+    by_joint: bool = False,
     bands: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Figure:
     """Panels of a motion at instants t (n,): q (n, nq), v and tau (n, nv); returns the figure, saves it to ``path``.
@@ -46,7 +48,8 @@ def plot_motion(
     ``panels`` are some of "angles", "speeds", "torques", "energy", "phase" (speed over position) and "power" (torque
     times speed); without it, all that the data allow. Joints that turn and joints that slide have panels of their own,
     as their units differ; so do quaternions. ``energy`` is one curve (n,) or several by name; without it, the robot
-    computes it from q and v. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
+    computes it from q and v. ``by_joint``: a panel for every joint, in their order, for values that differ by powers of
+    ten; energies stay together. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
     shows it. ``bands`` shades what may be: half widths about the curves of positions and speeds, (n, nv) each, but for
     quaternions.
 
@@ -69,10 +72,11 @@ def plot_motion(
         _energies(energy, len(when)),
         None if bands is None else tuple(_rows("bands", one, len(when), robot.nv) for one in bands),
     )
-    drawn = list(given.panels(panels))
+    drawn = list(given.panels(panels, by_joint=by_joint))
     if not drawn:
         raise StateError("there is nothing to plot: give q, v, tau or energy")
-    figure = panel_figure(robot.name if title is None else title, drawn, shown=path is None)
+    columns = 3 if by_joint and (len(drawn) == 3 or len(drawn) > _MOST_IN_TWO_COLUMNS) else 2
+    figure = panel_figure(robot.name if title is None else title, drawn, columns, shown=path is None)
     if path is not None:
         save(figure, path, dpi=110)
     return figure
@@ -120,8 +124,8 @@ class _Motion:
     energy: dict[str, Array] | None
     bands: tuple[Array, ...] | None = None
 
-    def panels(self, wanted: Sequence[str] | None) -> Iterator[Panel]:
-        """Those asked for, or all for which there is something."""
+    def panels(self, wanted: Sequence[str] | None, *, by_joint: bool) -> Iterator[Panel]:
+        """Those asked for, or all for which there is something; ``by_joint`` one for every joint."""
         if isinstance(wanted, str):
             wanted = (wanted,)
         for name in PANELS if wanted is None else wanted:
@@ -131,9 +135,16 @@ class _Motion:
             if name == "energy" and missing and self.q is not None and self.v is not None:
                 missing = []
             if not missing:
-                yield from getattr(self, f"_{name}")()
+                panels: Iterator[Panel] = getattr(self, f"_{name}")()
+                yield from self._in_order(panels) if by_joint and name != "energy" else panels
             elif wanted is not None:
                 raise StateError(f"panel '{name}' needs {' and '.join(missing)}")
+
+    def _in_order(self, panels: Iterator[Panel]) -> list[Panel]:
+        """One for each curve, in the order of joints, whatever their units."""
+        order = _colours(self.robot.model)
+        parts = [part for panel in panels for part in panel.apart()]
+        return sorted(parts, key=lambda part: order.get(next(iter(part.curves)), len(order)))
 
     def _angles(self) -> Iterator[Panel]:
         model, q = self.robot.model, self.q

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,13 @@ class Panel:
     marks: bool = False  # a dot where each curve starts
     numbers: Mapping[str, int] = field(default_factory=dict)  # of colours, by name, where the order is not enough
     bands: Mapping[str, Array] = field(default_factory=dict)  # half the width of a band about a curve, by name
+
+    def apart(self) -> Iterator[Panel]:
+        """One panel for each curve, with its colour and its name as the title."""
+        for place, (name, curve) in enumerate(self.curves.items()):
+            x = self.x[name] if isinstance(self.x, Mapping) else self.x
+            number = {name: self.numbers.get(name, place)}
+            yield replace(self, x=x, curves={name: curve}, title=name, numbers=number)
 
 
 def draw_panels(path: str | os.PathLike[str], title: str, *panels: Panel) -> None:
@@ -68,10 +75,12 @@ def _draw(axes: Any, panel: Panel) -> None:
             axes.plot(x[:1], curve[:1], "o", color=colour(k), markersize=4)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
-    axes.set_title(panel.title, fontsize="medium")
+    axes.set_title(plain(panel.title), fontsize="medium")
     axes.grid(alpha=0.3)
     axes.margins(x=0.02)
     count = len(panel.curves)
+    if [*panel.curves] == [panel.title]:
+        return  # the title says it
     if count > _MOST_IN_LEGEND:
         axes.set_title(f"{panel.title} ({count} curves)".strip(), fontsize="medium")
     else:

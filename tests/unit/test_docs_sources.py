@@ -1,0 +1,150 @@
+"""The pages of the five works: names on them exist, files exist, tests are there to be collected."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import pytest
+
+import recursa as rc
+from recursa.cli.commands import recursa
+from recursa.facade.derivatives import LinearizeMethod
+from recursa.methods.inverse_and_forward import ForwardMethod, InverseMethod
+from recursa.methods.matrices import MassMethod
+from recursa.operators.rules import LINK_RULES, RATE_RULES, RULES, TABLE
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs" / "sources").glob("*.md"))
+WORKS = [page for page in PAGES if page.name != "index.md"]
+HEAD = ["in the work", "what", "name", "file", "test"]
+METHODS = {name for kind in (InverseMethod, ForwardMethod, MassMethod, LinearizeMethod) for name in get_args(kind)}
+IDENTITIES = {rule.sides.__name__ for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
+TESTS = {
+    item.name
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for item in ast.parse(path.read_text("utf-8")).body
+    if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")
+}
+LAST = {  # the last number of the equations of every section, "" where they are counted through
+    "spatial-operators": {"": 79},
+    "denoc": {"": 55},
+    "base-invariant": {"": 56},
+    "diagonalized": {"1.": 4, "2.": 5, "3.": 2, "4.": 12, "5.": 6, "6.": 18, "7.": 10, "8.": 6},
+    "book": {
+        "1.1.": 3, "1.2.": 1, "2.2.": 11, "2.3.": 6, "3.2.": 34, "3.3.": 36, "3.4.": 39, "4.2.": 24, "4.3.": 44,
+        "5.1.": 1, "5.2.": 37, "5.3.": 46, "5.4.": 20, "6.1.": 1, "6.2.": 19, "6.3.": 46, "7.2.": 3, "7.3.": 19,
+        "7.4.": 18,
+    },
+}  # fmt: skip
+UNNAMED = "not done, because "
+
+
+class Row(NamedTuple):
+    work: str
+    what: str
+    name: str
+    file: str
+    test: str
+
+
+def rows(page: Path) -> list[Row]:
+    """All rows of the tables of a page."""
+    found = []
+    for line in page.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if not cells or cells == HEAD or set(line) <= set("|-"):
+            continue
+        assert len(cells) == len(HEAD), f"{page.name}: {line}"
+        found.append(Row(*cells))
+    return found
+
+
+ROWS = [pytest.param(row, id=f"{page.stem}: {row.work}") for page in WORKS for row in rows(page)]
+
+
+def resolve(name: str) -> object:
+    """What stands behind a name on the page."""
+    if name.startswith("recursa "):
+        return recursa.commands[name.removeprefix("recursa ")]
+    first, *rest = name.split(".")
+    if first in ("robot", "rc"):
+        found = {"robot": rc.Robot, "rc": rc}[first]
+        for part in rest:
+            found = getattr(found, part)
+        return found
+    for depth in range(len(rest), 0, -1):  # a module, and what is in it
+        try:
+            found = import_module(".".join([first, *rest[:depth]]))
+        except ModuleNotFoundError:
+            continue
+        for part in rest[depth:]:
+            found = getattr(found, part)
+        return found
+    raise AttributeError(name)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_leads_to_code_and_to_a_test(row: Row) -> None:
+    assert row.work
+    assert row.what
+    if row.name.startswith(UNNAMED):
+        assert (row.file, row.test) == ("", "")
+        return
+    names = re.findall(r"`([^`]+)`", row.name)
+    assert names
+    for name in names:
+        method = re.fullmatch(r'method="([\w-]+)"', name)
+        if method:
+            assert method[1] in METHODS, name
+        elif re.fullmatch(r"\w+", name):
+            assert name in IDENTITIES, name
+        else:
+            assert resolve(name) is not None, name
+    for file in re.findall(r"`([^`]+)`", row.file) or ["no file"]:
+        assert (ROOT / "src" / "recursa" / file).is_file(), file
+    for test in re.findall(r"`([^`]+)`", row.test) or ["no test"]:
+        assert (ROOT / test).is_file() if test.startswith("docs/") else test in TESTS, test
+
+
+@pytest.mark.parametrize("page", WORKS, ids=lambda page: page.stem)
+def test_every_numbered_equation_is_in_a_row(page: Path) -> None:
+    found = set()
+    for first, last in re.findall(r"\(([\d.]+)\w?\)(?:–\(([\d.]+)\w?\))?", "\n".join(row.work for row in rows(page))):
+        section, low = first[: first.rfind(".") + 1], int(first.rsplit(".", 1)[-1])
+        found |= {(section, number) for number in range(low, int((last or first).rsplit(".", 1)[-1]) + 1)}
+    wanted = {(section, k) for section, count in LAST[page.stem].items() for k in range(1, count + 1)}
+    assert sorted(wanted - found) == []
+    assert sorted(found - wanted) == []
+
+
+def test_every_work_has_a_page_with_many_rows() -> None:
+    assert [page.name for page in WORKS] == [
+        "base-invariant.md", "book.md", "denoc.md", "diagonalized.md", "spatial-operators.md",
+    ]  # fmt: skip
+    index = (ROOT / "docs" / "sources" / "index.md").read_text("utf-8")
+    for page in WORKS:
+        assert len(rows(page)) >= 25, page.name
+        assert f"[]({page.name})" in index
+        assert len({(row.work, row.what) for row in rows(page)}) == len(rows(page)), page.name
+
+
+@pytest.mark.parametrize("name", ["robot.mass_matrx", "rc.denoc.ud", "recursa.denoc.forward.nothing", "recursa fly"])
+def test_names_that_do_not_exist_are_found_out(name: str) -> None:
+    with pytest.raises((AttributeError, KeyError)):
+        resolve(name)
+
+
+def test_numbers_of_equations_are_in_order_within_a_table() -> None:
+    """So that nobody has to search: the first numbers of rows that begin with one do not go back."""
+    for page in WORKS:
+        for table in page.read_text("utf-8").split("\n## ")[1:]:
+            numbers = [
+                [int(part) for part in found[1].split(".")]
+                for line in table.splitlines()
+                if (found := re.match(r"\| \((\d+(?:\.\d+)*)\)", line))
+            ]
+            assert numbers == sorted(numbers), f"{page.name}: {table.splitlines()[0]}"
