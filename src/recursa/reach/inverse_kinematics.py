@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
 from recursa.reach.ranges import Ranges, require_finite
-from recursa.reach.search import Search
+from recursa.reach.search import Found, Search
 from recursa.reach.starts import SPREAD, Starts, StartsInTurn, upper_rows
 from recursa.reach.steps import TASKS
 from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
@@ -34,7 +34,7 @@ class InverseKinematics:
     - ``error`` (..., 6): what is missing, (angular, linear) in rad and m, link axes.
     - ``held_by`` (..., nv): the freedoms that stand at a limit and would have to go on; all False where it is solved.
     - ``attempts`` (...,): starts that were tried up to the one that counts.
-    - ``names``: those of the freedoms.
+    - ``robot``: whose they are.
     """
 
     q: Array
@@ -42,7 +42,7 @@ class InverseKinematics:
     error: Array
     held_by: Array
     attempts: Array
-    names: tuple[str, ...]
+    robot: Robot
 
     def __str__(self) -> str:
         found, all_of_them = int(np.count_nonzero(self.solved)), self.solved.size
@@ -51,7 +51,8 @@ class InverseKinematics:
             missing = np.where(self.solved[..., None], 0.0, self.error).reshape(-1, 6)
             angle, distance = (np.sqrt(np.square(part).sum(axis=1)).max() for part in (missing[:, :3], missing[:, 3:]))
             lines.append(f"missed by at most {distance:.3g} m and {angle:.3g} rad")
-            holding = [name for name, held in zip(self.names, self.held_by.reshape(-1, len(self.names)).T) if held.any()]
+            held = self.held_by.reshape(-1, self.robot.nv)
+            holding = [name for name, one in zip(self.robot.v_names, held.T, strict=True) if one.any()]
             if holding:
                 lines.append(f"held back by limits of {', '.join(holding)}")
         return "; ".join(lines)
@@ -91,7 +92,7 @@ def inverse_kinematics(
     True
     """
     model = robot.model
-    number = model.link_index(link)
+    model.link_index(link)
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
     if joints is not None and q0 is None:
@@ -101,21 +102,37 @@ def inverse_kinematics(
     batch = fitting(poses=targets, q0=start)
     rows, home = (_rows(x, batch) for x in (targets, start))
     require_finite(poses=rows, q0=home)
-    ranges = Ranges.of(model, number, home, joints)
+    ranges = _ranges(robot, link, joints).holding_at(home)
     spread = Starts.of(robot, link)
     starts = StartsInTurn(home, ranges, spread, spread.distances(rows, TASKS[task]), from_home=q0 is not None)
     options = {"link": link, "task": task}
     found = Search(robot.evaluator, options, rows, _tolerances(tolerance), ranges).run(starts, _attempts(restarts))
-    wanted = (robot.jacobian(found.q, link) * found.error[:, :, None]).sum(axis=1)  # J* e, downhill
-    held = ranges.holding(found.q, wanted) & ~found.solved[:, None]
     return InverseKinematics(
         _within_a_turn(model, found.q).reshape(*batch, model.nq),
         found.solved.reshape(batch),
         found.error.reshape(*batch, 6),
-        held.reshape(*batch, model.nv),
+        _held(robot, link, found, ranges).reshape(*batch, model.nv),
         (found.attempt + 1).reshape(batch),
-        robot.v_names,
+        robot,
     )
+
+
+def _ranges(robot: Robot, link: str, joints: Sequence[str] | None) -> Ranges:
+    """Made once for a robot, a link and joints."""
+    model, kept = robot.model, robot.evaluator.kept
+    chosen = None if joints is None else frozenset(map(model.joint_index, joints))
+    key = (Ranges, link, chosen)
+    return kept.get(key) or kept.setdefault(key, Ranges.of(model, model.link_index(link), chosen))
+
+
+def _held(robot: Robot, link: str, found: Found, ranges: Ranges) -> Array:
+    """The freedoms at a limit that would have to go on along ``J* e``, where the error becomes smaller."""
+    held = np.zeros((len(found.q), robot.nv), bool)
+    missed = np.flatnonzero(~found.solved)
+    if len(missed):
+        downhill = (robot.jacobian(found.q[missed], link) * found.error[missed, :, None]).sum(axis=1)
+        held[missed] = ranges.holding(missed, found.q[missed], downhill)
+    return held
 
 
 def _rows(array: Array, batch: tuple[int, ...]) -> Array:
@@ -142,9 +159,8 @@ def _targets(poses: ArrayLike, task: str) -> Array:
 
 def _require_rotations(rotations: Array) -> None:
     flat = rotations.reshape(-1, 3, 3)
-    products = np.einsum("kij,kil->kjl", flat, flat)
-    off = np.abs(products - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    mirrored = (np.cross(flat[:, :, 0], flat[:, :, 1]) * flat[:, :, 2]).sum(axis=1) < 0.0
+    off = np.abs(flat.swapaxes(1, 2) @ flat - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    mirrored = np.linalg.det(flat) < 0.0
     wrong = np.flatnonzero((off > ROTATION_TOLERANCE) | mirrored)
     if len(wrong):
         row = int(wrong[0])
@@ -155,7 +171,7 @@ def _require_rotations(rotations: Array) -> None:
         )
 
 
-def _tolerances(tolerance: float | tuple[float, float]) -> Array:
+def _tolerances(tolerance: float | tuple[float, float]) -> tuple[float, float]:
     try:
         angle, distance = tolerance if isinstance(tolerance, tuple | list) else (tolerance, tolerance)
         pair = float(angle), float(distance)
@@ -163,7 +179,7 @@ def _tolerances(tolerance: float | tuple[float, float]) -> Array:
         raise StateError(f"tolerance must be a number or a pair (rad, m), not {tolerance!r}") from None
     if not all(math.isfinite(x) and x > 0.0 for x in pair):
         raise StateError(f"tolerance must be positive, not {tolerance!r}")
-    return np.array([*pair, 0.0, 0.0, 0.0, 0.0])
+    return pair
 
 
 def _attempts(restarts: int) -> int:

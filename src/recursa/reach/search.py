@@ -1,39 +1,45 @@
 """The search: many targets, each from several starts, stepped together; the first start that leads there counts.
 
-What becomes of a target depends on its own starts alone, in their order, never on what else is in the batch: how many are
-under way at once is a matter of speed.
+What becomes of a target depends on its own starts alone, in their order, never on what else is in the batch: how many
+are under way at once is a matter of speed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from recursa.evaluation.evaluator import Evaluator, Question
 from recursa.reach.ranges import Ranges
 from recursa.reach.starts import StartsInTurn
-from recursa.reach.steps import REACHING
+from recursa.reach.steps import PATIENCE, REACHING
 from recursa.sweeps.batching import Array
 
-STEPS = 4  # between two looks at the errors
-LOOKS = 12  # at one attempt
-SLOW = 0.25  # an error whose square has not become smaller by this factor since the last look is slow,
-PATIENCE = 3  # and one that was slow so often will hardly vanish: another start is the better bet
+STEPS, LOOKS = 4, 16  # steps between two looks at what goes on, and such looks at one attempt
 MOST_AT_ONCE = 8  # attempts at one target, as many as fit into registers
 WORTH_A_CALL = 512  # rows; with fewer, several attempts at a target cost no more than one
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is wanted of B targets: poses (B, 12), the tolerance (6,) and what may move how far."""
+    """What is wanted of B targets: poses (B, 12), tolerances of angle and distance, and what may move how far."""
 
     evaluator: Evaluator
     options: Mapping[str, str]
     targets: Array
-    tolerance: Array
+    tolerance: tuple[float, float]
     ranges: Ranges
+
+    def _entry(self) -> Any:
+        """The way straight into native code, which takes plain arrays of two rows or more; None where there is none."""
+        question = Question.of(REACHING, (), self.options)
+        found = self.evaluator.kept.get(question) or self.evaluator.entry(question)
+        if found is not None:  # there is none before the code was made, which answering does
+            self.evaluator.kept[question] = found
+        return found
 
     def run(self, starts: StartsInTurn, count: int) -> Found:
         """Up to so many attempts at every target."""
@@ -41,55 +47,56 @@ class Search:
         best, tried = Found.nothing(starts.home), 0
         while len(left) and tried < count:
             width = min(MOST_AT_ONCE, max(1, WORTH_A_CALL // len(left)), count - tried)
-            attempts = np.stack([starts(left) for _ in range(width)], axis=1)
-            best.take(left, self._round(left, attempts), tried)
+            best.take(left, self._round(left, starts(left, width)), tried)
             left, tried = left[~best.solved[left]], tried + width
         return best
 
     def _round(self, targets: Array, starts: Array) -> Found:
-        """Attempts (n, width, nq) at some targets."""
+        """So many attempts at some of the targets, from starts (n, width, nq)."""
         count, width, nq = starts.shape
         every = Found.nothing(starts.reshape(-1, nq))
-        every.attempt[:] = np.tile(np.arange(width), count)
-        live, slow, before = np.arange(count * width), np.zeros(count * width, int), np.full(count * width, np.inf)
-        first = np.full(count, width)  # of the attempts that led to a target
-        given = self._given(np.repeat(targets, width))
+        rows = np.arange(count * width)
+        of = np.repeat(targets, width)
+        course = np.zeros((len(rows), 6))
+        course[:, :2], course[:, 2] = self.tolerance, np.inf
+        given = [self.targets[of], self.ranges.low[of], self.ranges.high[of]]
+        q, entry = every.q, self._entry()
         for _ in range(LOOKS):
-            every.q[live], every.error[live] = self._stepped(every.q[live], [x[live] for x in given])
-            every.judge(live, self.tolerance)
-            done = live[every.solved[live]]
-            np.minimum.at(first, done // width, every.attempt[done])
-            now = every.square[live]
-            slow[live] += now > SLOW * before[live]
-            before[live] = now
-            wanted = ~every.solved[live] & (slow[live] < PATIENCE) & (every.attempt[live] < first[live // width])
-            live = live[wanted]
-            if not len(live):
+            q, course, error = self._stepped(entry, q, course, given)
+            over = course[:, -1] == 0.0
+            if over.all() or (len(rows) == len(of) and _decided(over, course, width)):
                 break
+            if len(rows) > MOST_AT_ONCE and 4 * np.count_nonzero(over) > len(rows):  # else they cost little
+                every.q[rows[over]], every.error[rows[over]] = q[over], error[over]
+                rows, q, course, error, *given = (x[~over] for x in (rows, q, course, error, *given))
+        every.q[rows], every.error[rows] = q, error
+        every.judge(self.tolerance)
         return every.first_of_each(width)
 
-    def _given(self, targets: Array) -> list[Array]:
-        tolerance = np.broadcast_to(self.tolerance, (len(targets), len(self.tolerance)))
-        return [self.targets[targets], tolerance, self.ranges.low[targets], self.ranges.high[targets]]
+    def _stepped(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
+        """Positions after some steps, how it goes, and the errors before the last of them.
 
-    def _stepped(self, q: Array, given: list[Array]) -> tuple[Array, Array]:
-        """Positions after some steps, and the errors before the last one: where that is small, they are the same.
-
-        Calls go straight into native code where there is some, which takes plain arrays of two rows or more.
+        Where an attempt is over, these are the errors of the positions.
         """
-        entry = self.evaluator.entry(Question.of(REACHING, (), self.options)) if len(q) > 1 else None
+        nq = self.evaluator.model.nq
         for _ in range(STEPS):
-            result = NotImplemented if entry is None else entry(q, *given)
+            result = NotImplemented if entry is None else entry(q, course, *given)
             if result is NotImplemented:
-                arguments = dict(zip(REACHING.inputs, (q, *given), strict=True))
+                arguments = dict(zip(REACHING.inputs, (q, course, *given), strict=True))
                 result = self.evaluator.evaluate(REACHING, arguments, self.options)
-            q = np.ascontiguousarray(result[:, : self.evaluator.model.nq])
-        return q, result[:, self.evaluator.model.nq :]
+            q, course = result[:, :nq].copy(), result[:, nq : nq + 6].copy()
+        return q, course, result[:, nq + 6 :]
+
+
+def _decided(over: Array, course: Array, width: int) -> bool:
+    """Whether each target was reached by an attempt before which all others are over."""
+    before = np.logical_and.accumulate(over.reshape(-1, width), axis=1)
+    return bool((before & (course[:, 3] <= PATIENCE).reshape(-1, width)).any(axis=1).all())
 
 
 @dataclass
 class Found:
-    """Positions (B, nq), errors (B, 6), whether they are within the tolerance, and by which attempt."""
+    """Positions (B, nq), errors (B, 6), whether they are within the tolerances, and by which attempt."""
 
     q: Array
     error: Array
@@ -104,19 +111,19 @@ class Found:
         error, square = np.full((count, 6), np.inf), np.full(count, np.inf)
         return Found(q.copy(), error, np.zeros(count, bool), np.zeros(count, int), square)
 
-    def judge(self, rows: Array, tolerance: Array) -> None:
+    def judge(self, tolerance: tuple[float, float]) -> None:
         """Squares of errors, and whether they are small."""
-        squares = np.square(self.error[rows])
+        squares = np.square(self.error)
         angle, distance = squares[:, 0] + squares[:, 1] + squares[:, 2], squares[:, 3] + squares[:, 4] + squares[:, 5]
-        self.square[rows] = angle + distance
-        self.solved[rows] = (angle <= tolerance[0] ** 2) & (distance <= tolerance[1] ** 2)
+        self.square = angle + distance
+        self.solved = (angle <= tolerance[0] ** 2) & (distance <= tolerance[1] ** 2)
 
     def first_of_each(self, width: int) -> Found:
         """Of so many attempts at each target: the first that led there, else the one with the least error."""
         solved, square = self.solved.reshape(-1, width), self.square.reshape(-1, width)
-        chosen = np.where(solved.any(axis=1), solved.argmax(axis=1), square.argmin(axis=1))
-        rows = np.arange(len(solved)) * width + chosen
-        return Found(self.q[rows], self.error[rows], self.solved[rows], self.attempt[rows], self.square[rows])
+        attempt = np.where(solved.any(axis=1), solved.argmax(axis=1), square.argmin(axis=1))
+        rows = np.arange(len(solved)) * width + attempt
+        return Found(self.q[rows], self.error[rows], self.solved[rows], attempt, self.square[rows])
 
     def take(self, targets: Array, other: Found, tried: int) -> None:
         """What further attempts have found, where it is better."""

@@ -1,4 +1,4 @@
-"""Where the search for joint positions starts: configurations spread over the range of a robot, the nearest one first."""
+"""Where the search for joint positions starts: configurations spread over the range of a robot, the nearest first."""
 
 from __future__ import annotations
 
@@ -61,15 +61,18 @@ class StartsInTurn:
         self.home, self._ranges, self._from_home = home, ranges, from_home
         self._spread, self._distances = spread, distances
 
-    def __call__(self, rows: Array) -> Array:
-        """The next start of some targets, within their limits; a target that was left out before is not asked for."""
+    def __call__(self, rows: Array, count: int) -> Array:
+        """The next starts (n, count, nq) of some targets, within their limits; one once left out is never asked for."""
+        found = []
         if self._from_home:
-            self._from_home = False
-            return self._ranges.clipped(rows, self.home[rows])
-        nearest = self._distances[rows].argmin(axis=1)
-        self._distances[rows, nearest] = np.inf
-        q = np.where(self._ranges.moving, self._spread.q[nearest], self.home[rows])
-        return self._ranges.clipped(rows, q)
+            self._from_home, count = False, count - 1
+            found.append(self.home[rows][:, None])
+        if count:
+            far = self._distances[rows]
+            nearest = far.argmin(axis=1)[:, None] if count == 1 else far.argsort(axis=1, kind="stable")[:, :count]
+            self._distances[rows[:, None], nearest] = np.inf
+            found.append(np.where(self._ranges.moving, self._spread.q[nearest], self.home[rows][:, None]))
+        return self._ranges.clipped(rows, np.concatenate(found, axis=1))
 
 
 def upper_rows(poses: Array) -> Array:

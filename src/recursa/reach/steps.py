@@ -1,13 +1,13 @@
 """One step of inverse kinematics as sweeps: damped least squares on the path to a link, inside the limits of joints.
 
-The error of a pose T is ``e = log(L^-1 T)``: what is still to be moved, as a motion of the link in its own axes. With the
-Jacobian J = B* phi* H* of Rodriguez & Kreutz-Delgado (20), column by column along the path, a step is
+The error of a pose T is ``e = log(L^-1 T)``: what is still to be moved, as a motion of the link in its own axes. With
+the Jacobian J = B* phi* H* of Rodriguez & Kreutz-Delgado (20), column by column along the path, a step is
 
     dq = J* inv(J J* + lambda I) e,      lambda = e.e / 2 + lambda_0
 
-(Levenberg and Marquardt's; the damping is Sugihara's, IEEE T-RO 27, 2011, in the space of the task). Its cost is that of
-one 6 x 6 solution however long the path is, since J J* adds up over the bodies like an inertia. Freedoms that the step
-would take beyond a limit go to the limit, and the others are asked once more for what is left of the error:
+(Levenberg and Marquardt's; the damping is Sugihara's, IEEE T-RO 27, 2011, in the space of the task). Its cost is that
+of one 6 x 6 solution however long the path is, since J J* adds up over the bodies like an inertia. Freedoms that the
+step would take beyond a limit go to the limit, and the others are asked once more for what is left of the error:
 
     dq = J_free* inv(J_free J_free* + lambda I) (e - J_held dq_held)
 """
@@ -38,6 +38,7 @@ from recursa.spatial.vec3 import SymMat3
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
+PATIENCE = 8.0  # steps
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
 TASKS: dict[str, tuple[float, float]] = {"pose": (1.0, 1.0), "position": (0.0, 1.0), "orientation": (1.0, 0.0)}
 """Whether angles count, and whether distances do."""
@@ -73,11 +74,20 @@ def first_multipliers(error: Force, products: ArticulatedInertia) -> Motion:
     return multipliers(error, Force.zero(), products)
 
 
-def far(error: Force, tolerance: Numbers) -> Scalar:
-    """1 where the angle or the distance is beyond its tolerance, else 0."""
-    angle, distance = tolerance[:2]
+def course(error: Force, before: Numbers) -> tuple[Scalar, ...]:
+    """How an attempt is going: tolerances of angle and distance, the least square of an error, steps since.
+
+    The last number says whether it goes on: 0 where the link is there, or where the square of the error has not become
+    smaller by a quarter within ``PATIENCE`` steps. Another start is then the better bet.
+    """
+    angle, distance, least, steps = before[:4]
+    square = _square(error)
+    progress = square < 0.75 * least
+    waited = where(progress, 0.0, steps + 1.0)
     beyond = where(distance * distance < error.force.dot(error.force), 1.0, 0.0)
-    return where(angle * angle < error.moment.dot(error.moment), 1.0, beyond)
+    far = where(angle * angle < error.moment.dot(error.moment), 1.0, beyond)
+    goes_on = where(waited > PATIENCE, 0.0, far)
+    return angle, distance, where(progress, square, least), waited, 0.0, goes_on
 
 
 def _square(error: Force) -> Scalar:
@@ -125,7 +135,7 @@ def held_steps(joint: Joint, q: Numbers, low: Numbers, high: Numbers, step: Numb
     """The way to the limit of freedoms that are held, 0 for the others."""
     if joint.kind.nq != 1:
         return (0.0,) * joint.kind.nv
-    return (where(0.5 < free[0], 0.0, where(step[0] < 0.0, low[0] - q[0], high[0] - q[0])),)
+    return (where(free[0] > 0.5, 0.0, where(step[0] < 0.0, low[0] - q[0], high[0] - q[0])),)
 
 
 def held_motion(columns: tuple[Force, ...], held: Numbers) -> Force:
@@ -142,9 +152,10 @@ def after_step(
     free: Numbers,
     held: Numbers,
     z: Motion,
-    moving: Scalar,
+    course: Numbers,
 ) -> tuple[Scalar, ...]:
-    """The coordinates after the step, within the limits; those before it where the target is reached."""
+    """The coordinates after the step, within the limits; those before it where the attempt is over."""
+    moving = course[-1]
     steps = [moving * (share * z.dot(column) + h) for column, share, h in zip(columns, free, held, strict=True)]
     after = joint.kind.integrate(q, steps)
     if joint.kind.nq != 1:
@@ -159,9 +170,9 @@ def as_before(q: Numbers) -> tuple[Scalar, ...]:
 
 # ---- the plan --------------------------------------------------------------------------------------------------------
 
-TARGET, TOLERANCE, LOW, HIGH = "tip:target", "tip:tolerance", "joint:low", "joint:high"
+TARGET, COURSE, LOW, HIGH = "tip:target", "tip:course", "joint:low", "joint:high"
 
-FAR = Step(far, ("e", TOLERANCE), ("far",), "1 where |e| is beyond the tolerance")
+PROGRESS = Step(course, ("e", COURSE), ("c",), "how the attempt is going")
 PRODUCTS = Step(products, ("JT",), ("JJ@robot",), "J J*")
 FIRST = Step(first_multipliers, ("e", "JJ@robot"), ("y",), "y = inv(J J* + lambda I) e")
 WANTED = Step(wanted_steps, ("JT", "y@target"), ("dq",), "dq = J* y")
@@ -174,7 +185,7 @@ SECOND = Step(
 )
 AFTER = Step(
     after_step,
-    ("joint", "q", LOW, HIGH, "JT", "free", "held", "z@target", "far@target"),
+    ("joint", "q", LOW, HIGH, "JT", "free", "held", "z@target", "c@target"),
     ("next",),
     "q exp(J_free* z + dq_held)",
 )
@@ -188,7 +199,7 @@ def reaching_plan(model: Model, link: int, share: Share) -> Plan:
     columns = Step(partial(task_columns, share), ("J",), ("JT",), "J in the task")
     sweeps = [
         base_to_tip(RELATIVE, POSE, only=path),
-        each_link(LINK_POSE, error, FAR, only=(link,)),
+        each_link(LINK_POSE, error, PROGRESS, only=(link,)),
         tip_to_base(LINK_IN_BODY, COLUMNS, columns, PRODUCTS, only=path),
         each_link(FIRST, only=(link,)),
         tip_to_base(WANTED, FREE, HELD, HELD_MOTION, FREE_PRODUCTS, only=path),
@@ -208,7 +219,7 @@ def _elsewhere(model: Model, path: Sequence[int]) -> Iterator[Sweep]:
 def _buffers(model: Model, link: int) -> tuple[Buffer, ...]:
     nothing = ArticulatedInertia.zero()
     per_joint = (Buffer(name, ()) for name in ("JT", "dq", "free", "held", "next"))
-    at_link = (Buffer("e", Force.zero()), Buffer("far", 0.0), Buffer("y", Motion.zero()), Buffer("z", Motion.zero()))
+    at_link = (Buffer("e", Force.zero()), Buffer("c", ()), Buffer("y", Motion.zero()), Buffer("z", Motion.zero()))
     sums = (Buffer("JJ", nothing), Buffer("FF", nothing), Buffer("eh", Force.zero()))
     return (
         *BUFFERS,
@@ -229,20 +240,21 @@ def _reaching(of: Subject, given: Names, *, link: str, task: str = "pose") -> Re
     def gather(values: Values) -> Iterator[Scalar]:
         for part in values["next"]:
             yield from part
+        yield from values["c"][number]
         yield from values["e"][number].components()
 
-    return Recipe(reaching_plan(model, number, TASKS[task]), gather, (model.nq + 6,))
+    return Recipe(reaching_plan(model, number, TASKS[task]), gather, (model.nq + 12,))
 
 
 REACHING = Quantity(
     "reaching.step",
-    ("q", "target", "tolerance", "low", "high"),
+    ("q", "course", "target", "low", "high"),
     _reaching,
-    "coordinates after a step, places as in q, then the error before it, (angular, linear) in rad and m, link axes",
-    reads={"target": TARGET, "tolerance": TOLERANCE, "low": LOW, "high": HIGH},
+    "coordinates after a step, places as in q; how it goes; the error before it, (angular, linear) in rad and m",
+    reads={"course": COURSE, "target": TARGET, "low": LOW, "high": HIGH},
     words={
+        "course": "tolerances in rad and m, the least square of an error, steps since, two zeros",
         "target": "the upper three rows of the wanted pose, row by row",
-        "tolerance": "(angle, distance) in rad and m, then nothing",
         "low": "lowest positions, places as in v",
         "high": "highest positions, places as in v",
     },
