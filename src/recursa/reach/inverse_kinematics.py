@@ -101,7 +101,7 @@ def inverse_kinematics(
     start = robot.neutral() if q0 is None else as_array(model, "q0", q0, coordinates=True)
     batch = fitting(poses=targets, q0=start)
     rows, home = (_rows(x, batch) for x in (targets, start))
-    require_finite(poses=rows, q0=home)
+    require_finite(q0=home)
     ranges = _ranges(robot, link, joints).holding_at(home)
     spread = Starts.of(robot, link)
     starts = StartsInTurn(home, ranges, spread, spread.distances(rows, TASKS[task]), from_home=q0 is not None)
@@ -145,6 +145,7 @@ def _targets(poses: ArrayLike, task: str) -> Array:
     array = as_numbers("poses", poses, 4)
     if array.dtype.kind == "c":
         raise StateError("poses must be real")
+    require_finite(poses=array)
     if task == "position" and array.ndim >= 1 and array.shape[-1] == 3 and array.shape[-2:] != (3, 3):
         whole = np.zeros((*array.shape[:-1], 3, 4))
         whole[..., :3], whole[..., 3] = np.eye(3), array

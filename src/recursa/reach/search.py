@@ -19,6 +19,7 @@ from recursa.reach.steps import PATIENCE, REACHING
 from recursa.sweeps.batching import Array
 
 STEPS, LOOKS = 4, 16  # steps between two looks at what goes on, and such looks at one attempt
+NEAREST = 25  # looks at what cannot be reached
 MOST_AT_ONCE = 8  # attempts at one target, as many as fit into registers
 WORTH_A_CALL = 512  # rows; with fewer, several attempts at a target cost no more than one
 
@@ -44,22 +45,24 @@ class Search:
     def run(self, starts: StartsInTurn, count: int) -> Found:
         """Up to so many attempts at every target."""
         left = np.arange(len(self.targets))
-        best, tried = Found.nothing(starts.home), 0
+        best, tried = Found(starts.home), 0
         while len(left) and tried < count:
             width = min(MOST_AT_ONCE, max(1, WORTH_A_CALL // len(left)), count - tried)
             best.take(left, self._round(left, starts(left, width)), tried)
             left, tried = left[~best.solved[left]], tried + width
+        if len(left):
+            best.square[left] = np.inf  # what is known of attempts without end is a step behind
+            best.take(left, self._nearest(left, best.q[left]), tried - 1)
         return best
 
     def _round(self, targets: Array, starts: Array) -> Found:
         """So many attempts at some of the targets, from starts (n, width, nq)."""
         count, width, nq = starts.shape
-        every = Found.nothing(starts.reshape(-1, nq))
+        every = Found(starts.reshape(-1, nq))
         rows = np.arange(count * width)
         of = np.repeat(targets, width)
-        course = np.zeros((len(rows), 6))
-        course[:, :2], course[:, 2] = self.tolerance, np.inf
-        given = [self.targets[of], self.ranges.low[of], self.ranges.high[of]]
+        course = np.tile([*self.tolerance, np.inf, 0.0, 0.0, 0.0], (len(rows), 1))
+        given = self._given(of)
         q, entry = every.q, self._entry()
         for _ in range(LOOKS):
             q, course, error = self._stepped(entry, q, course, given)
@@ -73,19 +76,36 @@ class Search:
         every.judge(self.tolerance)
         return every.first_of_each(width)
 
-    def _stepped(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
-        """Positions after some steps, how it goes, and the errors before the last of them.
+    def _nearest(self, targets: Array, q: Array) -> Found:
+        """From positions that miss some targets to where they are missed by less: steps that are never given up."""
+        entry, given = self._entry(), self._given(targets)
+        course = np.tile([*self.tolerance, 0.0, -np.inf, 0.0, 0.0], (len(q), 1))
+        ends = []
+        for looks in (0, NEAREST):
+            for _ in range(looks):
+                q, course, _ = self._stepped(entry, q, course, given)
+            ends.append(Found(q, self._step(entry, q, course, given)[2]))
+            ends[-1].judge(self.tolerance)
+        before, after = ends
+        before.take(np.arange(len(q)), after, 0)
+        return before
 
-        Where an attempt is over, these are the errors of the positions.
-        """
-        nq = self.evaluator.model.nq
+    def _given(self, targets: Array) -> list[Array]:
+        return [self.targets[targets], self.ranges.low[targets], self.ranges.high[targets]]
+
+    def _stepped(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
+        """Positions after some steps, how it goes, and the errors before the last step: theirs where all is over."""
         for _ in range(STEPS):
-            result = NotImplemented if entry is None else entry(q, course, *given)
-            if result is NotImplemented:
-                arguments = dict(zip(REACHING.inputs, (q, course, *given), strict=True))
-                result = self.evaluator.evaluate(REACHING, arguments, self.options)
-            q, course = result[:, :nq].copy(), result[:, nq : nq + 6].copy()
-        return q, course, result[:, nq + 6 :]
+            q, course, error = self._step(entry, q, course, given)
+        return q, course, error
+
+    def _step(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
+        """Positions after a step, how it goes, and the errors before it."""
+        nq, result = self.evaluator.model.nq, NotImplemented if entry is None else entry(q, course, *given)
+        if result is NotImplemented:
+            arguments = dict(zip(REACHING.inputs, (q, course, *given), strict=True))
+            result = self.evaluator.evaluate(REACHING, arguments, self.options)
+        return result[:, :nq].copy(), result[:, nq : nq + 6].copy(), result[:, nq + 6 :]
 
 
 def _decided(over: Array, course: Array, width: int) -> bool:
@@ -94,22 +114,16 @@ def _decided(over: Array, course: Array, width: int) -> bool:
     return bool((before & (course[:, 3] <= PATIENCE).reshape(-1, width)).any(axis=1).all())
 
 
-@dataclass
 class Found:
     """Positions (B, nq), errors (B, 6), whether they are within the tolerances, and by which attempt."""
 
-    q: Array
-    error: Array
-    solved: Array
-    attempt: Array
-    square: Array
-
-    @staticmethod
-    def nothing(q: Array) -> Found:
-        """No attempt was made yet."""
-        count = len(q)
-        error, square = np.full((count, 6), np.inf), np.full(count, np.inf)
-        return Found(q.copy(), error, np.zeros(count, bool), np.zeros(count, int), square)
+    def __init__(self, q: Array, error: Array | None = None) -> None:
+        """Without an error nothing is known yet."""
+        self.q = q.copy()
+        self.error = np.full((len(q), 6), np.inf) if error is None else error
+        self.solved = np.zeros(len(q), bool)
+        self.attempt = np.zeros(len(q), int)
+        self.square = np.full(len(q), np.inf)
 
     def judge(self, tolerance: tuple[float, float]) -> None:
         """Squares of errors, and whether they are small."""
@@ -123,7 +137,9 @@ class Found:
         solved, square = self.solved.reshape(-1, width), self.square.reshape(-1, width)
         attempt = np.where(solved.any(axis=1), solved.argmax(axis=1), square.argmin(axis=1))
         rows = np.arange(len(solved)) * width + attempt
-        return Found(self.q[rows], self.error[rows], self.solved[rows], attempt, self.square[rows])
+        chosen = Found(self.q[rows], self.error[rows])
+        chosen.solved, chosen.square, chosen.attempt = self.solved[rows], self.square[rows], attempt
+        return chosen
 
     def take(self, targets: Array, other: Found, tried: int) -> None:
         """What further attempts have found, where it is better."""

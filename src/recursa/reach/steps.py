@@ -3,11 +3,12 @@
 The error of a pose T is ``e = log(L^-1 T)``: what is still to be moved, as a motion of the link in its own axes. With
 the Jacobian J = B* phi* H* of Rodriguez & Kreutz-Delgado (20), column by column along the path, a step is
 
-    dq = J* inv(J J* + lambda I) e,      lambda = e.e / 2 + lambda_0
+    dq = J* inv(J J* + lambda I) e,      lambda = s/2 + lambda_0,      1/s = 1/(e.e) + 1/trace(J J*)
 
-(Levenberg and Marquardt's; the damping is Sugihara's, IEEE T-RO 27, 2011, in the space of the task). Its cost is that
-of one 6 x 6 solution however long the path is, since J J* adds up over the bodies like an inertia. Freedoms that the
-step would take beyond a limit go to the limit, and the others are asked once more for what is left of the error:
+(Levenberg and Marquardt's; the damping by e.e is Sugihara's, IEEE T-RO 27, 2011, here in the space of the task and
+bounded, so that far targets do not bring it to a halt). Its cost is that of one 6 x 6 solution however long the path
+is, since J J* adds up over the bodies like an inertia. Freedoms that the step would take beyond a limit go to the
+limit, and the others are asked once more for what is left of the error:
 
     dq = J_free* inv(J_free J_free* + lambda I) (e - J_held dq_held)
 """
@@ -64,7 +65,8 @@ def in_task(share: Share, motion: Motion) -> Force:
 
 def multipliers(error: Force, elsewhere: Force, products: ArticulatedInertia) -> Motion:
     """``inv(J J* + lambda I) (e - what is done elsewhere)``."""
-    shift = 0.5 * _square(error) + LEAST_DAMPING
+    size, scale = _square(error), _trace(products) + LEAST_DAMPING
+    shift = 0.5 * size * scale / (size + scale) + LEAST_DAMPING
     block = SymMat3.diagonal(shift, shift, shift)
     return (products + ArticulatedInertia(block, Mat3.zero(), block)).solve(error - elsewhere)
 
@@ -88,6 +90,11 @@ def course(error: Force, before: Numbers) -> tuple[Scalar, ...]:
     far = where(angle * angle < error.moment.dot(error.moment), 1.0, beyond)
     goes_on = where(waited > PATIENCE, 0.0, far)
     return angle, distance, where(progress, square, least), waited, 0.0, goes_on
+
+
+def _trace(a: ArticulatedInertia) -> Scalar:
+    """The sum of squares of all entries of J."""
+    return a.moment.xx + a.moment.yy + a.moment.zz + a.mass.xx + a.mass.yy + a.mass.zz
 
 
 def _square(error: Force) -> Scalar:
