@@ -451,6 +451,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "rc.dense": "matrices, the oracle itself",
+    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",

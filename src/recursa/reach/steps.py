@@ -50,10 +50,9 @@ Numbers = Sequence[Scalar]
 # ---- at the link -----------------------------------------------------------------------------------------------------
 
 
-def pose_error(share: Share, link: Transform, target: Numbers) -> Force:
+def pose_error(share: Share, link: Transform, target: Transform) -> Force:
     """What is still to be moved, in link axes. It multiplies motions, so it is typed like a force."""
-    wanted = Transform.from_matrix([*(target[4 * i : 4 * i + 4] for i in range(3)), (0.0, 0.0, 0.0, 1.0)])
-    missing = link.inverse @ wanted
+    missing = link.inverse @ target
     turn = missing.rotation.log() if share[0] else Motion.zero().angular
     return in_task(share, Motion(turn, missing.translation))
 
@@ -177,7 +176,7 @@ def as_before(q: Numbers) -> tuple[Scalar, ...]:
 
 # ---- the plan --------------------------------------------------------------------------------------------------------
 
-TARGET, COURSE, LOW, HIGH = "tip:target", "tip:course", "joint:low", "joint:high"
+TARGET, COURSE, LOW, HIGH = "pose:target", "tip:course", "joint:low", "joint:high"
 
 PROGRESS = Step(course, ("e", COURSE), ("c",), "how the attempt is going")
 PRODUCTS = Step(products, ("JT",), ("JJ@robot",), "J J*")
@@ -261,7 +260,7 @@ REACHING = Quantity(
     reads={"course": COURSE, "target": TARGET, "low": LOW, "high": HIGH},
     words={
         "course": "tolerances in rad and m, the least square of an error, steps since, two zeros",
-        "target": "the upper three rows of the wanted pose, row by row",
+        "target": "the wanted pose: the upper three rows of a homogeneous matrix, row by row",
         "low": "lowest positions, places as in v",
         "high": "highest positions, places as in v",
     },
