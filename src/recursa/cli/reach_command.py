@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -40,7 +41,7 @@ def ik(
     floating: bool | None,
     mimic: str,
     as_json: bool,
-) -> int:
+) -> None:
     """Inverse kinematics: joint positions that put a link where it is wanted, within the limits.
 
     \b
@@ -67,7 +68,7 @@ def ik(
         show.print_json({"robot": chosen.name, "link": link, **told})
     else:
         _show(chosen, found)
-    return 0 if found.solved else 1
+    sys.exit(0 if found.solved else 1)
 
 
 def _numbers(option: str, text: str, count: int) -> list[float]:
