@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
@@ -88,6 +90,8 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "inverse_kinematics": "recursa.reach.inverse_kinematics",
+    "InverseKinematics": "recursa.reach.inverse_kinematics",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",

@@ -49,7 +49,7 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations"),
     ("robot",),
-    ("loading", "cartesian", "rollout", "control"),
+    ("loading", "cartesian", "rollout", "control", "reach"),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),

@@ -1,4 +1,5 @@
-"""The verbs of ``recursa``; those about motions are in motion_commands.py, that about speed in bench_command.py."""
+"""The verbs of ``recursa``; those about motions are in motion_commands.py, others in
+bench_command.py and reach_command.py."""
 
 from __future__ import annotations
 
@@ -15,13 +16,14 @@ from recursa.cli.bench_command import bench
 from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
 from recursa.cli.losses import losses_options
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
+from recursa.cli.reach_command import ik
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, inverse, simulate, plot, bench):
+for verb in (demo, ik, inverse, simulate, plot, bench):
     recursa.add_command(verb)
 
 

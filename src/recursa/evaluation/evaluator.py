@@ -105,7 +105,7 @@ class Others:
 class Evaluator:
     """Answers for one model."""
 
-    __slots__ = ("_lacking", "_stores", "_ways", "entries", "model", "subject")
+    __slots__ = ("_lacking", "_stores", "_ways", "entries", "kept", "model", "subject")
 
     def __init__(self, model: Model, subject: Subject | None = None) -> None:
         self.model = model
@@ -114,6 +114,7 @@ class Evaluator:
         self._stores: dict[Hashable, KernelStore] = {}
         self._lacking: Lacking | None = None
         self.entries: dict[Hashable, Any] = {}  # for readers of arguments, which need answers themselves
+        self.kept: dict[Hashable, Any] = {}  # what others make of this model once
 
     def evaluate(
         self,

@@ -17,6 +17,7 @@ from recursa.errors import unknown_name
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Motion
 
@@ -44,7 +45,7 @@ class InputKind:
     - ``value``: what a step gets of its own entries.
     - ``of_joint``: instead, what a joint, perhaps tied to another, makes of the robot's numbers. Such an input may be
       given by the names of joints.
-    - ``replaces``: the constant whose place it takes where it is given; ``own``: the numbers that a model has itself.
+    - ``replaces``: the constant whose place it takes where given; ``own``: numbers that make sense, if not all do.
     - ``fixes_frames``: whether it is given in the frames of bodies or the world, so that kernels may not move these.
     - ``meaning``: of the axes, for errors; ``words``: what the numbers are, and their units, for whoever hands them in.
     """
@@ -134,6 +135,10 @@ def _in_turn(count: int) -> Callable[[Model, int], slice]:
 # ---- the table -------------------------------------------------------------------------------------------------------
 
 
+def _pose(numbers: Sequence[Scalar]) -> Transform:
+    return Transform.from_matrix([*(numbers[k : k + 4] for k in (0, 4, 8)), (0.0, 0.0, 0.0, 1.0)])
+
+
 def _own_parameters(model: Model) -> list[float]:
     return [float(x) for inertia in model.inertias for x in inertia.components()]
 
@@ -183,6 +188,15 @@ INPUT_KINDS: dict[str, InputKind] = {
         speeds("joint:", "a number per freedom, places as in v"),
         per_body("body:", 6, "six numbers per moving body, base first"),
         for_all("tip:", Over.LINKS, 6, "six numbers for every link", several=True),
+        for_all(
+            "pose:",
+            Over.LINKS,
+            12,
+            "the upper three rows of a homogeneous matrix, row by row",
+            value=_pose,
+            own=lambda model: [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+            fixes_frames=True,
+        ),
     )
 }
 

@@ -21,8 +21,8 @@ per entry of ``reads`` and returns one per entry of ``writes``. It never sees th
                    with the body on which they branch; ``"V"`` is then the value of these two bodies
 ``"q"``, ``"q1"``, ``"v"``, ``"a"``  the joint's own coordinates (a second set), speeds, accelerations, as a tuple
 ``"tau"``, ``"wrench"``  the joint's own torques; the six numbers given for a link
-``"joint:T"``, ``"body:x"``, ``"tip:f"``  vectors with names of their own: the joint's part, the body's six numbers,
-                   six numbers for the robot
+``"joint:T"``, ``"body:x"``, ``"tip:f"``, ``"pose:T"``  numbers with names of their own: the joint's part, the
+                   body's six, six for the robot, a pose
 ``"joint"``, ``"number"``, ``"inertia"``, ``"offset"``, ``"gravity"``  the constants of the body (or link, or robot)
 =================  =================================================================================================
 

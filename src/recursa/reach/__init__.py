@@ -1,0 +1,1 @@
+"""Reaching: joint positions that put a link where it is wanted."""

@@ -1,0 +1,236 @@
+"""Inverse kinematics: positions that were found give the wanted poses, within the limits, or say why not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from questions import answered
+from recursa.reach.steps import LEAST_DAMPING, REACHING
+from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
+
+ARMS = {
+    "panda_like": (rc.robots.panda_like, "flange"),
+    "puma560": (rc.robots.puma560, "link6"),
+    "stanford": (rc.robots.stanford, "link6"),
+    "chain of 13": (lambda: rc.robots.chain(13, seed=2, joints="mixed"), "link13"),
+}
+TREES = {"small_flyer": small_flyer, "mixed_tree": mixed_tree, "one_of_each": one_of_each, "large_flyer": large_flyer}
+
+
+def reachable(robot: rc.Robot, link: str, count: int, seed: int = 7) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return robot.pose(np.stack([robot.random_state(rng)[0] for _ in range(count)]), link)
+
+
+def solution(J: np.ndarray, error: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``J* inv(J J* + lambda I) right``."""
+    size, scale = error @ error, np.square(J).sum() + LEAST_DAMPING
+    damping = 0.5 * size * scale / (size + scale) + LEAST_DAMPING
+    return J.T @ np.linalg.solve(J @ J.T + damping * np.eye(6), right)
+
+
+def within(robot: rc.Robot, q: np.ndarray) -> bool:
+    low, high = robot.position_limits
+    return bool(((low <= q) & (q <= high)).all())
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_positions_give_the_poses_and_stay_within_the_limits(name):
+    make, link = ARMS[name]
+    robot = make()
+    poses = reachable(robot, link, 300)
+    found = rc.inverse_kinematics(robot, link, poses)
+    assert found.solved.mean() > 0.995
+    assert within(robot, found.q)
+    gap = np.abs(robot.pose(found.q, link) - poses)[found.solved]
+    assert gap.max() < 3e-8
+    assert np.sqrt(np.square(found.error[found.solved, :3]).sum(1)).max() <= 1e-8
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_joints_of_every_kind_reach_poses(name):
+    robot = TREES[name]()
+    link = robot.link_names[-1]
+    poses = reachable(robot, link, 40)
+    found = rc.inverse_kinematics(robot, link, poses)
+    assert found.solved.all()
+    assert np.abs(robot.pose(found.q, link) - poses).max() < 1e-7
+
+
+def test_a_target_alone_has_the_bits_it_has_in_a_batch():
+    robot = rc.robots.puma560()
+    poses = reachable(robot, "link6", 700).reshape(7, 100, 4, 4)
+    together = rc.inverse_kinematics(robot, "link6", poses)
+    assert together.q.shape == (7, 100, 6)
+    assert together.solved.shape == (7, 100)
+    for at in [(0, 0), (3, 55), (6, 99), *np.argwhere(together.attempts > 4)[:3]]:
+        alone = rc.inverse_kinematics(robot, "link6", poses[tuple(at)])
+        assert np.array_equal(alone.q, together.q[tuple(at)])
+        assert alone.attempts == together.attempts[tuple(at)]
+
+
+def test_a_step_is_damped_least_squares():
+    robot = rc.robots.chain(9, seed=3, joints="mixed")
+    link, (q, _), free = robot.link_names[-1], robot.random_state(1), np.full(9, np.inf)
+    wanted = robot.pose(robot.random_state(2)[0], link)
+    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
+    arguments = {"q": q, "course": course, "target": wanted[:3].ravel(), "low": -free, "high": free}
+    answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
+    after, error = answer[:9], answer[-6:]
+    assert np.allclose(after - q, solution(robot.jacobian(q, link), error, error), rtol=1e-9, atol=1e-12)
+    turned = robot.pose(q, link)[:3, :3].T @ wanted[:3, :3]
+    assert np.allclose(2.0 * np.cos(np.linalg.norm(error[:3])) + 1.0, np.trace(turned))
+    assert np.allclose(robot.pose(q, link)[:3, :3] @ error[3:], wanted[:3, 3] - robot.pose(q, link)[:3, 3])
+
+
+def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
+    robot = rc.robots.chain(9, seed=3)
+    link, (q, _) = robot.link_names[-1], robot.random_state(1)
+    low, high = np.full(9, -np.inf), np.full(9, np.inf)
+    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
+    wanted = robot.pose(robot.random_state(2)[0], link)[:3].ravel()
+
+    def step() -> tuple[np.ndarray, np.ndarray]:
+        arguments = {"q": q, "course": course, "target": wanted, "low": low, "high": high}
+        answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
+        return answer[:9] - q, answer[-6:]
+
+    free, error = step()
+    held = int(np.argmax(np.abs(free)))
+    bound = high if free[held] > 0.0 else low
+    bound[held] = q[held] + 0.25 * free[held]
+    limited, _ = step()
+    assert np.isclose(limited[held], 0.25 * free[held])
+    J, others = robot.jacobian(q, link), np.arange(9) != held
+    left = error - J[:, held] * limited[held]
+    assert np.allclose(limited[others], solution(J[:, others], error, left), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("task", ["pose", "position", "orientation"])
+@pytest.mark.parametrize("make", [small_flyer, mixed_tree], ids=["small_flyer", "mixed_tree"])
+def test_steps_agree_in_every_form(make, task):
+    answers = []
+    for form in ("interpreted", "straight", "loop"):
+        robot = make()
+        link, rng = robot.link_names[-1], np.random.default_rng(0)
+        q = np.stack([robot.random_state(rng)[0] for _ in range(9)])
+        wide = np.full((9, robot.nv), 0.7)
+        arguments = {
+            "q": q,
+            "course": np.tile([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0], (9, 1)),
+            "target": reachable(robot, link, 9)[:, :3].reshape(9, 12),
+            "low": -wide,
+            "high": wide,
+        }
+        with answered(form):
+            answers.append(robot.evaluator.evaluate(REACHING, arguments, {"link": link, "task": task}))
+    assert np.allclose(answers[0], answers[1], rtol=1e-9, atol=1e-10)
+    assert np.allclose(answers[0], answers[2], rtol=1e-9, atol=1e-10)
+
+
+def test_tasks_ask_for_what_they_say():
+    robot = rc.robots.panda_like()
+    poses = reachable(robot, "flange", 50)
+    point = rc.inverse_kinematics(robot, "flange", poses[:, :3, 3], task="position")
+    turn = rc.inverse_kinematics(robot, "flange", poses, task="orientation")
+    assert point.solved.all()
+    assert turn.solved.all()
+    assert np.abs(robot.pose(point.q, "flange") - poses)[:, :3, 3].max() < 2e-8
+    assert np.abs(robot.pose(turn.q, "flange") - poses)[:, :3, :3].max() < 2e-8
+    assert np.abs(robot.pose(point.q, "flange") - poses)[:, :3, :3].max() > 0.1
+
+
+def test_what_is_out_of_reach_says_by_how_much_and_what_holds_it():
+    robot = rc.robots.planar(3)
+    reach = 3 * np.linalg.norm(
+        robot.pose(robot.neutral(), "link1")[:3, 3] - robot.pose(robot.neutral(), "link2")[:3, 3]
+    )
+    tip = robot.link_names[-1]
+    far = rc.inverse_kinematics(robot, tip, [10.0 * reach, 0.0, 0.0], task="position")
+    assert not far.solved
+    assert np.isfinite(far.error).all()
+    nearest = np.linalg.norm(robot.pose(far.q, tip)[:3, 3])
+    assert np.isclose(np.linalg.norm(far.error[3:]), 10.0 * reach - nearest, rtol=1e-3)
+    assert "0 of 1 targets reached; missed by at most" in str(far)
+
+    b = rc.Builder("slider")
+    b.link("cart", mass=1.0)
+    b.joint("rail", "prismatic", parent="world", child="cart", axis=(1, 0, 0), limits=(-1.0, 0.5))
+    cart = b.build()
+    held = rc.inverse_kinematics(cart, "cart", [[2.0, 0.0, 0.0], [0.25, 0.0, 0.0]], task="position")
+    assert held.q.ravel().tolist() == pytest.approx([0.5, 0.25])
+    assert held.held_by.tolist() == [[True], [False]]
+    assert "held back by limits of rail" in str(held)
+
+
+def test_joints_that_are_not_named_and_those_elsewhere_stay():
+    robot = rc.robots.panda_like()
+    q0 = robot.random_state(4)[0]
+    moved = robot.integrate(q0, np.array([0.1, 0.0, -0.1, 0.2, 0.0, 0.1, 0.0]))
+    chosen = [robot.joint_names[k] for k in (0, 2, 3, 5)]
+    wanted = robot.pose(moved, "flange")
+    found = rc.inverse_kinematics(robot, "flange", wanted, q0, joints=chosen, tolerance=1e-9)
+    assert found.solved
+    assert np.array_equal(found.q[[1, 4, 6]], q0[[1, 4, 6]])
+    assert np.abs(found.q - moved).max() < 0.5  # from near by, the answer is near by
+    flyer = small_flyer()
+    start = flyer.random_state(1)[0]
+    still = rc.inverse_kinematics(flyer, flyer.link_names[-1], np.eye(4), start, joints=flyer.joint_names[1:])
+    assert np.array_equal(still.q[:7], start[:7])
+    side = rc.inverse_kinematics(robot, robot.link_names[3], robot.pose(moved, robot.link_names[3]), q0)
+    assert np.array_equal(side.q[3:], q0[3:])
+
+
+def test_angles_without_limits_come_within_a_turn():
+    robot = rc.robots.chain(6, seed=1)
+    poses = reachable(robot, robot.link_names[-1], 20)
+    start = robot.random_state(0)[0] + 40.0 * np.pi
+    found = rc.inverse_kinematics(robot, robot.link_names[-1], poses, start, tolerance=1e-7)
+    assert found.solved.all()
+    assert np.abs(found.q).max() <= np.pi + 1e-12
+
+
+def test_restarts_are_bounded():
+    robot = rc.robots.puma560()
+    poses = reachable(robot, "link6", 200)
+    one = rc.inverse_kinematics(robot, "link6", poses, restarts=0)
+    some = rc.inverse_kinematics(robot, "link6", poses, restarts=3)
+    assert one.attempts.max() == 1
+    assert some.attempts.max() <= 4
+    assert one.solved.sum() < some.solved.sum()
+    at_once = some.attempts == 1
+    assert one.solved[at_once].all()
+    assert np.array_equal(some.q[at_once & some.solved], one.q[at_once & some.solved])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"link": "flang"}, "Did you mean 'flange'"),
+        ({"poses": np.eye(3)}, r"poses has shape \(3, 3\), expected homogeneous matrices"),
+        ({"poses": 2.0 * np.eye(4)}, "is no rotation: its columns miss being orthonormal by 3"),
+        ({"poses": np.diag([1.0, 1.0, -1.0, 1.0])}, "mirror image"),
+        ({"poses": np.full((4, 4), np.nan)}, "poses must be finite"),
+        ({"q0": [0.0] * 6}, "nq = 7"),
+        ({"q0": [np.inf] * 7}, "q0 must be finite"),
+        ({"task": "point"}, "position"),
+        ({"joints": ["joint1"]}, "q0= must say where the others are"),
+        ({"joints": ["joint9"], "q0": [0.0] * 7}, "joint9"),
+        ({"tolerance": -1.0}, "tolerance must be positive"),
+        ({"tolerance": "tight"}, "tolerance must be a number"),
+        ({"restarts": 1000}, "whole number from 0 to 63"),
+        ({"poses": np.tile(np.eye(4), (3, 1, 1)), "q0": np.zeros((2, 7))}, "do not fit together"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    given = {"link": "flange", "poses": np.eye(4), **change}
+    with pytest.raises(rc.RecursaError, match=message):
+        rc.inverse_kinematics(rc.robots.panda_like(), **given)
+
+
+def test_nothing_to_reach():
+    found = rc.inverse_kinematics(rc.robots.panda_like(), "flange", np.zeros((0, 4, 4)))
+    assert found.q.shape == (0, 7)
+    assert str(found) == "0 of 0 targets reached"
