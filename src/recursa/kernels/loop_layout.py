@@ -51,9 +51,10 @@ class Results:
         return sorted({x for x in self.outputs if isinstance(x, int) and nodes[x].op != "load"})
 
     def filled(self, width: int) -> list[bool]:
-        """For every ``width`` entries, as far as they go, whether one of them may be other than zero."""
-        whole = range(0, len(self.outputs) - width + 1, width)
-        return [not all(map(is_zero, self.outputs[start : start + width])) for start in whole]
+        """For every ``width`` entries, the last ones being as many too, whether one may be other than zero."""
+        last = max(len(self.outputs) - width, 0)
+        starts = (min(start, last) for start in range(0, len(self.outputs), width))
+        return [not all(map(is_zero, self.outputs[start : start + width])) for start in starts]
 
     def loads(self) -> list[tuple[str, int, Slot]]:
         """The stored numbers they need: area, body or link, slot."""
