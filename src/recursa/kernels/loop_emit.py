@@ -2,8 +2,8 @@
 
 ``void kernel(i64 blocks, ptr inputs..., ptr out, ptr scratch, ptr tables, ptr numbers)``. Nothing in the code depends
 on how many bodies there are: counts, places and indices are read from ``tables``, constants from ``numbers``. The
-scratch is the caller's. Inputs are turned into lanes at the start of a block, results back into rows at its end. Of code
-for several lanes ``blocks`` may be negative: as many, whose results are written past the caches.
+scratch is the caller's. Inputs are turned into lanes at the start of a block, results back into rows at its end. Code
+for several lanes takes a negative number of blocks, too: as many, whose results are written past the caches.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class _Rows:
         judged = writer.scratch(writer.size("judged"))
         with writer.loop("room", "0", rooms) as number:
             first = writer.put(f"mul i64 {number}, {TILES}")
-            stop = self._least(writer.add(first, TILES), tiles)
+            stop = writer.least(writer.add(first, TILES), tiles)
             rows = self._rows(first)
             with writer.loop("tile", first, stop, carried=[(writer.shape.vector, writer.load(judged))]) as tile:
                 self._turn(tile, rows)
@@ -76,7 +76,7 @@ class _Rows:
     # ---- turned ------------------------------------------------------------------------------------------------------
 
     def _rows(self, first: str) -> list[str]:
-        """Where entry 0 of every row would be: in the result itself, or in the room if it begins with tile ``first``."""
+        """Where entry 0 of every row would be: in the result itself, or in the room that begins with tile ``first``."""
         writer = self.writer
         offset = writer.put(f"sub i64 {self.width}, {writer.scaled(first, self.width)}")
         in_room = self._in_room("0", offset)
@@ -97,7 +97,7 @@ class _Rows:
     def _turn(self, tile: str, rows: Sequence[str]) -> None:
         """W entries; the last ones overlap those before, and write the same numbers."""
         writer, width = self.writer, self.width
-        start = self._least(writer.scaled(tile, width), writer.add(self.size, -width))
+        start = writer.least(writer.scaled(tile, width), writer.add(self.size, -width))
         places = [writer.put(f"getelementptr {writer.shape.scalar}, ptr {row}, i64 {start}") for row in rows]
         kind, judged = writer.shape.vector, "%tile.carried0"
         if self.gaps:
@@ -139,7 +139,7 @@ class _Rows:
         over = writer.put(f"lshr i64 {address}, {writer.number.bit_length() - 1}")
         head = writer.put(f"and i64 {writer.put(f'sub i64 0, {over}')}, {width - 1}")
         whole = writer.put(f"udiv i64 {writer.put(f'sub i64 {self.size}, {head}')}, {width}")
-        known = self._least(whole, writer.add(stop, -1))  # the rest of the last tile waits for the next one
+        known = writer.least(whole, writer.add(stop, -1))  # the rest of the last tile waits for the next one
         end = writer.put(f"select i1 {last}, i64 {whole}, i64 {known}")
         before = writer.add(first, -1)
         begins = writer.put(f"select i1 {writer.put(f'icmp slt i64 {before}, 0')}, i64 0, i64 {before}")
@@ -167,7 +167,3 @@ class _Rows:
         value = writer.put(f"load {vector}, ptr {self._in_room(lane, number)}, align {writer.number}")
         place = writer.put(f"getelementptr {writer.shape.scalar}, ptr {row}, i64 {at}")
         writer.line(f"  store {vector} {value}, ptr {place}, align {alignment}{how}")
-
-    def _least(self, a: str, b: str) -> str:
-        smaller = self.writer.put(f"icmp slt i64 {a}, {b}")
-        return self.writer.put(f"select i1 {smaller}, i64 {a}, i64 {b}")

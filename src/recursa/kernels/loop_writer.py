@@ -28,6 +28,10 @@ class LoopWriter(Writer):
         """An integer times a constant."""
         return a if factor == 1 else self.put(f"mul i64 {a}, {factor}")
 
+    def least(self, a: str, b: str) -> str:
+        """The smaller one of two integers."""
+        return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
     def integer(self, index: str) -> str:
         """An entry of the tables."""
         place = self.put(f"getelementptr i32, ptr %tables, i64 {index}")
