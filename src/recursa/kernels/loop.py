@@ -15,7 +15,7 @@ from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
-from recursa.kernels.loop_layout import Layout, demanded, results
+from recursa.kernels.loop_layout import Layout, demanded, handed_on, results
 from recursa.kernels.loop_results import room
 from recursa.kernels.loop_runs import runs
 from recursa.kernels.native import machine_code
@@ -103,7 +103,7 @@ class LoopProgram:
         self.found = classes(history, sizes, seen)
         wanted = {slot for _, _, slot in self.results.loads()}
         self.blocks = demanded(self.found, wanted, self.repeated)
-        self.layout = Layout(plan, model, wanted)
+        self.layout = Layout(plan, model, wanted, handed_on(self.found, self.blocks, self.results))
         self._tables: dict[Shape, Tables] = {}
         self._written: dict[Shape, Function] = {}  # written with the tables, until it is asked for
         if len(self.results.made) > MAX_FINAL:
@@ -192,6 +192,7 @@ class _Tables:
             "judged": 1,
             **{f"input.{name}": size for name, size in program.sizes.items()},
             "robot": len(layout.robot),
+            "handed": len(layout.handed),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.results.made),
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,

@@ -16,9 +16,9 @@ from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
-from recursa.kernels.loop_layout import Block, Layout, Results
+from recursa.kernels.loop_layout import Block, Layout, Results, loads_of_steps
 from recursa.kernels.loop_results import write_results
-from recursa.kernels.loop_runs import is_carried, write_runs
+from recursa.kernels.loop_runs import write_runs
 from recursa.kernels.loop_writer import LoopWriter, turn_input
 from recursa.kernels.observe import numbers_of
 from recursa.kernels.products import Product, multiply
@@ -62,25 +62,10 @@ class Loops:
         self.loads_of_results: dict[int, int] = {}
         self.columns: dict[str, dict[object, int]] = {domain: {"class": 0} for domain in layout.kept}
 
-    def _loaded_by_steps(self) -> list[Node]:
-        every = [
-            one.graph.nodes[k]
-            for one, own in zip(self.found, self.blocks, strict=True)
-            for block in own.values()
-            for k in block.order
-        ]
-        return [node for node in every if node.op == "load"]
-
     @cached_property
     def read_by_steps(self) -> set[Slot]:
         """Slots that steps read."""
-        return {node.operands[1] for node in self._loaded_by_steps()}
-
-    @cached_property
-    def read_at_rest(self) -> set[Slot]:
-        """Slots that somebody reads otherwise than one body further in on the same walk, or later."""
-        at_rest = {node.operands[1] for node in self._loaded_by_steps() if not is_carried(node)}
-        return at_rest | {slot for _, _, slot in self.results.loads()}
+        return {node.operands[1] for node in loads_of_steps(self.found, self.blocks)}
 
     # ---- places ------------------------------------------------------------------------------------------------------
 
@@ -98,6 +83,10 @@ class Loops:
     def robot(self, slot: Slot) -> str:
         """A number of the whole robot."""
         return self.writer.scratch(self.writer.add(self.writer.size("robot"), self.layout.robot[slot]))
+
+    def handed(self, slot: Slot) -> str:
+        """A number that goes from pair to pair of a walk."""
+        return self.writer.scratch(self.writer.add(self.writer.size("handed"), self.layout.handed[slot]))
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
