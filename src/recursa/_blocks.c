@@ -1,7 +1,8 @@
 /* Many blocks of states through compiled code; large results are written past the caches.
  *
- * A result that is larger than the caches would be read into them only to be overwritten. So a piece of it is computed in
- * a room that stays in the cache, and copied from there by stores that do not read. */
+ * A result that is larger than the caches would be read into them only to be overwritten. Code that loops over bodies
+ * writes its results past them by itself. Of other code, a piece of the result is computed in a room that stays in the
+ * cache, and copied from there by stores that do not read. Such code does not say either whether its results are finite. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
 #include <string.h>
@@ -15,6 +16,7 @@
 #define LARGE ((npy_intp)4 << 20) /* numbers of a result, 32 MB, that caches do not keep */
 #define PIECE (1 << 15)           /* numbers that are still in the cache when they are looked at or copied */
 #define LINE 8                    /* numbers of a line of the cache */
+#define MANY 512                  /* numbers of a state whose ends, which no whole line holds, do not matter */
 
 static void copy_past_caches(double *to, const double *from, npy_intp count)
 {
@@ -30,13 +32,27 @@ static void copy_past_caches(double *to, const double *from, npy_intp count)
 #endif
 }
 
+/* Loops over bodies, which add up their results times zero at the beginning of their scratch (loop_results.py). */
+static int run_loops(const Blocks *of, const double *const *in, double *out, npy_intp blocks, int past)
+{
+    double *judged = of->code->extra[0];
+    memset(judged, 0, (size_t)of->code->width * sizeof(double));
+    code_call(of->code, of->inputs, past ? -blocks : blocks, in, out);
+#if STREAMS
+    if (past)
+        _mm_sfence();
+#endif
+    return !of->judged || all_finite(judged, of->code->width);
+}
+
 int blocks_run(const Blocks *of, const double *const *in, double *out, npy_intp blocks)
 {
     const npy_intp width = of->code->width, each = width * of->count, piece = each > 0 && each < PIECE ? PIECE / each : 1;
-    const int streamed = STREAMS && blocks > piece && each > LINE && of->total >= LARGE &&
-                         (uintptr_t)out % sizeof(double) == 0;
-    const npy_intp some = of->judged || streamed ? piece : blocks;
-    double *room = streamed ? PyMem_RawMalloc((size_t)(some * each) * sizeof(double)) : NULL;
+    const int streamed = STREAMS && each > LINE && of->total >= LARGE && (uintptr_t)out % sizeof(double) == 0;
+    if (of->code->extras > 0 && width > 1)
+        return run_loops(of, in, out, blocks, streamed && of->count >= MANY);
+    const npy_intp some = of->judged || (streamed && blocks > piece) ? piece : blocks;
+    double *room = streamed && blocks > piece ? PyMem_RawMalloc((size_t)(some * each) * sizeof(double)) : NULL;
     const double *here[MAX_INPUTS];
     int sound = 1;
     for (npy_intp at = 0; sound && at < blocks; at += some) {

@@ -37,6 +37,11 @@ class Shape:
         return "float" if self.single else "double"
 
     @property
+    def wide(self) -> bool:
+        """Whether rows of several states are turned into lanes and back."""
+        return self.width > 1 and not self.turned
+
+    @property
     def vector(self) -> str:
         """LLVM's name of the lane type."""
         return self.lanes(self.scalar)
@@ -387,4 +392,4 @@ def module(shape: Shape, functions: Sequence[Function]) -> str:
     )
     declarations = sorted(frozenset().union(*(one.declarations for one in functions)))
     parts = [line for one in functions for line in (*one.lines, "")]
-    return "\n".join([*declarations, "", *parts, attributes, ""])
+    return "\n".join([*declarations, "", *parts, attributes, "!0 = !{i32 1}", ""])

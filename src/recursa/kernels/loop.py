@@ -15,7 +15,8 @@ from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.graph import code_name
 from recursa.kernels.history import History
 from recursa.kernels.loop_emit import Loops
-from recursa.kernels.loop_layout import Layout, demanded, results
+from recursa.kernels.loop_layout import Layout, demanded, handed_on, results
+from recursa.kernels.loop_results import room
 from recursa.kernels.loop_runs import runs
 from recursa.kernels.native import machine_code
 from recursa.kernels.observe import observe
@@ -102,7 +103,7 @@ class LoopProgram:
         self.found = classes(history, sizes, seen)
         wanted = {slot for _, _, slot in self.results.loads()}
         self.blocks = demanded(self.found, wanted, self.repeated)
-        self.layout = Layout(plan, model, wanted)
+        self.layout = Layout(plan, model, wanted, handed_on(self.found, self.blocks, self.results))
         self._tables: dict[Shape, Tables] = {}
         self._written: dict[Shape, Function] = {}  # written with the tables, until it is asked for
         if len(self.results.made) > MAX_FINAL:
@@ -188,8 +189,10 @@ class LoopTables:
         rows = [layout.rows(s)[2] for s in {slot.sweep for slot in layout.in_row}]
         self.constants = sorted({x for x in program.results.outputs if isinstance(x, float)})
         sizes = {
+            "judged": 1,
             **{f"input.{name}": size for name, size in program.sizes.items()},
             "robot": len(layout.robot),
+            "handed": len(layout.handed),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.results.made),
             "products": 0 if program.product is None else program.product.factors * program.product.size**2,
@@ -199,6 +202,7 @@ class LoopTables:
                 f"records.{domain}": loops.records[domain] * count(domain, program.model)
                 for domain in program.plan.domains
             },
+            "room": room(self.shape.width) if self.shape.wide else 0,
         }
         places, end = {}, 0
         for name, size in sizes.items():
@@ -242,8 +246,8 @@ class LoopTables:
             return model.nbodies if rest == BODIES else len(visiting_order(plan.sweeps[int(rest)], model))
         if kind == "order":
             return self._part(visiting_order(plan.sweeps[int(rest)], model))
-        if kind in ("gaps", "filled"):
-            return self._tiles(name)
+        if name == "filled":
+            return self._part(self.program.results.filled(self.shape.width))
         if kind in ("direct", "step"):
             return self._direct(kind, rest)
         if kind == "runs":
@@ -275,18 +279,6 @@ class LoopTables:
         columns = 1 if program.unit is None else program.unit.count
         whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
         return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
-
-    def _tiles(self, name: str) -> int:
-        """Where the result is zero for many entries in a row, and where it is not."""
-        width = self.shape.width
-        filled = self.program.results.filled(width)
-        starts = [k * width for k, one in enumerate(filled) if one]
-        ends = [0, *(start + width for start in starts)]
-        gaps = [(end, start) for end, start in zip(ends, [*starts, len(filled) * width], strict=True) if start > end]
-        counts = {"gaps.count": len(gaps), "filled.count": len(starts), "filled.rest": len(filled) * width}
-        if name in counts:
-            return counts[name]
-        return self._part(starts if name == "filled" else (x for gap in gaps for x in gap))
 
     def _direct(self, kind: str, rest: str) -> int:
         direct = self.loops.direct
@@ -377,6 +369,6 @@ class LoopTables:
 def aligned(size: int, kind: Any) -> Array:
     """Uninitialised numbers that begin at a multiple of 64 bytes."""
     itemsize = np.dtype(kind).itemsize
-    room = np.empty(size + 64 // itemsize, kind)
-    skip = -room.ctypes.data % 64 // itemsize
-    return room[skip : skip + size]
+    memory = np.empty(size + 64 // itemsize, kind)
+    skip = -memory.ctypes.data % 64 // itemsize
+    return memory[skip : skip + size]

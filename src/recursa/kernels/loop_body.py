@@ -86,6 +86,8 @@ class Here(Arithmetic):
 
     def _source(self, via: str, slot: Slot) -> str:
         layout = self.loops.layout
+        if slot in layout.handed:
+            return self.loops.handed(slot)
         if slot.area in ("row", "sum"):
             return self._row("own row" if via == "own" else "other row", slot)
         if via == "robot":
@@ -102,6 +104,8 @@ class Here(Arithmetic):
     def target(self, slot: Slot) -> str:
         """Where a number is stored for others."""
         layout = self.loops.layout
+        if slot in layout.handed:
+            return self.loops.handed(slot)
         if slot.area == "row":
             return self._row("own row", slot)
         if slot.area == "sum":

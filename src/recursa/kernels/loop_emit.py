@@ -2,7 +2,8 @@
 
 ``void kernel(i64 blocks, ptr inputs..., ptr out, ptr scratch, ptr tables, ptr numbers)``. Nothing in the code depends
 on how many bodies there are: counts, places and indices are read from ``tables``, constants from ``numbers``. The
-scratch is the caller's. Inputs are turned into lanes at the start of a block, results back into rows at its end.
+scratch is the caller's. Inputs are turned into lanes at the start of a block, results back into rows at its end. Code
+for several lanes takes a negative number of blocks, too: as many, whose results are written past the caches.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from recursa.kernels.emit import Arithmetic, Function, Shape
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
 from recursa.kernels.loop_direct import copy_rest, direct_for, fill_with_zeros
-from recursa.kernels.loop_layout import Block, Layout, Results
-from recursa.kernels.loop_runs import is_carried, write_runs
-from recursa.kernels.loop_writer import LoopWriter, turn_input, turn_results
+from recursa.kernels.loop_layout import Block, Layout, Results, loads_of_steps
+from recursa.kernels.loop_results import write_results
+from recursa.kernels.loop_runs import write_runs
+from recursa.kernels.loop_writer import LoopWriter, turn_input
 from recursa.kernels.observe import numbers_of
 from recursa.kernels.products import Product, multiply
 from recursa.sweeps.plan import APART, BODIES, PAIRS
@@ -60,25 +62,10 @@ class Loops:
         self.loads_of_results: dict[int, int] = {}
         self.columns: dict[str, dict[object, int]] = {domain: {"class": 0} for domain in layout.kept}
 
-    def _loaded_by_steps(self) -> list[Node]:
-        every = [
-            one.graph.nodes[k]
-            for one, own in zip(self.found, self.blocks, strict=True)
-            for block in own.values()
-            for k in block.order
-        ]
-        return [node for node in every if node.op == "load"]
-
     @cached_property
     def read_by_steps(self) -> set[Slot]:
         """Slots that steps read."""
-        return {node.operands[1] for node in self._loaded_by_steps()}
-
-    @cached_property
-    def read_at_rest(self) -> set[Slot]:
-        """Slots that somebody reads otherwise than one body further in on the same walk, or later."""
-        at_rest = {node.operands[1] for node in self._loaded_by_steps() if not is_carried(node)}
-        return at_rest | {slot for _, _, slot in self.results.loads()}
+        return {node.operands[1] for node in loads_of_steps(self.found, self.blocks)}
 
     # ---- places ------------------------------------------------------------------------------------------------------
 
@@ -97,19 +84,27 @@ class Loops:
         """A number of the whole robot."""
         return self.writer.scratch(self.writer.add(self.writer.size("robot"), self.layout.robot[slot]))
 
+    def handed(self, slot: Slot) -> str:
+        """A number that goes from pair to pair of a walk."""
+        return self.writer.scratch(self.writer.add(self.writer.size("handed"), self.layout.handed[slot]))
+
     # ---- parts -------------------------------------------------------------------------------------------------------
 
     def function(self, name: str = "kernel") -> Function:
         """All of it."""
         writer = self.writer
-        with writer.loop("block", "0", "%blocks") as block:
+        wide = writer.shape.wide
+        if wide:
+            writer.line("  %past = icmp slt i64 %blocks, 0")
+            writer.line("  %negated = sub i64 0, %blocks")
+            writer.line("  %rounds = select i1 %past, i64 %negated, i64 %blocks")
+        with writer.loop("block", "0", "%rounds" if wide else "%blocks") as block:
             for one in (*self.inputs, "out"):
                 step = writer.put(f"mul i64 {writer.size(f'size.{one}')}, {writer.shape.width}")
                 offset = writer.put(f"mul i64 {block}, {step}")
                 writer.line(f"  %{one}.here = getelementptr {writer.shape.scalar}, ptr %{one}, i64 {offset}")
-            if writer.shape.width > 1 and not writer.shape.turned:
-                for one in self.inputs:
-                    turn_input(writer, one)
+            for one in self.inputs if wide else ():
+                turn_input(writer, one)
             if self.direct is not None:
                 fill_with_zeros(writer)
             self._sweeps(range(self.first_repeated))
@@ -119,7 +114,7 @@ class Loops:
                 self._products(self.product)
             else:
                 self._compute_results()
-                turn_results(writer, gaps=self._has_gaps()) if self.direct is None else copy_rest(writer)
+                write_results(writer, gaps=self.has_gaps) if self.direct is None else copy_rest(writer)
         pointers = ", ".join(f"ptr noalias %{p}" for p in (*self.inputs, "out", "scratch", "tables", "numbers"))
         header = [
             line
@@ -134,10 +129,11 @@ class Loops:
         lines = [begin, "start:", *header, *writer.lines, "  ret void", "}"]
         return Function(lines, frozenset(writer.intrinsics))
 
-    def _has_gaps(self) -> bool:
+    @cached_property
+    def has_gaps(self) -> bool:
         """Whether a good part of the result is zero for so many entries in a row as there are lanes."""
-        width = self.writer.shape.width
-        filled = self.results.filled(width) if width > 1 else []
+        shape, plain = self.writer.shape, self.unit is None and self.product is None
+        filled = self.results.filled(shape.width) if plain and shape.wide else []
         return 4 * filled.count(False) > len(filled)
 
     def _columns(self) -> None:
@@ -150,7 +146,7 @@ class Loops:
                 line = writer.put(f"mul i64 {j}, {writer.size('size.columns')}")
                 place = writer.add(writer.add(line, self.column), writer.size("matrix"))
                 writer.store(writer.result(j), writer.scratch(place))
-        turn_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("matrix"), j))))
+        write_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("matrix"), j))))
 
     def _products(self, product: Product) -> None:
         """The matrices side by side, so that they can be multiplied, and their products."""
@@ -159,7 +155,7 @@ class Loops:
         with writer.loop("entry", "0", writer.size("size.column")) as j:
             writer.store(writer.result(j), writer.scratch(writer.add(writer.size("matrix"), j)))
         multiply(writer, product)
-        turn_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("products"), j))))
+        write_results(writer, lambda j: writer.load(writer.scratch(writer.add(writer.size("products"), j))))
 
     def _sweeps(self, numbers: range) -> None:
         self._clear_sums(numbers)

@@ -15,7 +15,7 @@ from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.classes import Class, Output, Slot
-from recursa.kernels.graph import LEAVES, Graph, Traced
+from recursa.kernels.graph import LEAVES, Graph, Node, Traced
 from recursa.kernels.history import History
 from recursa.kernels.observe import Observation, Unknown, numbers_of, rebuilt
 from recursa.model.model import WORLD, Model
@@ -51,9 +51,10 @@ class Results:
         return sorted({x for x in self.outputs if isinstance(x, int) and nodes[x].op != "load"})
 
     def filled(self, width: int) -> list[bool]:
-        """For every ``width`` entries, as far as they go, whether one of them may be other than zero."""
-        whole = range(0, len(self.outputs) - width + 1, width)
-        return [not all(map(is_zero, self.outputs[start : start + width])) for start in whole]
+        """For every ``width`` entries, the last ones being as many too, whether one may be other than zero."""
+        last = max(len(self.outputs) - width, 0)
+        starts = (min(start, last) for start in range(0, len(self.outputs), width))
+        return [not all(map(is_zero, self.outputs[start : start + width])) for start in starts]
 
     def loads(self) -> list[tuple[str, int, Slot]]:
         """The stored numbers they need: area, body or link, slot."""
@@ -203,20 +204,49 @@ def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], se
     return sorted(needed), restored
 
 
+def is_carried(node: Node) -> bool:
+    """Whether it is loaded from one body further out on the same walk, where this very sweep has been before."""
+    via, slot, reading = node.operands
+    return bool(via == "carried" and slot.sweep == reading)
+
+
+def loads_of_steps(found: Sequence[Class], blocks: Sequence[dict[int, Block]]) -> list[Node]:
+    """The stored numbers that steps read."""
+    every = (
+        one.graph.nodes[k]
+        for one, own in zip(found, blocks, strict=True)
+        for block in own.values()
+        for k in block.order
+    )
+    return [node for node in every if node.op == "load"]
+
+
+def handed_on(found: Sequence[Class], blocks: Sequence[dict[int, Block]], results: Results) -> set[Slot]:
+    """Slots that nobody reads otherwise than one body further in on the same walk."""
+    loads = loads_of_steps(found, blocks)
+    at_rest = {node.operands[1] for node in loads if not is_carried(node)}
+    at_rest |= {slot for _, _, slot in results.loads()}
+    return {node.operands[1] for node in loads} - at_rest
+
+
 # ---- places ----------------------------------------------------------------------------------------------------------
 
 
 class Layout:
-    """Places of all slots, in units of one number per lane: records per body and link, rows, and one for the robot."""
+    """Places of all slots, in units of one number per lane: records per body and link, rows, and one for the robot.
 
-    def __init__(self, plan: Plan, model: Model, wanted: Iterable[Slot]) -> None:
+    What is only handed on along a walk has one place for all pairs.
+    """
+
+    def __init__(self, plan: Plan, model: Model, wanted: Iterable[Slot], handed: Iterable[Slot] = ()) -> None:
         self.plan = plan
         self.model = model
         self.kept: dict[str, dict[Slot, int]] = {domain: {} for domain in DOMAINS}
         self.in_row: dict[Slot, int] = {}
         self.robot: dict[Slot, int] = {}
+        self.handed = {slot: place for place, slot in enumerate(sorted(handed))}
         filled = [0] * len(plan.sweeps)
-        for slot in sorted(wanted):
+        for slot in sorted(set(wanted) - self.handed.keys()):
             if slot.area in ("row", "sum"):
                 self.in_row[slot] = filled[slot.sweep]
                 filled[slot.sweep] += 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from recursa.kernels.classes import Class, Output, Slot
 from recursa.kernels.graph import Node
 from recursa.kernels.loop_body import Here
-from recursa.kernels.loop_layout import Block
+from recursa.kernels.loop_layout import Block, is_carried
 from recursa.model.model import Model
 from recursa.sweeps.plan import PAIRS
 
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from recursa.kernels.loop_emit import Loops
 
 _SHARED = ("start", "right")  # places that are the same throughout a run
-
-
-def is_carried(node: Node) -> bool:
-    """Whether it is loaded from one body further out on the same walk, where this very sweep has been before."""
-    via, slot, reading = node.operands
-    return bool(via == "carried" and slot.sweep == reading)
 
 
 def runs(model: Model, domain: str, order: Sequence[int], kinds: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -67,16 +61,13 @@ def _write_run(loops: Loops, sweep: int, one: Class, block: Block, run: tuple[st
     with writer.loop(name, "0", count, carried=begins) as t:
         kept = {k: f"%{name}.carried{n}" for n, (k, _) in enumerate(carried)}
         inside = _InRun(loops, one, sweep, block, writer.put(f"add i64 {first}, {t}"), shared | kept)
-        inside.kept = {slot for _, slot in carried if slot not in loops.read_at_rest}
+        inside.kept = {slot for _, slot in carried if slot in loops.layout.handed}
         inside.write()
         results = dict(block.stores)
         writer.carry(name, *(inside.output(results[slot]) for _, slot in carried))
-    if carried:
-        last = writer.add(writer.put(f"add i64 {first}, {count}"), -1)
-        after = Here(loops, one, sweep, block, last)
-        for n, (_, slot) in enumerate(carried):
-            if slot in inside.kept:
-                writer.store(f"%{name}.carried{n}", after.target(slot))
+    for n, (_, slot) in enumerate(carried):
+        if slot in inside.kept:
+            writer.store(f"%{name}.carried{n}", loops.handed(slot))
 
 
 class _InRun(Here):

@@ -28,6 +28,10 @@ class LoopWriter(Writer):
         """An integer times a constant."""
         return a if factor == 1 else self.put(f"mul i64 {a}, {factor}")
 
+    def least(self, a: str, b: str) -> str:
+        """The smaller one of two integers."""
+        return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
     def integer(self, index: str) -> str:
         """An entry of the tables."""
         place = self.put(f"getelementptr i32, ptr %tables, i64 {index}")
@@ -140,65 +144,36 @@ def rows_to_lanes(
         writer.store(gathered, lanes(j))
 
 
-def turn_results(writer: LoopWriter, entry: Callable[[str], str] | None = None, *, gaps: bool = False) -> None:
-    """Numbers per lane to rows of the result; they stay lanes in a turned kernel.
-
-    ``entry(j)`` is a number of the result; by default it is where the table says. With ``gaps`` the table also says
-    where a result is zero for as many entries as there are lanes: nothing is turned there.
-    """
-    shape = writer.shape
-    size = writer.size("size.out")
-
-    entry = entry or writer.result
-    if shape.turned:
-        with writer.loop("results", "0", size) as j:
-            place = writer.put(f"getelementptr {shape.vector}, ptr %out.here, i64 {j}")
-            writer.line(f"  store {shape.vector} {entry(j)}, ptr {place}, align {writer.number}")
-        return
-    lanes_to_rows(writer, "results", size, entry, lambda lane, j: writer.in_row("out", lane, j), gaps=gaps)
-
-
-def _turn_tile(writer: LoopWriter, j: str, lanes: Callable[[str], str], row: Callable[[int, str], str]) -> None:
-    """As many entries as there are lanes, from entry j on."""
-    shape = writer.shape
-    columns = [lanes(writer.add(j, c)) for c in range(shape.width)]
-    for lane, numbers in enumerate(transposed(writer, columns)):
-        writer.line(f"  store {shape.vector} {numbers}, ptr {row(lane, j)}, align {writer.number}")
-
-
-def _fill_gaps(writer: LoopWriter, row: Callable[[int, str], str]) -> None:
-    """Zeros from where to where the table says."""
-    shape = writer.shape
-    with writer.loop("gaps", "0", writer.size("gaps.count")) as g:
-        line = writer.add(writer.scaled(g, 2), writer.size("gaps"))
-        first, end = writer.integer(line), writer.integer(writer.add(line, 1))
-        with writer.loop("gap", first, end, shape.width) as j:
-            for lane in range(shape.width):
-                writer.line(f"  store {shape.vector} zeroinitializer, ptr {row(lane, j)}, align {writer.number}")
-
-
 def lanes_to_rows(
     writer: LoopWriter,
     label: str,
     size: str,
     lanes: Callable[[str], str],
     row: Callable[[int, str], str],
-    *,
-    gaps: bool = False,
 ) -> None:
     """The other way: ``lanes(j)`` is entry j of W states, ``row(lane, j)`` its place in the row of a lane."""
     shape = writer.shape
     start = "0"
-    if gaps:
-        _fill_gaps(writer, row)
-        with writer.loop(label, "0", writer.size("filled.count")) as t:
-            _turn_tile(writer, writer.integer(writer.add(writer.size("filled"), t)), lanes, row)
-        start = writer.size("filled.rest")
-    elif shape.width > 1:
+    if shape.width > 1:
         with writer.loop(label, "0", size, shape.width) as j:
-            _turn_tile(writer, j, lanes, row)
+            columns = [lanes(writer.add(j, c)) for c in range(shape.width)]
+            for lane, numbers in enumerate(transposed(writer, columns)):
+                writer.line(f"  store {shape.vector} {numbers}, ptr {row(lane, j)}, align {writer.number}")
         start = f"%{label}.i"
-    with writer.loop(f"{label}.rest", start, size) as j:
+    entries_to_rows(writer, f"{label}.rest", start, size, lanes, row)
+
+
+def entries_to_rows(
+    writer: LoopWriter,
+    label: str,
+    start: str,
+    size: str,
+    lanes: Callable[[str], str],
+    row: Callable[[int, str], str],
+) -> None:
+    """The same, one entry at a time."""
+    shape = writer.shape
+    with writer.loop(label, start, size) as j:
         numbers = lanes(j)
         for lane in range(shape.width):
             one = numbers

@@ -14,6 +14,7 @@ from recursa.kernels.loop_layout import is_zero
 from recursa.kernels.loop_writer import LoopWriter
 
 _ROWS, _COLUMNS = 4, 2  # of a product at once, so that what is loaded is used several times
+_STRIP = 8  # columns that stay in the cache while all rows go by: a multiple of _COLUMNS
 _LANES = 8  # rows of one state in a register, on every processor
 
 
@@ -43,22 +44,36 @@ def multiplications(outputs: Sequence[int | float], product: Product) -> int:
 
 
 def multiply(writer: LoopWriter, product: Product) -> None:
-    """From the numbers in "matrix" to those in "products": a few columns and rows at a time.
+    """From the numbers in "matrix" to those in "products": a few columns and rows at a time, strip by strip.
 
     Of one state, whose numbers lie side by side, a register holds several rows. Sums are the same to the bit.
     """
     n = writer.size("product.size")
     tiles = [(_ROWS, 1), (1, 1)] if writer.shape.width > 1 else [(2, _LANES), (1, _LANES), (1, 1)]
-    for columns, start in ((_COLUMNS, "0"), (1, f"%columns{_COLUMNS}.i")):
-        with writer.loop(f"columns{columns}", start, n, columns) as column:
+    strips = writer.put(f"udiv i64 {writer.add(n, _STRIP - 1)}, {_STRIP}")
+    with writer.loop("strip", "0", strips) as strip:
+        start = writer.put(f"mul i64 {strip}, {_STRIP}")
+        end = writer.least(writer.add(start, _STRIP), n)
+        first = "0"
+        for rows, lanes in tiles:
+            name = f"rows{rows}x{lanes}"
+            with writer.loop(name, first, n, rows * lanes) as row:
+                _tiles_of_strip(writer, product, (rows, lanes), row, (start, end))
+            first = f"%{name}.i"
+
+
+def _tiles_of_strip(
+    writer: LoopWriter, product: Product, shape: tuple[int, int], row: str, strip: tuple[str, str]
+) -> None:
+    """Some rows of all columns of a strip."""
+    first, end = strip
+    for columns in (_COLUMNS, 1):
+        name = f"columns{columns}x{shape[0]}x{shape[1]}"
+        with writer.loop(name, first, end, columns) as column:
             place = writer.add(writer.put(f"udiv i64 {column}, {_COLUMNS}"), writer.size("product.starts"))
             between = writer.integer(place), writer.integer(writer.add(place, 1))
-            first = "0"
-            for rows, lanes in tiles:
-                name = f"rows{columns}x{rows}x{lanes}"
-                with writer.loop(name, first, n, rows * lanes) as row:
-                    _Tile(writer, product, (rows, lanes, columns), (row, column)).write(between)
-                first = f"%{name}.i"
+            _Tile(writer, product, (*shape, columns), (row, column)).write(between)
+        first = f"%{name}.i"
 
 
 class _Tile:
