@@ -84,11 +84,13 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
 @click.argument("quantity", type=QUANTITY, required=False)
 @click.option("--formula", help="Instead of a quantity: an operator formula, as for recursa explain.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="With --formula, a free vector.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file: .c (others go beside it) or .js."
+)
 @click.option("--link", help="For the quantities of one link: its name.")
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
 @losses_options("With damping and friction, where the quantity has that option.", default=False)
-@click.option("--name", help="Name of the C function; without it, from robot and quantity.")
+@click.option("--name", help="Name of the function; without it, from robot and quantity.")
 @robot_options
 def export(
     robot: str,
@@ -102,13 +104,14 @@ def export(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write a quantity of a robot as C99: source, header and a test program.
+    """Write a quantity of a robot as C99 (source, header and a test program), or as a JavaScript module.
 
     \b
     Examples:
       recursa export puma560 inverse_dynamics -o id.c
       recursa export arm.urdf jacobian --link tool --frame world -o jacobian.c
       recursa export puma560 --formula "inv(mass) (T - C)" -o forward.c
+      recursa export puma560 forward_dynamics -o forward.js
       cc -std=c99 -O2 id.c id_test.c -lm && ./a.out
 
     QUANTITY is a method: inverse_dynamics, forward_dynamics, mass_matrix, bias_forces, regressor, poses, ...
@@ -120,7 +123,8 @@ def export(
         raise click.UsageError("--vector goes with --formula")
     of = open_robot(robot, floating=floating, mimic=mimic)
     asked = rc.compile(rc.parse(formula, of, vectors=_spaces(vectors)), of) if formula is not None else quantity or ""
-    done = of.export_c(asked, out, name=name, **given)
+    write = of.export_js if out.suffix in (".js", ".mjs") else of.export_c
+    done = write(asked, out, name=name, **given)
     if as_json:
         files = [str(file) for file in done.files]
         show.print_json({"files": files, "function": done.function, "operations": asdict(done.operations)})

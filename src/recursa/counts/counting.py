@@ -12,7 +12,7 @@ from recursa.counts.solving import solve_symmetric
 from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.exporting import ExportQuestion, exported
+from recursa.facade.export_questions import ExportQuestion, exported
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model

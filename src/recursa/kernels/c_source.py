@@ -11,17 +11,11 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recursa.errors import UntraceableError
-from recursa.kernels.graph import Graph, Node
-from recursa.spatial.counting import Counts
-
-Output = int | float  # a node, or a constant
-
-MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
-MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
+from recursa.kernels.function import Spelled
+from recursa.kernels.graph import Node
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
 _FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
@@ -34,19 +28,8 @@ _NOT_IDENTIFIERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class CFunction:
-    """What becomes ``void name(const double inputs[]..., double out[])``; inputs in the order of ``sizes``."""
-
-    name: str
-    graph: Graph
-    outputs: Sequence[Output]
-    sizes: Mapping[str, int]
-
-    @property
-    def operations(self) -> Counts:
-        """Operations of one call."""
-        return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
+class CFunction(Spelled):
+    """What becomes ``void name(const double inputs[]..., double out[])``."""
 
     @property
     def prototype(self) -> str:
@@ -58,7 +41,7 @@ class CFunction:
     def definition(self) -> str:
         """The function's text: one constant per node, then the outputs."""
         nodes = self.graph.nodes
-        order = self.graph.reachable(x for x in self.outputs if isinstance(x, int))
+        order = self.graph.reachable(self.nodes)
         used = {nodes[k].operands[0] for k in order if nodes[k].op == "input"}
         lines = [f"    {_declaration(nodes, k)}" for k in order if nodes[k].op != "const"]
         lines += [f"    (void){name};" for name in self.sizes if name not in used]

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
-from recursa.kernels import c_source
+from recursa.kernels import function as functions
 from recursa.kernels.c_source import CFunction
-from recursa.kernels.emit import Function, Output, Shape, module, straight_function
+from recursa.kernels.emit import Function, Shape, module, straight_function
+from recursa.kernels.function import Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
+from recursa.kernels.js_source import JsFunction
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
 from recursa.kernels.native import Native, machine_code, simd_shape
 from recursa.kernels.records import Recorded
@@ -162,15 +164,11 @@ def _nodes_worth_tracing(loop: Program) -> int:
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
 
 
-Code = Literal["llvm", "c"]
+Code = Literal["llvm", "c", "js"]
 CODES: tuple[str, ...] = get_args(Code)
 
 
-def _c(name: str, graph: Graph, outputs: Sequence[Output], sizes: Mapping[str, int]) -> str:
-    return CFunction(name, graph, outputs, sizes).definition()
-
-
-SPELLED_OUT: dict[str, Callable[[str, Graph, Sequence[Output], Mapping[str, int]], str]] = {"c": _c}
+SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction}
 """Languages in which a function is written from a graph, by the names of CODES."""
 
 
@@ -202,7 +200,7 @@ class Kernel:
         self.sizes = dict(sizes)
         trace = partial(program, plan, model, dict(sizes), gather, form, looped)
         self._program = trace() if name is None else Recorded(name, trace)
-        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, c_source.MAX_NODES)
+        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
     @property
@@ -216,7 +214,7 @@ class Kernel:
         return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code: LLVM IR text in the kernel's form, or "c", a C99 function for one state in doubles.
+        """The generated code: LLVM IR text in the kernel's form, or "c" or "js", a function of one state.
 
         All but LLVM IR is written with every body spelled out, also where the kernel itself loops over bodies.
         """
@@ -224,13 +222,12 @@ class Kernel:
             raise unknown_name("kind of source", kind, CODES)
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
-        straight = self._straight(kind)
-        return SPELLED_OUT[kind]("kernel", straight.graph, straight.outputs, straight.sizes)
+        return self.spelled_out("kernel", kind).definition()
 
-    def c_function(self, name: str) -> CFunction:
-        """The same as a C function, for files."""
-        straight = self._straight("c")
-        return CFunction(name, straight.graph, straight.outputs, straight.sizes)
+    def spelled_out(self, name: str, kind: str) -> Spelled:
+        """The same as a function of a language, for files."""
+        straight = self._straight(kind)
+        return SPELLED_OUT[kind](name, straight.graph, straight.outputs, straight.sizes)
 
     def _straight(self, kind: str) -> StraightProgram:
         if isinstance(self._program, StraightProgram):

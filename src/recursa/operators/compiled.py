@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
-from recursa.kernels.c_source import CFunction
 from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.function import Spelled
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
@@ -181,14 +181,14 @@ class CompiledExpression:
         return self._kernel.operations
 
     def source(self, kind: str = "llvm") -> str:
-        """The generated code: "llvm", as it is compiled, or "c"."""
+        """The generated code: "llvm", as it is compiled, "c" or "js"."""
         return self._kernel.source(kind)
 
-    def c_function(self, name: str) -> CFunction:
-        """The same as a C function of that name, which :meth:`Robot.export_c` writes with header and test program."""
+    def spelled_out(self, name: str, kind: str) -> Spelled:
+        """The same as a function of that name in "c" or "js", for files (:meth:`Robot.export_c`)."""
         if self._lowered.constants:
-            raise UntraceableError(f"{self.expression} has vectors of numbers in it, which C code cannot take over")
-        return self._kernel.c_function(name)
+            raise UntraceableError(f"{self.expression} has vectors of numbers in it, which such code cannot take over")
+        return self._kernel.spelled_out(name, kind)
 
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))
