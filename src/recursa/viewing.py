@@ -1,0 +1,50 @@
+"""Robots in a browser: pages written to files, and what a notebook shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from numpy.typing import ArrayLike
+
+from recursa.evaluation.facade import Facade
+from recursa.files import known_suffix, named_file, write_together
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+
+class Viewing(Facade):
+    """Pages."""
+
+    __slots__ = ()
+
+    def to_html(self, path: str | os.PathLike[str], q: ArrayLike | None = None, meshes: bool = True) -> Path:
+        """Write the robot as a page for any browser: one file, which needs no network. Returns its path.
+
+        In it the robot can be turned, posed by sliders, let go, held, pulled by its links: the page has the robot's own
+        dynamics, as :meth:`export_js` writes them, and simulates as ``simulate(integrator="rk4")`` does. See
+        :doc:`view`.
+
+        - ``q``: where it begins, (nq,) or a mapping by joint names; without it the neutral configuration, moved into
+          the joints' ranges.
+        - ``meshes``: whether meshes that :func:`recursa.load` found in the folders ``assets=`` become part of the page
+          (with the extra ``meshes``, which brings trimesh). False makes it small.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> file = rc.robots.planar(2).to_html(pathlib.Path(tempfile.mkdtemp(), "arm.html"))
+        >>> file.name, file.stat().st_size < 1_500_000
+        ('arm.html', True)
+        """
+        from recursa.view.page import robot_page  # who shows nothing need not wait for it
+
+        place = known_suffix(named_file(path), (".html", ".htm"))
+        write_together({place: robot_page(cast("Robot", self), q, meshes=meshes)})
+        return place
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, without meshes."""
+        from recursa.view.page import framed, robot_page
+
+        return framed(robot_page(cast("Robot", self), meshes=False))
