@@ -8,7 +8,7 @@ NO_SLOW := -m "not slow"
 LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 
-.PHONY: demo test test-all quick lint format bench fuzz docs clean
+.PHONY: demo test test-all quick lint format bench fuzz docs frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -40,6 +40,10 @@ fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; wh
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+frontend:                      ## the page that shows robots, built into src/recursa/view/
+	npm ci --prefix frontend --no-audit --no-fund
+	npm run build --prefix frontend
 
 clean:
 	rm -rf $(VENV) demo-output docs/_build build .pytest_cache .mypy_cache .ruff_cache

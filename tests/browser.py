@@ -16,7 +16,9 @@ from typing import Any
 
 from PIL import Image
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
@@ -81,7 +83,7 @@ class Browser:
         self.read, from_it = os.pipe()
         command = [str(CHROMIUM), *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{to_it} 4>&{from_it}', "sh", *command],
+            ["bash", "-c", f'exec "$@" 3<&{to_it} 4>&{from_it}', "bash", *command],
             pass_fds=(to_it, from_it), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_it)

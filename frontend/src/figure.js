@@ -31,6 +31,7 @@ export class Figure {
   }
 
   makeGhost() {
+    this.base.visible = false;
     this.group.traverse(one => {
       if (!one.isMesh) return;
       one.castShadow = false;

@@ -117,8 +117,8 @@ export class Page {
       min: 0, max: 1, step: 0.01, value: 0, told: x => short(most * x * x * x),
       oninput: x => this.tune(() => (mechanics.extraDamping = most * x * x * x)),
     });
-    this.dials = { gravity, damping };
-    return element("div", {}, element("div", { class: "buttons" }, this.go, this.keep, this.back), gravity.row, damping.row, this.said);
+    const dials = Math.hypot(...this.robot.gravity) ? [gravity.row, damping.row] : [damping.row];
+    return element("div", {}, element("div", { class: "buttons" }, this.go, this.keep, this.back), ...dials, this.said);
   }
 
   /** A law changed: the balance of energy begins anew. */

@@ -21,7 +21,7 @@ export class Playback {
     this.looped = button("↻", () => this.setLoop(!this.loop), { title: "from the beginning again", "aria-pressed": "true" });
     this.node = element(
       "div", { class: "transport" },
-      button("⏮", () => this.seek(this.start, true), { title: "to the beginning", "aria-label": "to the beginning" }),
+      button("«", () => this.seek(this.start, true), { title: "to the beginning", "aria-label": "to the beginning" }),
       button("‹", () => this.step(-1), { title: "a step back (,)", "aria-label": "a step back" }),
       this.play,
       button("›", () => this.step(1), { title: "a step on (.)", "aria-label": "a step on" }),

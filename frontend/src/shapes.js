@@ -32,17 +32,15 @@ const SOLIDS = {
   plane: ([x, y]) => new PlaneGeometry(x, y),
 };
 
-/** A bar from one point to another, thicker at its beginning, with round ends. */
-function bar({ from, to, radii }) {
+/** A bar from one point to another, thicker at its beginning, its far end round unless it is flat. */
+function bar({ from, to, radii, flat }) {
   const start = new Vector3(...from), end = new Vector3(...to);
   const along = end.clone().sub(start), length = along.length();
   const made = new CylinderGeometry(radii[1], radii[0], length, 24, 1, false);
   made.translate(0, length / 2, 0);
   const turned = new Quaternion().setFromUnitVectors(ALONG_Y, along.normalize());
-  return [
-    made.applyQuaternion(turned).translate(...from),
-    new SphereGeometry(radii[1], 24, 12).translate(...to),
-  ];
+  const round = flat ? [] : [new SphereGeometry(radii[1], 24, 12).translate(...to)];
+  return [made.applyQuaternion(turned).translate(...from), ...round];
 }
 
 /** A triangle mesh whose coordinates are fractions of its box. */

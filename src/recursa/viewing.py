@@ -37,9 +37,9 @@ class Viewing(Facade):
         >>> file.name, file.stat().st_size < 1_500_000
         ('arm.html', True)
         """
-        from recursa.view.page import robot_page  # who shows nothing need not wait for it
+        from recursa.view.page import ENDINGS, robot_page  # who shows nothing need not wait for it
 
-        place = known_suffix(named_file(path), (".html", ".htm"))
+        place = known_suffix(named_file(path), ENDINGS)
         write_together({place: robot_page(cast("Robot", self), q, meshes=meshes)})
         return place
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from recursa.robot import Robot
+    from recursa.view.motions import Recording
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
@@ -280,6 +282,45 @@ class Run:
         from recursa.plotting import animate
 
         return animate(self.robot, *self.finely()[:2], path, **options)
+
+    def to_html(
+        self, path: str | os.PathLike[str], ghost: Run | None = None, meshes: bool = True, title: str | None = None
+    ) -> Path:
+        """Write the run as a page for any browser: one file, which needs no network. Returns its path.
+
+        It plays the motion, with curves of coordinates, speeds, torques and energy beside it, and limits; states
+        between samples are those of :meth:`at`. At any instant the robot can be let go, and goes on from there.
+
+        - ``ghost``: another run, shown beside this one, translucent, and as thin curves; of the same robot or another.
+        - ``meshes``: whether meshes become part of the page, as in :meth:`recursa.Robot.to_html`.
+        - ``title``: what the page is called; without it, after the robot.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.5)
+        >>> run.to_html(pathlib.Path(tempfile.mkdtemp(), "fall.html")).name
+        'fall.html'
+        """
+        from recursa.view.page import write_motion
+
+        own = title or self.robot.model.name
+        others = [] if ghost is None else [ghost._recording(f"{ghost.robot.model.name}, {ghost.options.integrator}")]
+        return write_motion(path, [self._recording(own), *others], meshes=meshes)
+
+    def _recording(self, title: str) -> Recording:
+        from recursa.view.motions import Recording
+
+        if not len(self.t):
+            raise StateError("the run has no samples; there is nothing to show")
+        return Recording.of_samples(self.robot, self.at, self.t, self.tau, title)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, without meshes, and the run in a line."""
+        from recursa.view.page import framed, motion_page
+
+        if not len(self.t):
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        page = motion_page([self._recording(self.robot.model.name)], meshes=False)
+        return f"{framed(page)}<pre>{html.escape(repr(self))}</pre>"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.

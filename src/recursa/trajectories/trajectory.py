@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -379,6 +380,21 @@ class Trajectory:
                 f"{chosen.nv}. Make the trajectory with robot="
             )
         return chosen
+
+    def to_html(
+        self, path: str | os.PathLike[str], robot: Robot | None = None, meshes: bool = True, title: str | None = None
+    ) -> Path:
+        """Write the motion as a page for any browser, with the torques that it takes; see :meth:`recursa.Run.to_html`.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> motion = rc.Trajectory.cycloid([0, 0], [1.0, -0.5], T=1.0)
+        >>> motion.to_html(pathlib.Path(tempfile.mkdtemp(), "moves.html"), rc.robots.planar(2)).name
+        'moves.html'
+        """
+        from recursa.trajectories.pages import recording_of
+        from recursa.view.page import write_motion
+
+        return write_motion(path, [recording_of(self, self._for(robot), title)], meshes=meshes)
 
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
         """Write t, q, v and a at some instants (default: 101, evenly spread) so that :meth:`from_csv` reads them.

@@ -79,7 +79,8 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
 
 def shelf_for(robot: Robot) -> MeshShelf:
     """An empty shelf on which all meshes of the robot find room."""
-    files = {shape.path for link in robot.model.description.links for shape in link.geometry if shape.path}
+    shapes = [shape for link in robot.model.description.links for shape in link.geometry if shape.role == "visual"]
+    files = {shape.path for shape in shapes if shape.path}
     return MeshShelf(min(30_000, MOST_TRIANGLES // max(len(files), 1)))
 
 
@@ -136,7 +137,7 @@ def _ends(robot: Robot, body: int, links: list[Link]) -> list[list[float]]:
 
 def _start(joint: Joint) -> Vec3:
     """Where a body hangs on its joint, in its own frame."""
-    return Vec3(0.0, 0.0, 0.0) if joint.after is None else joint.after.inverse().translation
+    return Vec3(0.0, 0.0, 0.0) if joint.after is None else joint.after.inverse.translation
 
 
 def _com(inertia: RigidInertia) -> list[float]:
@@ -187,7 +188,7 @@ def _ellipsoid(inertia: RigidInertia) -> Shape | None:
 def _ball(inertia: RigidInertia, size: float) -> Iterator[Shape]:
     found = _ellipsoid(inertia)
     if found is not None:
-        radii = [min(max(r, 0.015 * size), 0.25 * size) for r in found["radii"]]
+        radii = [min(max(r, 0.015 * size), 0.06 * size) for r in found["radii"]]
         yield {"kind": "ellipsoid", "size": radii, "place": found["place"], "colour": None}
 
 
@@ -206,11 +207,17 @@ def _stand(robot: Robot, size: float, floor: float) -> Iterator[Shape]:
             continue
         anchor = np.array([float(x) for x in joint.placement.translation])
         height = float(anchor @ up) - floor
-        foot = anchor - height * up if 0.0 <= height < 0.6 * size else anchor
+        foot = anchor - height * up if 0.0 <= height < 1.5 * size else anchor
         plate = foot + 0.012 * size * up
-        yield {"kind": "bar", "from": foot.tolist(), "to": plate.tolist(), "radii": [0.085 * size, 0.08 * size]}
+        yield {
+            "kind": "bar",
+            "from": foot.tolist(),
+            "to": plate.tolist(),
+            "radii": [0.085 * size, 0.08 * size],
+            "flat": True,
+        }
         if math.dist(foot, anchor) > 0.02 * size:
-            yield {"kind": "bar", "from": foot.tolist(), "to": anchor.tolist(), "radii": [0.045 * size, 0.035 * size]}
+            yield {"kind": "bar", "from": foot.tolist(), "to": anchor.tolist(), "radii": [0.04 * size, 0.03 * size]}
 
 
 def _joint(joint: Joint, number: int, shown: bool, size: float) -> dict[str, Any]:
@@ -289,14 +296,23 @@ def _corners(shape: Shape) -> Array:
     if shape["kind"] == "mesh":
         low, high = np.array(shape["box"])
     else:
-        size = shape["size"]
-        half = {
-            "box": lambda: np.array(size) / 2, "sphere": lambda: np.full(3, size[0]),
-            "ellipsoid": lambda: np.array(size),
-            "cylinder": lambda: np.array([size[0], size[0], size[1] / 2]),
-            "capsule": lambda: np.array([size[0], size[0], size[1] / 2 + size[0]]),
-            "plane": lambda: np.zeros(3),
-        }[shape["kind"]]()  # fmt: skip
+        half = _half(shape["kind"], np.array(shape["size"], dtype=float))
         low, high = -half, half
     corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     return corners @ place[:, :3].T + place[:, 3]
+
+
+def _half(kind: str, size: Array) -> Array:
+    """Half the edges of the box around a solid."""
+    match kind:
+        case "box":
+            return size / 2
+        case "cylinder":
+            return np.array([size[0], size[0], size[1] / 2])
+        case "capsule":
+            return np.array([size[0], size[0], size[1] / 2 + size[0]])
+        case "ellipsoid":
+            return size
+        case "sphere":
+            return np.full(3, size[0])
+    return np.zeros(3)  # a plane, which may be without end

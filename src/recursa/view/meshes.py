@@ -12,6 +12,7 @@ import numpy as np
 
 from recursa.errors import ModelError, ModelWarning
 from recursa.formats.meshes import opened
+from recursa.formats.table import require
 from recursa.model.geometry import Geometry
 from recursa.sweeps.batching import Array
 
@@ -50,7 +51,7 @@ class MeshShelf:
         found = []
         for points, faces, paint in pieces:
             allowed = max(12, int(self.budget * len(faces) / max(total, 1)))
-            found.append((self._kept(*thinned(*_joined(points, faces), allowed)), paint))
+            found.append((self._kept(*thinned(points, faces, allowed)), paint))
         return found
 
     def _kept(self, points: Array, faces: Array) -> int:
@@ -85,54 +86,21 @@ def _colour(mesh: Any) -> list[float]:
         return [0.82, 0.84, 0.87, 1.0]
 
 
-def _joined(points: Array, faces: Array) -> tuple[Array, Array]:
-    """Points that are the same are one point."""
-    places, inverse = np.unique(points, axis=0, return_inverse=True)
-    return places, _proper(inverse.reshape(-1)[faces])
-
-
-def _proper(faces: Array) -> Array:
-    """Without triangles that are lines, each once."""
-    a, b, c = faces.T
-    faces = faces[(a != b) & (b != c) & (a != c)]
-    if not len(faces):
-        return faces
-    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    return faces[np.sort(first)]
-
-
 def thinned(points: Array, faces: Array, most: int) -> tuple[Array, Array]:
-    """A mesh of at most so many triangles: points within a cell of a grid become their mean, cells as small as can be.
+    """A mesh of at most so many triangles, by collapsing the edges that matter least (Garland and Heckbert).
 
-    >>> import numpy as np
-    >>> x, y = np.meshgrid(np.arange(30.0), np.arange(30.0))
-    >>> points = np.stack([x.ravel(), y.ravel(), 0.0 * x.ravel()], axis=1)
-    >>> k = np.arange(870).reshape(29, 30)[:, :-1].ravel()
-    >>> faces = np.concatenate([np.stack([k, k + 1, k + 30], axis=1), np.stack([k + 1, k + 31, k + 30], axis=1)])
-    >>> few = thinned(points, faces, 200)[1]
-    >>> 50 < len(few) <= 200
-    True
+    >>> import trimesh
+    >>> ball = trimesh.creation.icosphere(4)
+    >>> len(ball.faces), len(thinned(ball.vertices, ball.faces, 1000)[1])
+    (5120, 1000)
     """
     if len(faces) <= most:
         return points, faces
-    size = float((points.max(axis=0) - points.min(axis=0)).max()) or 1.0
-    low, high = 1, 4096  # cells along the longest edge
-    best = _clustered(points, faces, size / low)
-    while low + 1 < high:
-        cells = (low + high) // 2
-        found = _clustered(points, faces, size / cells)
-        if len(found[1]) <= most:
-            low, best = cells, found
-        else:
-            high = cells
-    return best if len(best[1]) else (points, faces[:most])
-
-
-def _clustered(points: Array, faces: Array, cell: float) -> tuple[Array, Array]:
-    keys = np.floor((points - points.min(axis=0)) / cell).astype(np.int64)
-    _, inverse, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    inverse = inverse.reshape(-1)
-    means = np.stack([np.bincount(inverse, column) for column in points.T], axis=1) / counts[:, None]
-    kept = _proper(inverse[faces])
-    used, renumbered = np.unique(kept, return_inverse=True)
-    return means[used], renumbered.reshape(kept.shape)
+    try:
+        import fast_simplification
+    except ImportError:
+        raise require("fast-simplification", "meshes", "drawing a fine mesh") from None
+    few, triangles = fast_simplification.simplify(
+        points.astype(np.float32), faces.astype(np.int32), target_count=most, agg=4.0
+    )
+    return np.asarray(few, dtype=float), np.asarray(triangles)

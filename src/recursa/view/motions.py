@@ -32,6 +32,20 @@ class Recording:
     sample: Callable[[Array], Sampled]
     title: str
 
+    @classmethod
+    def of_samples(
+        cls, robot: Robot, at: Callable[[Array], tuple[Array, Array]], t: Array, tau: Array | None, title: str
+    ) -> Recording:
+        """With states at any time by a function, and torques (n, nv) at the instants t, straight between them."""
+
+        def sample(times: Array) -> Sampled:
+            columns = [] if tau is None else [np.interp(times, t, column) for column in tau.T]
+            return *at(times), None if tau is None else np.stack(columns, axis=1) if columns else np.zeros(
+                (len(times), 0)
+            )
+
+        return cls(robot, float(t[0]), float(t[-1]), sample, title)
+
     def times(self) -> Array:
         """Even instants, so close that cubics between them are the motion."""
         if not self.end > self.start:

@@ -6,14 +6,17 @@ import base64
 import hashlib
 import html
 import json
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
+from recursa.files import known_suffix, named_file, write_together
 from recursa.sweeps.batching import Array, as_array
 from recursa.version import __version__
 from recursa.view.figures import figure_of, shelf_for
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 FORMAT = 1
+ENDINGS = (".html", ".htm")
 _FRAMED = 12  # configurations of a motion that have to fit the picture
 
 
@@ -45,13 +49,20 @@ def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
         if one.robot not in robots:
             robots.append(one.robot)
     q = taken[0].series["q"]
-    for one in taken:
-        if not all(np.isfinite(values).all() for values in one.series.values()):
+    for motion in taken:
+        if not all(np.isfinite(values).all() for values in motion.series.values()):
             raise StateError(
-                f"the motion '{one.recording.title}' has states that are not finite; there is nothing to show"
+                f"the motion '{motion.recording.title}' has states that are not finite; there is nothing to show"
             )
     framed = q[np.unique(np.linspace(0, len(q) - 1, _FRAMED).astype(int))]
     return _page(robots, q[0], framed, taken, meshes)
+
+
+def write_motion(path: str | os.PathLike[str], recordings: Sequence[Recording], *, meshes: bool = True) -> Path:
+    """The page of motions as a file."""
+    place = known_suffix(named_file(path), ENDINGS)
+    write_together({place: motion_page(recordings, meshes=meshes)})
+    return place
 
 
 def posture(robot: Robot, q: Any = None) -> Array:
