@@ -17,11 +17,12 @@ from recursa.cli.losses import losses_options
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
+from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, inverse, simulate, plot, bench):
+for verb in (demo, inverse, simulate, plot, view, bench):
     recursa.add_command(verb)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa import datasets, markup
 from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import StateError
 from recursa.model.model import WORLD
@@ -318,9 +318,41 @@ class Run:
         from recursa.view.page import framed, motion_page
 
         if not len(self.t):
-            return f"<pre>{html.escape(repr(self))}</pre>"
+            return markup.text(repr(self))
         page = motion_page([self._recording(self.robot.model.name)], meshes=False)
-        return f"{framed(page)}<pre>{html.escape(repr(self))}</pre>"
+        return framed(page) + markup.text(repr(self))
+
+    def to_pandas(self) -> Any:
+        """The samples as a pandas DataFrame over t: q, v, a, tau by column names of CSV files, energies, work, losses.
+
+        Units are in ``frame.attrs["units"]``. Needs the extra ``data``.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], duration=0.5, samples=11)
+        >>> list(run.to_pandas().columns)
+        ['joint1', 'joint1:v', 'joint1:a', 'joint1:tau', 'kinetic', 'potential', 'work', 'lost']
+        """
+        return datasets.to_pandas(self.robot, self.t, *self._data())
+
+    def to_xarray(self) -> Any:
+        """The samples as an xarray Dataset: q over (t, coordinate), v, a, tau over (t, freedom), energies over t.
+
+        Units are coordinates (``q_unit``, ``v_unit``, ...) and attributes. Needs the extra ``data``.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], duration=0.5, samples=11)
+        >>> run.to_xarray()["q"].dims
+        ('t', 'coordinate')
+        """
+        return datasets.to_xarray(self.robot, self.t, *self._data())
+
+    def _data(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Arrays per coordinate or freedom, and energies."""
+        energies = {"kinetic": self.kinetic_energy, "potential": self.potential_energy}
+        return (
+            {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau},
+            {**energies, "work": self.work, "lost": self.lost},
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa import datasets
 from recursa.dynamics.losses import Losses
 from recursa.errors import ShapeError, StateError
 from recursa.sweeps.batching import Array
@@ -381,6 +382,24 @@ class Trajectory:
             )
         return chosen
 
+    def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Any:
+        """q, v, a at some instants (default: 101, evenly spread) as a DataFrame; see :meth:`recursa.Run.to_pandas`."""
+        return datasets.to_pandas(*self._data(robot, times), {})
+
+    def to_xarray(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Any:
+        """The same as a Dataset; see :meth:`recursa.Run.to_xarray`."""
+        return datasets.to_xarray(*self._data(robot, times), {})
+
+    def _data(self, robot: Robot | None, times: ArrayLike | None) -> tuple[Robot, Array, dict[str, Array]]:
+        t = self._instants(times)
+        return self._for(robot), t, dict(zip("qva", self.sample(t), strict=True))
+
+    def _instants(self, times: ArrayLike | None) -> Array:
+        t = self.times() if times is None else inputs.times(times)
+        if t.ndim != 1:
+            raise ShapeError(f"times has shape {t.shape}, expected (n,)")
+        return t
+
     def to_html(
         self, path: str | os.PathLike[str], robot: Robot | None = None, meshes: bool = True, title: str | None = None
     ) -> Path:
@@ -408,7 +427,5 @@ class Trajectory:
         >>> print(file.read_text().splitlines()[0])
         t,q1,q1:v,q1:a
         """
-        t = self.times() if times is None else inputs.times(times)
-        if t.ndim != 1:
-            raise ShapeError(f"times has shape {t.shape}, expected (n,)")
+        t = self._instants(times)
         csv_files.write(path, self.robot, self.names, t, self.sample(t))

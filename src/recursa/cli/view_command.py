@@ -1,0 +1,83 @@
+"""The verb that shows: a robot, a run or a trajectory as a page, opened in the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+import recursa as rc
+from recursa.cli import show
+from recursa.cli.group import ROBOT
+from recursa.cli.motion import entries
+from recursa.cli.root import open_robot, robot_options
+
+
+@click.command()
+@click.argument("what", type=ROBOT)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The page.  [default: the name of WHAT, .html]")
+@click.option("--open/--no-open", "opening", default=True, help="Open it in the browser.  [default: open]")
+@click.option("--robot", type=ROBOT, help="For a trajectory in a CSV file: the robot that moves.")
+@click.option("--ghost", type=click.Path(path_type=Path), metavar="RUN.h5", help="With a run: another one beside it.")
+@click.option("--q0", multiple=True, metavar="NAME=VALUE", help="With a robot: where it begins; else neutral.")
+@click.option("--meshes/--no-meshes", default=True, help="Meshes as part of the page.  [default: with them]")
+@robot_options
+def view(
+    what: str,
+    out: Path | None,
+    opening: bool,
+    robot: str | None,
+    ghost: Path | None,
+    q0: tuple[str, ...],
+    meshes: bool,
+    floating: bool | None,
+    mimic: str,
+    as_json: bool,
+) -> None:
+    """Show a robot, a run or a trajectory in the browser: one page that needs no network and can be mailed.
+
+    \b
+    Examples:
+      recursa view puma560
+      recursa view arm.urdf --assets meshes/ --q0 elbow=0.5 -o arm.html --no-open
+      recursa view run.h5 --ghost other.h5
+      recursa view moves.csv --robot puma560
+
+    In the page the robot can be turned, posed, let go and pulled: its own dynamics run in it. WHAT is a robot, a
+    result of recursa simulate (.h5), or a trajectory (.csv) with --robot.
+    """
+    place = Path(f"{Path(what).stem}.html") if out is None else out
+    kind = Path(what).suffix.lower()
+    if ghost is not None and kind not in (".h5", ".hdf5"):
+        raise click.UsageError("--ghost goes with a run, such as run.h5")
+    if kind in (".h5", ".hdf5"):
+        other = None if ghost is None else rc.read(ghost)
+        file = rc.read(what).to_html(place, ghost=other, meshes=meshes)
+    elif kind == ".csv" and robot is not None:
+        of = open_robot(robot, floating=floating, mimic=mimic)
+        file = rc.Trajectory.from_csv(what, of).to_html(place, meshes=meshes)
+    else:
+        if robot is not None:
+            raise click.UsageError("--robot goes with a trajectory, such as moves.csv")
+        of = open_robot(what, floating=floating, mimic=mimic, strict=False)
+        file = of.to_html(place, entries(of, q0, "--q0", coordinates=True) if q0 else None, meshes=meshes)
+    _told(file, opening and _opened(file), as_json)
+
+
+def _opened(file: Path) -> bool:
+    """Whether a browser shows it; where there is no screen, none is tried."""
+    screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(screen) and webbrowser.open(file.resolve().as_uri())
+
+
+def _told(file: Path, opened: bool, as_json: bool) -> None:
+    size = file.stat().st_size
+    data: dict[str, Any] = {"wrote": str(file), "bytes": size, "opened": opened}
+    if as_json:
+        show.print_json(data)
+        return
+    click.echo(f"wrote {file} ({size / 1e6:.1f} MB){'' if opened else '; open it in a browser'}")
