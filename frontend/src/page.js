@@ -4,6 +4,7 @@ import { button, checkbox, element, section, short, slider } from "./elements.js
 import { Figure } from "./figure.js";
 import { MassHeat, TorqueBars } from "./gauges.js";
 import { JointSliders } from "./joints.js";
+import { follow } from "./live.js";
 import { Mechanics } from "./mechanics.js";
 import { Motion } from "./motion.js";
 import { OVERLAYS, Overlays } from "./overlays.js";
@@ -32,13 +33,15 @@ export class Page {
     this.figure = new Figure(this.robot, this.kernels, data.meshes);
     this.figure.show(this.robot.q);
     this.mechanics = new Mechanics(this.robot, this.kernels);
-    this.motions = (data.motions ?? []).map(one => new Motion(one, kernels[one.robot], data.robots[one.robot].flat));
-    this.ghost = this.motions.length > 1 ? this.makeGhost(kernels) : null;
+    this.allKernels = kernels;
+    this.motions = [];
+    this.ghost = data.motions.length > 1 ? this.makeGhost() : null;
     this.makeStage();
     this.overlays = new Overlays(this.stage, this.figure, this.mechanics);
     this.pull = new Pull(this.stage, this.figure, this.mechanics, () => this.simulating || this.hold(true));
     this.makePanel();
-    if (this.motions.length) this.makePlayback();
+    if (data.motions.length) this.play(data.motions, data.panels);
+    if (data.live) this.live = follow(this);
     this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.addEventListener("keydown", event => this.key(event));
     this.last = performance.now();
@@ -66,9 +69,9 @@ export class Page {
     document.body.append(head, element("main", {}, this.canvas, this.badge), this.panel, this.footer);
   }
 
-  makeGhost(kernels) {
+  makeGhost() {
     const which = this.data.motions[1].robot;
-    const made = new Figure(this.data.robots[which], kernels[which], this.data.meshes, { ghost: true });
+    const made = new Figure(this.data.robots[which], this.allKernels[which], this.data.meshes, { ghost: true });
     made.show(this.data.robots[which].q);
     return made;
   }
@@ -86,7 +89,7 @@ export class Page {
     this.sliders = new JointSliders(robot, this.kernels, q => this.show(q));
     const parts = [];
     if (mechanics.able) parts.push(section("Dynamics", true, this.dynamicsPart()));
-    parts.push(section("Joints", robot.nv <= 12 && !this.motions.length, this.sliders.node));
+    parts.push(section("Joints", robot.nv <= 12 && !this.data.motions.length, this.sliders.node));
     parts.push(section("Show", false, this.showPart()));
     if (mechanics.able) {
       this.bars = new TorqueBars(robot);
@@ -146,16 +149,30 @@ export class Page {
     return element("div", { class: "checks" }, element("label", { class: "choice" }, element("span", { text: "Link" }), links), ...boxes);
   }
 
-  makePlayback() {
-    this.plots = this.data.panels.map(panel => new Plot(panel, this.motions.filter((m, k) => !k || panel.series in m.series), t => this.playback.seek(t, true)));
+  /** Recorded motions, with the curves of them; a second one is the ghost's. */
+  play(records, panels) {
+    this.stopPlaying();
+    this.motions = records.map(one => new Motion(one, this.allKernels[one.robot], this.data.robots[one.robot].flat));
+    this.plots = panels.map(panel => {
+      const drawn = this.motions.filter((m, k) => !k || panel.series in m.series);
+      return new Plot(panel, drawn, t => this.playback.seek(t, true));
+    });
     this.playback = new Playback(this.motions, t => this.replay(t));
     this.footer.append(this.playback.node);
-    this.panel.append(section("Curves", true, ...this.plots.map(one => one.node)));
+    this.curves = section("Curves", true, ...this.plots.map(one => one.node));
     if (this.ghost) {
-      const names = this.motions.map(m => m.title);
-      this.panel.prepend(element("p", { class: "hint", text: `Solid: ${names[0]}. Ghost, and thin lines: ${names[1]}.` }));
+      const [own, other] = this.motions.map(m => m.title);
+      this.curves.append(element("p", { class: "hint", text: `Solid: ${own}. Ghost, and thin lines: ${other}.` }));
     }
-    this.panel.prepend(this.panel.lastElementChild);
+    this.panel.prepend(this.curves);
+    if (this.data.live) this.playback.toggle(true);
+  }
+
+  /** The robot is no longer shown as it moved once. */
+  stopPlaying() {
+    this.curves?.remove();
+    this.playback?.node.remove();
+    this.curves = this.playback = this.plots = undefined;
   }
 
   setTheme(name) {

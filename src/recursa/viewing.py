@@ -13,6 +13,7 @@ from recursa.files import known_suffix, named_file, write_together
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+    from recursa.view.serving import View
 
 
 class Viewing(Facade):
@@ -42,6 +43,26 @@ class Viewing(Facade):
         place = known_suffix(named_file(path), ENDINGS)
         write_together({place: robot_page(cast("Robot", self), q, meshes=meshes)})
         return place
+
+    def view(self, q: ArrayLike | None = None, *, meshes: bool = True, open: bool = True) -> View:
+        """Show the robot in a local page that this program moves: ``view.show(q)``, ``view.play(run)``.
+
+        The page is served to this machine alone, under an address that cannot be guessed (``view.url``), until
+        ``view.close()``. At the end of a notebook cell it shows itself. ``q`` and
+        ``meshes`` are as for :meth:`to_html`; ``open=False`` starts no browser.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> with arm.view(open=False) as view:
+        ...     view.show({"joint1": 0.5})
+        """
+        from recursa.view.opening import open_in_browser
+        from recursa.view.serving import View
+
+        made = View(cast("Robot", self), q, meshes=meshes)
+        if open:
+            open_in_browser(made.url)
+        return made
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, without meshes."""

@@ -219,3 +219,23 @@ def test_a_humanoid_with_meshes(tab: Tab, tmp_path: Path) -> None:
     assert np.ptp(np.asarray(tab.picture())[int(at[1]) - 20 : int(at[1]) + 20, int(at[0]) - 20 : int(at[0]) + 20]) > 60
     falls_as_in_python(tab, robot, state(tab), np.zeros(robot.nv), 0.05)
     quiet(tab, page)
+
+
+def test_a_running_program_moves_its_page(tab: Tab) -> None:
+    robot = rc.robots.planar(3)
+    with robot.view([0.1, 0.2, 0.3], open=False) as view:
+        tab.open(view.url).ready()
+        np.testing.assert_allclose(state(tab), [0.1, 0.2, 0.3])
+        view.show({"joint2": 0.7})
+        tab.wait("recursa.mechanics.q[1] === 0.7")
+        run = robot.simulate([0.5, 0.0, 0.0], duration=0.3)
+        view.play(run)
+        tab.wait("recursa.playback && recursa.playback.playing && !!document.querySelector('canvas.plot')")
+        tab.run("recursa.playback.seek(0.2, true)")
+        np.testing.assert_allclose(state(tab), run.at(0.2)[0], atol=1e-6)
+        view.show([0.0, 0.0, 0.4])
+        tab.wait("!recursa.playback && recursa.mechanics.q[2] === 0.4")
+        assert tab.errors == []
+        assert {request.rsplit("/", 1)[0] for request in tab.requests} == {view.url.rstrip("/")}
+        tab.run("recursa.live.close()")
+        tab.open("about:blank")

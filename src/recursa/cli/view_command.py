@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import webbrowser
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from recursa.cli import show
 from recursa.cli.group import ROBOT
 from recursa.cli.motion import entries
 from recursa.cli.root import open_robot, robot_options
+from recursa.view.opening import open_in_browser
 
 
 @click.command()
@@ -25,6 +24,7 @@ from recursa.cli.root import open_robot, robot_options
 @click.option("--ghost", type=click.Path(path_type=Path), metavar="RUN.h5", help="With a run: another one beside it.")
 @click.option("--q0", multiple=True, metavar="NAME=VALUE", help="With a robot: where it begins; else neutral.")
 @click.option("--meshes/--no-meshes", default=True, help="Meshes as part of the page.  [default: with them]")
+@click.option("--serve", is_flag=True, help="Serve the page to this machine instead of writing it, until Ctrl-C.")
 @robot_options
 def view(
     what: str,
@@ -34,6 +34,7 @@ def view(
     ghost: Path | None,
     q0: tuple[str, ...],
     meshes: bool,
+    serve: bool,
     floating: bool | None,
     mimic: str,
     as_json: bool,
@@ -46,6 +47,7 @@ def view(
       recursa view arm.urdf --assets meshes/ --q0 elbow=0.5 -o arm.html --no-open
       recursa view run.h5 --ghost other.h5
       recursa view moves.csv --robot puma560
+      recursa view puma560 --serve
 
     In the page the robot can be turned, posed, let go and pulled: its own dynamics run in it. WHAT is a robot, a
     result of recursa simulate (.h5), or a trajectory (.csv) with --robot.
@@ -54,24 +56,40 @@ def view(
     kind = Path(what).suffix.lower()
     if ghost is not None and kind not in (".h5", ".hdf5"):
         raise click.UsageError("--ghost goes with a run, such as run.h5")
+    if serve and (out is not None or ghost is not None):
+        raise click.UsageError("--serve writes no page and shows one motion: leave out -o and --ghost")
+    if robot is not None and kind != ".csv":
+        raise click.UsageError("--robot goes with a trajectory, such as moves.csv")
+    motion: rc.Run | rc.Trajectory | None = None
+    q = None
     if kind in (".h5", ".hdf5"):
-        other = None if ghost is None else rc.read(ghost)
-        file = rc.read(what).to_html(place, ghost=other, meshes=meshes)
-    elif kind == ".csv" and robot is not None:
-        of = open_robot(robot, floating=floating, mimic=mimic)
-        file = rc.Trajectory.from_csv(what, of).to_html(place, meshes=meshes)
+        motion = rc.read(what)
+        of = motion.robot
     else:
+        of = open_robot(robot or what, floating=floating, mimic=mimic, strict=False)
         if robot is not None:
-            raise click.UsageError("--robot goes with a trajectory, such as moves.csv")
-        of = open_robot(what, floating=floating, mimic=mimic, strict=False)
-        file = of.to_html(place, entries(of, q0, "--q0", coordinates=True) if q0 else None, meshes=meshes)
-    _told(file, opening and _opened(file), as_json)
+            motion = rc.Trajectory.from_csv(what, of)
+        elif q0:
+            q = entries(of, q0, "--q0", coordinates=True)
+    if serve:
+        _serve(of, motion, q, meshes, opening)
+        return
+    if motion is None:
+        file = of.to_html(place, q, meshes=meshes)
+    elif isinstance(motion, rc.Run):
+        file = motion.to_html(place, ghost=None if ghost is None else rc.read(ghost), meshes=meshes)
+    else:
+        file = motion.to_html(place, meshes=meshes)
+    _told(file, opening and open_in_browser(file.resolve().as_uri()), as_json)
 
 
-def _opened(file: Path) -> bool:
-    """Whether a browser shows it; where there is no screen, none is tried."""
-    screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return bool(screen) and webbrowser.open(file.resolve().as_uri())
+def _serve(robot: rc.Robot, motion: Any, q: Any, meshes: bool, opening: bool) -> None:
+    """Until the keyboard says stop."""
+    with robot.view(q, meshes=meshes, open=opening) as page:
+        if motion is not None:
+            page.play(motion)
+        click.echo(f"{page.url} (on this machine only; Ctrl-C ends it)")
+        threading.Event().wait()
 
 
 def _told(file: Path, opened: bool, as_json: bool) -> None:

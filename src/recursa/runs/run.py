@@ -302,16 +302,15 @@ class Run:
         """
         from recursa.view.page import write_motion
 
-        own = title or self.robot.model.name
-        others = [] if ghost is None else [ghost._recording(f"{ghost.robot.model.name}, {ghost.options.integrator}")]
-        return write_motion(path, [self._recording(own), *others], meshes=meshes)
+        others = [] if ghost is None else [ghost._recording()]
+        return write_motion(path, [self._recording(title), *others], meshes=meshes)
 
-    def _recording(self, title: str) -> Recording:
+    def _recording(self, title: str | None = None) -> Recording:
         from recursa.view.motions import Recording
 
         if not len(self.t):
             raise StateError("the run has no samples; there is nothing to show")
-        return Recording.of_samples(self.robot, self.at, self.t, self.tau, title)
+        return Recording.of_samples(self.robot, self.at, self.t, self.tau, title or self.robot.model.name)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, without meshes, and the run in a line."""
@@ -319,7 +318,7 @@ class Run:
 
         if not len(self.t):
             return markup.text(repr(self))
-        page = motion_page([self._recording(self.robot.model.name)], meshes=False)
+        page = motion_page([self._recording()], meshes=False)
         return framed(page) + markup.text(repr(self))
 
     def to_pandas(self) -> Any:

@@ -22,6 +22,7 @@ from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+    from recursa.view.motions import Recording
 
 SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
 Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
@@ -410,10 +411,14 @@ class Trajectory:
         >>> motion.to_html(pathlib.Path(tempfile.mkdtemp(), "moves.html"), rc.robots.planar(2)).name
         'moves.html'
         """
-        from recursa.trajectories.pages import recording_of
         from recursa.view.page import write_motion
 
-        return write_motion(path, [recording_of(self, self._for(robot), title)], meshes=meshes)
+        return write_motion(path, [self._recording(title, robot)], meshes=meshes)
+
+    def _recording(self, title: str | None = None, robot: Robot | None = None) -> Recording:
+        from recursa.trajectories.pages import recording_of
+
+        return recording_of(self, self._for(robot), title)
 
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
         """Write t, q, v and a at some instants (default: 101, evenly spread) so that :meth:`from_csv` reads them.

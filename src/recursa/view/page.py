@@ -35,10 +35,13 @@ _FRAMED = 12  # configurations of a motion that have to fit the picture
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 
-def robot_page(robot: Robot, q: Any = None, *, meshes: bool = True) -> str:
-    """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given."""
+def robot_page(robot: Robot, q: Any = None, *, meshes: bool = True, live: bool = False) -> str:
+    """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
+
+    A page that is ``live`` follows what its server says.
+    """
     shown = posture(robot, q)
-    return _page([robot], shown, shown[None], [], meshes)
+    return _page([robot], shown, shown[None], [], meshes, live=live)
 
 
 def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
@@ -78,7 +81,9 @@ def posture(robot: Robot, q: Any = None) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def _page(robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool) -> str:
+def _page(
+    robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool, live: bool = False
+) -> str:
     shelf = shelf_for(robots[0]) if meshes else None
     first = robots[0]
     figures, notes, kernels = [], [], []
@@ -100,8 +105,9 @@ def _page(robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Take
         "motions": [one.record(robots.index(one.recording.robot)) for one in taken],
         "panels": panels(taken[0]) if taken else [],
         "notes": list(dict.fromkeys(notes)),
+        "live": live,
     }
-    return document(data, script(kernels))
+    return document(data, script(kernels), "'self'" if live else "'none'")
 
 
 def _missing(robot: Robot, shelf: MeshShelf | None) -> list[str]:
