@@ -2,6 +2,7 @@
 import { readData } from "./data.js";
 import { button, checkbox, element, section, short, slider } from "./elements.js";
 import { Figure } from "./figure.js";
+import { FormulaPanel } from "./formula.js";
 import { MassHeat, TorqueBars } from "./gauges.js";
 import { JointSliders } from "./joints.js";
 import { follow } from "./live.js";
@@ -41,6 +42,7 @@ export class Page {
     this.pull = new Pull(this.stage, this.figure, this.mechanics, () => this.simulating || this.hold(true));
     this.makePanel();
     if (data.motions.length) this.play(data.motions, data.panels);
+    if (data.formulas.length) this.formula = new FormulaPanel(this, data.formulas);
     if (data.live) this.live = follow(this);
     this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.addEventListener("keydown", event => this.key(event));
@@ -88,8 +90,8 @@ export class Page {
     const { robot, mechanics } = this;
     this.sliders = new JointSliders(robot, this.kernels, q => this.show(q));
     const parts = [];
-    if (mechanics.able) parts.push(section("Dynamics", true, this.dynamicsPart()));
-    parts.push(section("Joints", robot.nv <= 12 && !this.data.motions.length, this.sliders.node));
+    if (mechanics.able) parts.push(section("Dynamics", !this.data.formulas.length, this.dynamicsPart()));
+    parts.push(section("Joints", robot.nv <= 12 && !this.data.motions.length && !this.data.formulas.length, this.sliders.node));
     parts.push(section("Show", false, this.showPart()));
     if (mechanics.able) {
       this.bars = new TorqueBars(robot);
@@ -250,10 +252,11 @@ export class Page {
   // ---- frame by frame -----------------------------------------------------------------------------------------------
 
   frame(now) {
-    const passed = Math.min((now - this.last) / 1000, LONGEST);
+    const passed = Math.min(Math.max((now - this.last) / 1000, 0), LONGEST);
     this.last = now;
     if (this.simulating) this.simulate(passed);
     this.playback?.advance(passed);
+    this.formula?.advance(passed);
     if (this.moved) this.refresh();
     if (this.stage.draw()) this.frames += 1;
   }

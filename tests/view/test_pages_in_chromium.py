@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import recursa as rc
 import robot_data
 import zoo
 from browser import Tab
+from recursa.cli.commands import recursa
 
 
 def opened(tab: Tab, page: Path, **options: Any) -> Tab:
@@ -241,3 +243,24 @@ def test_a_running_program_moves_its_page(tab: Tab) -> None:
         assert {request.rsplit("/", 1)[0] for request in tab.requests} == {view.url.rstrip("/")}
         tab.run("recursa.live.close()")
         tab.open("about:blank")
+
+
+def test_a_formula_runs_over_the_bodies(tab: Tab, tmp_path: Path) -> None:
+    page = tmp_path / "formula.html"
+    words = ["explain", "inv(mass) (T - C)", "--robot", "panda_like", "-o", str(page), "--also", "H phi M phi* H*"]
+    done = CliRunner().invoke(recursa, words)
+    assert done.exit_code == 0, done.output
+    opened(tab, page)
+    sweeps = tab.run("recursa.formula.sweeps")
+    assert [sweep["title"].split(", ")[1] for sweep in sweeps] == ["base to tip", "tip to base", "base to tip"]
+    assert [sweep["waves"][0] for sweep in sweeps] == [[0], [6], [0]]
+    tab.run("recursa.formula.toggle(false); recursa.formula.at = 8.5; recursa.formula.choose(3)")
+    tab.wait("recursa.formula.shown === 1")
+    assert tab.run("recursa.formula.now().wave") == [5]
+    shown = tab.run("recursa.formula.card.textContent")
+    assert "Body 4" in shown
+    assert "c is 5" in shown
+    assert "G(4) = P(4) H*(4) D⁻¹(4)" in shown
+    tab.run("recursa.formula.select(1)")
+    assert "void kernel" in tab.run("recursa.formula.steps.textContent")
+    quiet(tab, page)

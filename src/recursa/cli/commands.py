@@ -146,6 +146,8 @@ def export(
 @click.option("--plot", type=click.Path(path_type=Path), help="With --diagonal: draw it (png, pdf, svg).")
 @click.option("--code", type=click.Choice(CODES), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="A page in which its sweeps run over the robot.")
+@click.option("--also", multiple=True, metavar="FORMULA", help="With -o: a further formula to choose in the page.")
 @robot_options
 def explain(
     formula: str | None,
@@ -155,6 +157,8 @@ def explain(
     plot: Path | None,
     code: Any,
     vectors: tuple[str, ...],
+    out: Path | None,
+    also: tuple[str, ...],
     floating: bool | None,
     mimic: str,
     as_json: bool,
@@ -166,6 +170,7 @@ def explain(
       recursa explain "inv(mass) (T - C)" --robot puma560
       recursa explain "inv(H phi M phi* H*)" --robot panda_like --code c
       recursa explain "J(tip) x" --robot planar --vector x=joint --json
+      recursa explain "inv(mass) (T - C)" --robot puma560 -o forward.html --also "H phi M phi* H*"
       recursa explain --diagonal --robot stanford --plot diagonal.png
 
     FORMULA is in the papers' notation: H phi M phi* H* and so on, T a free joint vector. Exit code 0: explained down to
@@ -173,8 +178,10 @@ def explain(
     Rodriguez at a state (as for recursa linearize) instead.
     """
     if diagonal:
-        if formula is not None or code or vectors:
-            raise click.UsageError("--diagonal explains a robot at a state; it takes no formula, --code or --vector")
+        if formula is not None or code or vectors or out is not None:
+            raise click.UsageError(
+                "--diagonal explains a robot at a state; it takes no formula, --code, --vector or -o"
+            )
         from recursa.cli.explain_diagonal import run_explain
 
         run_explain(open_robot(robot or "puma560", floating=floating, mimic=mimic), state, plot, as_json)
@@ -185,8 +192,16 @@ def explain(
         raise click.UsageError("Missing argument 'FORMULA' (or --diagonal)")
     if robot is None:
         raise click.UsageError("Missing option '--robot'")
-    told = rc.explain(formula, open_robot(robot, floating=floating, mimic=mimic), code=code, vectors=_spaces(vectors))
-    if as_json:
+    if also and out is None:
+        raise click.UsageError("--also goes with -o PAGE.html")
+    of = open_robot(robot, floating=floating, mimic=mimic)
+    told = rc.explain(formula, of, code=code or ("c" if out else None), vectors=_spaces(vectors))
+    if out is not None:
+        from recursa.cli.view_command import write_formulas
+
+        others = [rc.explain(one, of, code=code or "c", vectors=_spaces(vectors)) for one in also]
+        write_formulas(of, [told, *others], out, as_json)
+    elif as_json:
         show.print_json(told.as_dict())
     else:
         show.explanation(told)

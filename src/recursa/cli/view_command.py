@@ -13,7 +13,9 @@ from recursa.cli import show
 from recursa.cli.group import ROBOT
 from recursa.cli.motion import entries
 from recursa.cli.root import open_robot, robot_options
+from recursa.files import known_suffix, named_file, write_together
 from recursa.view.opening import open_in_browser
+from recursa.view.page import ENDINGS
 
 
 @click.command()
@@ -90,6 +92,15 @@ def _serve(robot: rc.Robot, motion: Any, q: Any, meshes: bool, opening: bool) ->
             page.play(motion)
         click.echo(f"{page.url} (on this machine only; Ctrl-C ends it)")
         threading.Event().wait()
+
+
+def write_formulas(robot: rc.Robot, told: list[rc.Explanation], out: Path, as_json: bool) -> None:
+    """The page of formulas, which ``recursa explain -o`` writes."""
+    from recursa.view.formulas import formula_page
+
+    file = known_suffix(named_file(out), ENDINGS)
+    write_together({file: formula_page(robot, told)})
+    _told(file, False, as_json)
 
 
 def _told(file: Path, opened: bool, as_json: bool) -> None:

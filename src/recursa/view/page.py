@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -35,13 +35,15 @@ _FRAMED = 12  # configurations of a motion that have to fit the picture
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 
-def robot_page(robot: Robot, q: Any = None, *, meshes: bool = True, live: bool = False) -> str:
+def robot_page(
+    robot: Robot, q: Any = None, *, meshes: bool = True, live: bool = False, formulas: Sequence[dict[str, Any]] = ()
+) -> str:
     """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
 
-    A page that is ``live`` follows what its server says.
+    A page that is ``live`` follows what its server says; ``formulas`` are those of :mod:`recursa.view.formulas`.
     """
     shown = posture(robot, q)
-    return _page([robot], shown, shown[None], [], meshes, live=live)
+    return _page([robot], shown, shown[None], [], meshes, {"live": live, "formulas": list(formulas)})
 
 
 def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
@@ -58,7 +60,7 @@ def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
                 f"the motion '{motion.recording.title}' has states that are not finite; there is nothing to show"
             )
     framed = q[np.unique(np.linspace(0, len(q) - 1, _FRAMED).astype(int))]
-    return _page(robots, q[0], framed, taken, meshes)
+    return _page(robots, q[0], framed, taken, meshes, {})
 
 
 def write_motion(path: str | os.PathLike[str], recordings: Sequence[Recording], *, meshes: bool = True) -> Path:
@@ -82,7 +84,7 @@ def posture(robot: Robot, q: Any = None) -> Array:
 
 
 def _page(
-    robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool, live: bool = False
+    robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool, more: Mapping[str, Any]
 ) -> str:
     shelf = shelf_for(robots[0]) if meshes else None
     first = robots[0]
@@ -105,9 +107,11 @@ def _page(
         "motions": [one.record(robots.index(one.recording.robot)) for one in taken],
         "panels": panels(taken[0]) if taken else [],
         "notes": list(dict.fromkeys(notes)),
-        "live": live,
+        "live": False,
+        "formulas": [],
+        **more,
     }
-    return document(data, script(kernels), "'self'" if live else "'none'")
+    return document(data, script(kernels), "'self'" if data["live"] else "'none'")
 
 
 def _missing(robot: Robot, shelf: MeshShelf | None) -> list[str]:
