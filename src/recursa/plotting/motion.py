@@ -43,10 +43,10 @@ def plot_motion(
     """Panels of a motion at instants t (n,): q (n, nq), v and tau (n, nv); returns the figure, saves it to ``path``.
 
     ``panels`` are some of "angles", "speeds", "torques", "energy", "phase" (speed over position) and "power" (torque
-    times speed); without it, all that the data allow. Joints that turn and joints that slide have panels of their own,
-    as their units differ; so do quaternions. ``energy`` is one curve (n,) or several by name; without it, the robot
-    computes it from q and v. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
-    shows it.
+    times speed); without it, all that the data allow, but for those in which nothing changes. Joints that turn and
+    joints that slide have panels of their own, as their units differ; so do quaternions. Dashed lines are limits.
+    ``energy`` is one curve (n,) or several by name; without it, the robot computes it from q and v. Without ``path``
+    the figure is one of pyplot's, if that is imported, and ``plt.show()`` shows it.
 
     >>> import recursa as rc
     >>> arm = rc.robots.stanford()
@@ -67,6 +67,8 @@ def plot_motion(
         _energies(energy, len(when)),
     )
     drawn = list(given.panels(panels))
+    if panels is None:  # what stands still is left out, unless all does
+        drawn = [panel for panel in drawn if not panel.flat] or drawn[:1]
     if not drawn:
         raise StateError("there is nothing to plot: give q, v, tau or energy")
     figure = panel_figure(robot.name if title is None else title, drawn, shown=path is None)
@@ -139,23 +141,31 @@ class _Motion:
             curves = {n: q[:, k] for k, n in enumerate(names) if units[k] == unit}
             if curves:
                 title = {"rad": "joint angles", "m": "positions", "1": "rotations"}[unit]
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(model))
+                limits = dict(zip(names, self.robot.position_limits.T.tolist(), strict=True))
+                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(model), limits=limits)
 
-    def _by_unit(self, values: Array, turning: tuple[str, str], sliding: tuple[str, str]) -> Iterator[Panel]:
-        """Freedoms that turn and those that slide, each with the label of the axis and the title."""
+    def _by_unit(
+        self, values: Array, most: Array, turning: tuple[str, str], sliding: tuple[str, str]
+    ) -> Iterator[Panel]:
+        """Freedoms that turn and those that slide, each with the label of the axis and the title; limits either way."""
         names, turns = freedom_names(self.robot.model), angular(self.robot.model)
         for kind, (label, title) in ((True, turning), (False, sliding)):
             curves = {name: values[:, k] for k, name in enumerate(names) if turns[k] is kind}
             if curves:
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(self.robot.model))
+                limits = {name: (-limit, limit) for name, limit in zip(names, most.tolist(), strict=True)}
+                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(self.robot.model), limits=limits)
 
     def _speeds(self) -> Iterator[Panel]:
         assert self.v is not None
-        return self._by_unit(self.v, ("speed, rad/s", "turning speeds"), ("speed, m/s", "sliding speeds"))
+        return self._by_unit(
+            self.v, self.robot.velocity_limits, ("speed, rad/s", "turning speeds"), ("speed, m/s", "sliding speeds")
+        )
 
     def _torques(self) -> Iterator[Panel]:
         assert self.tau is not None
-        return self._by_unit(self.tau, ("torque, N m", "joint torques"), ("force, N", "joint forces"))
+        return self._by_unit(
+            self.tau, self.robot.effort_limits, ("torque, N m", "joint torques"), ("force, N", "joint forces")
+        )
 
     def _energy(self) -> Iterator[Panel]:
         curves = self.energy
