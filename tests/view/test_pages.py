@@ -15,6 +15,7 @@ import pytest
 import trimesh
 
 import recursa as rc
+import robot_data
 from recursa.view import figures
 from recursa.view import page as pages
 from recursa.view.figures import figure_of, shelf_for
@@ -65,7 +66,7 @@ def test_meshes_of_every_format_are_drawn(ending: str, tmp_path: Path) -> None:
     (record,) = (data["meshes"][k] for k in shape["parts"])
     np.testing.assert_allclose(sorted(record["span"]), [0.1, 0.2, 0.3], rtol=1e-6)
     points = np.frombuffer(base64.b64decode(record["points"]), "<u2").reshape(-1, 3)
-    assert len(points) in (8, 24)  # with the normals of its faces or without
+    assert len(points) == 8
     assert data_in(robot.to_html(tmp_path / "x.html", meshes=False))["meshes"] == []
 
 
@@ -77,6 +78,16 @@ def test_a_fine_mesh_is_thinned_out_and_keeps_its_size(tmp_path: Path, monkeypat
     triangles = np.frombuffer(base64.b64decode(record["triangles"]), "<u2").reshape(-1, 3)
     assert 2500 < len(triangles) <= 3000 < 20_480
     np.testing.assert_allclose(record["span"], 1.0, atol=1e-2)
+
+
+def test_the_panda_with_its_meshes_is_small(tmp_path: Path) -> None:
+    files = [path for path in robot_data.urdf_files() if path.name == "panda.urdf"]
+    if not files:
+        pytest.skip("no example-robot-data")
+    share = next(folder for folder in files[0].parents if folder.name == "share")
+    page = rc.load(files[0], assets=[share], strict=False).to_html(tmp_path / "panda.html")
+    assert 1_200_000 < page.stat().st_size < 4_000_000
+    assert len(data_in(page)["meshes"]) > 20
 
 
 def test_meshes_outside_the_folders_are_never_read(tmp_path: Path) -> None:

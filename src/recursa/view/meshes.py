@@ -43,6 +43,8 @@ class MeshShelf:
     def _read(self, path: Path, link: str) -> list[tuple[int, list[float]]]:
         where = f"link '{link}': the mesh '{path.name}'"
         meshes = [mesh for mesh in opened(path, where, "drawing a mesh", "scene").dump() if hasattr(mesh, "faces")]
+        for mesh in meshes:
+            mesh.merge_vertices(merge_tex=True, merge_norm=True)  # normals are made anew in the page
         pieces = [(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces), _colour(mesh)) for mesh in meshes]
         pieces = [(points, faces, paint) for points, faces, paint in pieces if len(faces) and np.isfinite(points).all()]
         if not pieces:
