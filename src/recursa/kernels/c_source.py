@@ -15,10 +15,7 @@ from typing import Any
 
 from recursa.errors import UntraceableError
 from recursa.kernels.function import Spelled
-from recursa.kernels.graph import Node
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
-_FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
 _NOT_IDENTIFIERS = {
     *keyword.kwlist, *dir(math), "j0", "j1", "jn", "y0", "y1", "yn", "main", "printf", "abs", "exit", "free",
     "asm", "auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double", "enum", "explicit",
@@ -30,6 +27,13 @@ _NOT_IDENTIFIERS = {
 
 class CFunction(Spelled):
     """What becomes ``void name(const double inputs[]..., double out[])``."""
+
+    language = "C code"
+
+    @staticmethod
+    def number(value: float) -> str:
+        """As C writes it."""
+        return c_number(value)
 
     @property
     def prototype(self) -> str:
@@ -43,39 +47,18 @@ class CFunction(Spelled):
         nodes = self.graph.nodes
         order = self.graph.reachable(self.nodes)
         used = {nodes[k].operands[0] for k in order if nodes[k].op == "input"}
-        lines = [f"    {_declaration(nodes, k)}" for k in order if nodes[k].op != "const"]
+        lines = [f"    {self._declaration(k)}" for k in order if nodes[k].op != "const"]
         lines += [f"    (void){name};" for name in self.sizes if name not in used]
-        results = [_operand(nodes, x) if isinstance(x, int) else c_number(x) for x in self.outputs]
-        lines += [f"    out[{place}] = {result};" for place, result in enumerate(results)]
+        lines += [f"    out[{place}] = {self.operand(x)};" for place, x in enumerate(self.outputs)]
         return "\n".join([self.prototype, "{", *lines, "}", ""])
+
+    def _declaration(self, number: int) -> str:
+        node = self.graph.nodes[number]
+        return f"const {'int' if node.op == 'lt' else 'double'} t{number} = {self.expression(node)};"
 
 
 def _array(name: str, size: int) -> str:
     return f"{name}[{size}]" if size else f"*{name}"  # C has no arrays without entries
-
-
-def _declaration(nodes: Sequence[Node], number: int) -> str:
-    kind = "int" if nodes[number].op == "lt" else "double"
-    return f"const {kind} t{number} = {_expression(nodes, nodes[number])};"
-
-
-def _operand(nodes: Sequence[Node], number: int) -> str:
-    return c_number(nodes[number].operands[0]) if nodes[number].op == "const" else f"t{number}"
-
-
-def _expression(nodes: Sequence[Node], node: Node) -> str:
-    if node.op == "input":
-        return "{}[{}]".format(*node.operands)
-    operands = [_operand(nodes, k) for k in node.operands]
-    if node.op in _INFIX:
-        return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
-    if node.op in _FUNCTIONS:
-        return f"{node.op}({', '.join(operands)})"
-    if node.op == "neg":
-        return f"-{operands[0]}"
-    if node.op == "select":
-        return "{} ? {} : {}".format(*operands)
-    raise UntraceableError(f"C code has no {node.op!r} here")
 
 
 # ---- small pieces of C -----------------------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from recursa.kernels.graph import Graph
+from recursa.errors import UntraceableError
+from recursa.kernels.graph import Graph, Node
 from recursa.spatial.counting import Counts
 
 Output = int | float  # a node, or a constant
@@ -13,10 +15,19 @@ Output = int | float  # a node, or a constant
 MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
 MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
 
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
+_FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
+
 
 @dataclass(frozen=True)
 class Spelled:
-    """A function of arrays that fills an array ``out``; inputs in the order of ``sizes``."""
+    """A function of arrays that fills an array ``out``; inputs in the order of ``sizes``.
+
+    A language says its name, where its functions are, and how it writes numbers; node k is the constant ``tk``.
+    """
+
+    language: ClassVar[str]
+    functions: ClassVar[str] = ""
 
     name: str
     graph: Graph
@@ -32,6 +43,33 @@ class Spelled:
     def nodes(self) -> list[int]:
         """The outputs that are not constants."""
         return [x for x in self.outputs if isinstance(x, int)]
+
+    @staticmethod
+    def number(value: float) -> str:
+        """A constant that reads back to the same bits."""
+        raise NotImplementedError
+
+    def operand(self, x: Output) -> str:
+        """A node or a constant, where it is used."""
+        if not isinstance(x, int):
+            return self.number(x)
+        node = self.graph.nodes[x]
+        return self.number(node.operands[0]) if node.op == "const" else f"t{x}"
+
+    def expression(self, node: Node) -> str:
+        """What a node is."""
+        if node.op == "input":
+            return "{}[{}]".format(*node.operands)
+        operands = [self.operand(k) for k in node.operands]
+        if node.op in _INFIX:
+            return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
+        if node.op in _FUNCTIONS:
+            return f"{self.functions}{node.op}({', '.join(operands)})"
+        if node.op == "neg":
+            return f"-{operands[0]}"
+        if node.op == "select":
+            return "{} ? {} : {}".format(*operands)
+        raise UntraceableError(f"{self.language} has no {node.op!r} here")
 
     def definition(self) -> str:
         """The function's text in the language."""

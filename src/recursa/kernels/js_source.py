@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from recursa.errors import UntraceableError
 from recursa.kernels.c_source import c_comment, c_identifier
-from recursa.kernels.function import Output, Spelled
-from recursa.kernels.graph import Node, operands_of
+from recursa.kernels.function import Spelled
+from recursa.kernels.graph import operands_of
 
 PIECE = 1000  # nodes of one function
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
-_FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
 _RESERVED = {
     "arguments", "await", "debugger", "eval", "false", "function", "in", "instanceof", "interface", "let", "null",
     "package", "super", "true", "typeof", "undefined", "var", "Math", "Float64Array", "Infinity", "NaN", "out",
@@ -27,6 +25,14 @@ _RESERVED = {
 
 class JsFunction(Spelled):
     """What becomes ``function name(inputs..., out)``, which returns ``out``; without ``out`` it makes a new array."""
+
+    language = "JavaScript"
+    functions = "Math."
+
+    @staticmethod
+    def number(value: float) -> str:
+        """As JavaScript writes it."""
+        return js_number(value)
 
     @property
     def parameters(self) -> str:
@@ -99,30 +105,10 @@ class JsFunction(Spelled):
         for place in places:
             x = self.outputs[place]
             known = isinstance(x, int) and x in slots
-            yield f"  out[{place}] = {f's[{slots[x]}]' if known else self._operand(x)};"  # type: ignore[index]
+            yield f"  out[{place}] = {f's[{slots[x]}]' if known else self.operand(x)};"  # type: ignore[index]
 
     def _line(self, number: int) -> str:
-        return f"  const t{number} = {self._expression(self.graph.nodes[number])};"
-
-    def _operand(self, x: Output) -> str:
-        if not isinstance(x, int):
-            return js_number(x)
-        node = self.graph.nodes[x]
-        return js_number(node.operands[0]) if node.op == "const" else f"t{x}"
-
-    def _expression(self, node: Node) -> str:
-        if node.op == "input":
-            return "{}[{}]".format(*node.operands)
-        operands = [self._operand(k) for k in node.operands]
-        if node.op in _INFIX:
-            return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
-        if node.op in _FUNCTIONS:
-            return f"Math.{node.op}({', '.join(operands)})"
-        if node.op == "neg":
-            return f"-{operands[0]}"
-        if node.op == "select":
-            return "{} ? {} : {}".format(*operands)
-        raise UntraceableError(f"JavaScript has no {node.op!r} here")
+        return f"  const t{number} = {self.expression(self.graph.nodes[number])};"
 
 
 # ---- small pieces of JavaScript --------------------------------------------------------------------------------------
