@@ -449,6 +449,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
+    "robot.widget": "view/ looks at it in a browser",
     "robot.view": "view/ looks at it in a browser",
     "robot.to_html": "view/ looks at its pages in a browser",
     "robot.export_js": "kernels/test_js_export.py runs its code against the method",

@@ -43,7 +43,7 @@ export class Page {
     this.makePanel();
     if (data.motions.length) this.play(data.motions, data.panels);
     if (data.formulas.length) this.formula = new FormulaPanel(this, data.formulas);
-    if (data.live) this.live = follow(this);
+    if (data.live) this.live = follow(this, data.live);
     this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.addEventListener("keydown", event => this.key(event));
     this.last = performance.now();

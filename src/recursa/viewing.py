@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -63,6 +63,20 @@ class Viewing(Facade):
         if open:
             open_in_browser(made.url)
         return made
+
+    def widget(self, q: ArrayLike | None = None, *, meshes: bool = False, height: int = 520) -> Any:
+        """The same within a notebook, wherever its kernel runs: ``widget.show(q)``, ``widget.play(run)``.
+
+        ``q`` and ``meshes`` are as for :meth:`to_html`, ``height`` in pixels. Needs the extra ``notebook``, which
+        brings anywidget.
+
+        >>> import recursa as rc
+        >>> widget = rc.robots.planar(2).widget()
+        >>> widget.show([0.3, 0.4])
+        """
+        from recursa.view.widget import robot_widget
+
+        return robot_widget(cast("Robot", self), q, meshes, height)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, without meshes."""

@@ -15,6 +15,11 @@ import robot_data
 import zoo
 from browser import Tab
 from recursa.cli.commands import recursa
+from recursa.view.page import json_in_html
+from recursa.view.widget import MODULE
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::recursa.LimitWarning")  # nothing holds joints that fall
 
 
 def opened(tab: Tab, page: Path, **options: Any) -> Tab:
@@ -264,3 +269,32 @@ def test_a_formula_runs_over_the_bodies(tab: Tab, tmp_path: Path) -> None:
     tab.run("recursa.formula.select(1)")
     assert "void kernel" in tab.run("recursa.formula.steps.textContent")
     quiet(tab, page)
+
+
+def test_a_widget_follows_its_program(tab: Tab, tmp_path: Path) -> None:
+    """Its module with a model of ours, as a notebook has one. For the test alone the frame may be looked into."""
+    assert '"sandbox", "allow-scripts"' in MODULE
+    module = MODULE.replace('"allow-scripts"', '"allow-scripts allow-same-origin"').replace(
+        "export default", "const it ="
+    )
+    robot = rc.robots.planar(2)
+    widget = robot.widget([0.1, 0.2])
+    widget.play(robot.simulate([0.3, 0.4], duration=0.1))
+    assert widget.told["play"]["count"] > 100
+    widget.show({"joint2": 0.7})
+    page = tmp_path / "notebook.html"
+    model = json_in_html({"page": widget.page, "told": widget.told, "height": widget.height})
+    page.write_text(
+        f"""<!DOCTYPE html><div id="cell"></div><script type="module">{module}
+        const values = {model}, listeners = [];
+        window.model = {{ get: name => values[name], on: (name, f) => listeners.push(f),
+                          set: (name, value) => {{ values[name] = value; listeners.forEach(f => f()); }} }};
+        it.render({{ model, el: document.getElementById("cell") }});
+        window.inner = () => document.querySelector("iframe").contentWindow.recursa;</script>""",
+        "utf-8",
+    )
+    tab.open(page)
+    tab.wait("inner() && inner().frames > 0 && inner().mechanics.q[1] === 0.7")
+    tab.run("model.set('told', { show: [0.25, 0.5] })")
+    tab.wait("inner().mechanics.q[0] === 0.25")
+    assert tab.errors == []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recursa.dynamics.configuration import moves_by_adding
 from recursa.dynamics.gathering import damping_coefficients, friction_coefficients
 from recursa.model.columns import angular, coordinate_units, freedom_names
 from recursa.model.free_flyer import flies_freely
@@ -19,7 +20,7 @@ from recursa.spatial.principal import principal_axes
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
-from recursa.view.kernels import is_flat, sizes
+from recursa.view.kernels import sizes
 from recursa.view.meshes import MOST_TRIANGLES, MeshShelf
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
         )  # fmt: skip
     bare = not any(drawn)
     found = {
-        "name": model.name, **sizes(model), "flat": is_flat(model), "flying": flies_freely(model),
+        "name": model.name, **sizes(model), "flat": moves_by_adding(model), "flying": flies_freely(model),
         "gravity": list(model.gravity), "q": q.tolist(), "size": room.size, "center": room.center.tolist(),
         "floor": room.floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size, room.floor)),
         "joints": [_joint(joint, k, bare or not (drawn[k + 1] and drawn[joint.parent + 1]), size)

@@ -57,7 +57,7 @@ def waves(model: Model, *, outward: bool) -> list[list[int]]:
 
     >>> import recursa as rc
     >>> waves(rc.robots.tree(5).model, outward=True)
-    [[0], [1, 2], [3, 4]]
+    [[0], [1, 4], [2, 3]]
     """
     depth: list[int] = []
     for joint in model.joints:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from recursa.dynamics.configuration import moves_by_adding
 from recursa.errors import RecursaError
 from recursa.facade.export_questions import ExportQuestion
 from recursa.kernels.function import Spelled
@@ -16,12 +17,6 @@ from recursa.model.model import Model
 MOST_BODIES = 80  # beyond that the code for dynamics is larger than all else
 
 _SPACES = re.compile(r" *([=+\-*/<?:,;{}()]) *|\n *")
-
-
-def is_flat(model: Model) -> bool:
-    """Whether q moves by adding: no joint turns about more than one axis."""
-    kinds = [joint.kind for joint in model.joints if joint.independent]
-    return all(kind.bracket([0.0] * kind.nv, [0.0] * kind.nv) is None for kind in kinds)
 
 
 def page_kernels(model: Model) -> tuple[str, str]:
@@ -41,8 +36,8 @@ def _compact(text: str) -> str:
 
 
 def _kinematics(model: Model) -> Iterator[Spelled]:
-    yield _of_bodies(model, "poses", _spelled(model, "poses", "poses"), 16, 12)
-    if not is_flat(model):
+    yield _of_bodies(model, _spelled(model, "poses", "poses"), 16, 12)
+    if not moves_by_adding(model):
         yield _spelled(model, "integrate", "integrate")
         yield _spelled(model, "difference", "difference")
         yield _spelled(model, "chart", "configuration.chart_rates")
@@ -52,7 +47,7 @@ def _dynamics(model: Model) -> list[Spelled]:
     if model.nbodies > MOST_BODIES:
         raise RecursaError(f"robot '{model.name}' has {model.nbodies} bodies, and at most {MOST_BODIES} are for pages")
     found = [
-        _of_bodies(model, "velocities", _spelled(model, "velocities", "velocities", frame="mixed"), 6, 6),
+        _of_bodies(model, _spelled(model, "velocities", "velocities", frame="mixed"), 6, 6),
         _spelled(model, "gravity", "gravity_forces"),
         _spelled(model, "potential", "potential_energy"),
         _spelled(model, "kinetic", "kinetic_energy"),
@@ -71,7 +66,7 @@ def _spelled(model: Model, name: str, quantity: str, **options: Any) -> Spelled:
     return ExportQuestion.of(model, quantity, options).traced(name, "js")
 
 
-def _of_bodies(model: Model, name: str, function: Spelled, size: int, kept: int) -> Spelled:
+def _of_bodies(model: Model, function: Spelled, size: int, kept: int) -> Spelled:
     """Of a result with so many numbers for every link, the first ones for the link that is each body."""
     links = [model.link_index(joint.child) for joint in model.joints]
     outputs: Sequence[Any] = [function.outputs[size * link + k] for link in links for k in range(kept)]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from recursa.view.motions import Recording, Taken, panels
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+Live = Literal["events", "parent"]
+
 FORMAT = 1
 ENDINGS = (".html", ".htm")
 _FRAMED = 12  # configurations of a motion that have to fit the picture
@@ -36,11 +38,17 @@ _FRAMED = 12  # configurations of a motion that have to fit the picture
 
 
 def robot_page(
-    robot: Robot, q: Any = None, *, meshes: bool = True, live: bool = False, formulas: Sequence[dict[str, Any]] = ()
+    robot: Robot,
+    q: Any = None,
+    *,
+    meshes: bool = True,
+    live: Live | None = None,
+    formulas: Sequence[dict[str, Any]] = (),
 ) -> str:
     """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
 
-    A page that is ``live`` follows what its server says; ``formulas`` are those of :mod:`recursa.view.formulas`.
+    A page that is ``live`` follows what its server ("events") or the page around it ("parent") says; ``formulas`` are
+    those of :mod:`recursa.view.formulas`.
     """
     shown = posture(robot, q)
     return _page([robot], shown, shown[None], [], meshes, {"live": live, "formulas": list(formulas)})
@@ -107,11 +115,11 @@ def _page(
         "motions": [one.record(robots.index(one.recording.robot)) for one in taken],
         "panels": panels(taken[0]) if taken else [],
         "notes": list(dict.fromkeys(notes)),
-        "live": False,
+        "live": None,
         "formulas": [],
         **more,
     }
-    return document(data, script(kernels), "'self'" if data["live"] else "'none'")
+    return document(data, script(kernels), "'self'" if data["live"] == "events" else "'none'")
 
 
 def _missing(robot: Robot, shelf: MeshShelf | None) -> list[str]:
@@ -170,7 +178,10 @@ def json_in_html(data: Any) -> str:
     >>> json_in_html("</script><!-- & \u2028")
     '"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028"'
     """
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise StateError("there are numbers that are not finite, and a page cannot show them") from None
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

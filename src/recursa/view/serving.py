@@ -8,25 +8,19 @@ import secrets
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError
-from recursa.view.motions import Recording, Taken, panels
-from recursa.view.page import posture, robot_page
+from recursa.view.messages import Message, Recorded, play_message, show_message
+from recursa.view.page import robot_page
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
 HOST = "127.0.0.1"
 _SILENCE = 10.0  # s after which a line is sent that says nothing, so that readers who are gone are noticed
-
-
-class Recorded(Protocol):
-    """What can be played: a run, or a trajectory of the robot."""
-
-    def _recording(self, title: str | None = None) -> Recording: ...
 
 
 class View:
@@ -52,7 +46,7 @@ class View:
         self._readers: list[queue.SimpleQueue[str | None]] = []
         self._last: str | None = None
         self._lock = threading.Lock()
-        self._page = robot_page(robot, q, meshes=meshes, live=True).encode()
+        self._page = robot_page(robot, q, meshes=meshes, live="events").encode()
         self._server = ThreadingHTTPServer((HOST, 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="recursa view", daemon=True)
@@ -70,15 +64,11 @@ class View:
 
     def show(self, q: ArrayLike) -> None:
         """Show a configuration (nq,), or a mapping by joint names."""
-        self._tell({"show": posture(self.robot, q).tolist()})
+        self._tell(show_message(self.robot, q))
 
     def play(self, motion: Recorded) -> None:
         """Play a run or a trajectory of this robot, with its curves."""
-        recording = motion._recording()
-        if recording.robot != self.robot:
-            raise RecursaError(f"this page shows robot '{self.robot.name}', not robot '{recording.robot.name}'")
-        taken = Taken.of(recording)
-        self._tell({"play": taken.record(0), "panels": panels(taken)})
+        self._tell(play_message(self.robot, motion))
 
     def close(self) -> None:
         """Serve no more. Pages that are open stay as they are."""
@@ -105,7 +95,7 @@ class View:
 
     # ---- for the server ----------------------------------------------------------------------------------------------
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _tell(self, message: Message) -> None:
         if self.closed:
             raise RecursaError("this page is closed; robot.view() opens another")
         text = json.dumps(message, allow_nan=False)
