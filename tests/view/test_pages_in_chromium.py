@@ -18,7 +18,6 @@ from recursa.cli.commands import recursa
 from recursa.view.page import json_in_html
 from recursa.view.widget import MODULE
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::recursa.LimitWarning")  # nothing holds joints that fall
 
 
