@@ -12,13 +12,16 @@ from recursa.model.columns import angular, coordinate_names, coordinate_units, f
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
     from recursa.robot import Robot
 
 UNITS = {"v": ("rad/s", "m/s"), "a": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}  # of freedoms that turn, that slide
 WORDS = {"q": "coordinates", "v": "speeds", "a": "accelerations", "tau": "torques of the drives"}
 
 
-def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> Any:
+def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> DataFrame:
     """A row per instant; columns by names as in CSV files (``elbow``, ``elbow:v``), their units in ``attrs``."""
     try:
         import pandas
@@ -37,7 +40,7 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     return found
 
 
-def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> Any:
+def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> Dataset:
     """q over (t, coordinate), others over (t, freedom), energies over t; units as attributes and coordinates."""
     try:
         import xarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,7 @@ from recursa.files import known_suffix, named_file, write_together
 if TYPE_CHECKING:
     from recursa.robot import Robot
     from recursa.view.serving import View
+    from recursa.view.widget import Widget
 
 
 class Viewing(Facade):
@@ -64,7 +65,7 @@ class Viewing(Facade):
             open_in_browser(made.url)
         return made
 
-    def widget(self, q: ArrayLike | None = None, *, meshes: bool = False, height: int = 520) -> Any:
+    def widget(self, q: ArrayLike | None = None, *, meshes: bool = False, height: int = 520) -> Widget:
         """The same within a notebook, wherever its kernel runs: ``widget.show(q)``, ``widget.play(run)``.
 
         ``q`` and ``meshes`` are as for :meth:`to_html`, ``height`` in pixels. Needs the extra ``notebook``, which

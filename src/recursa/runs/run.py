@@ -22,6 +22,8 @@ from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
 
     from recursa.robot import Robot
     from recursa.view.motions import Recording
@@ -321,7 +323,7 @@ class Run:
         page = motion_page([self._recording()], meshes=False)
         return framed(page) + markup.text(repr(self))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """The samples as a pandas DataFrame over t: q, v, a, tau by column names of CSV files, energies, work, losses.
 
         Units are in ``frame.attrs["units"]``. Needs the extra ``data``.
@@ -333,7 +335,7 @@ class Run:
         """
         return datasets.to_pandas(self.robot, self.t, *self._data())
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> Dataset:
         """The samples as an xarray Dataset: q over (t, coordinate), v, a, tau over (t, freedom), energies over t.
 
         Units are coordinates (``q_unit``, ``v_unit``, ...) and attributes. Needs the extra ``data``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
     from recursa.robot import Robot
     from recursa.view.motions import Recording
 
@@ -383,11 +386,11 @@ class Trajectory:
             )
         return chosen
 
-    def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Any:
+    def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> DataFrame:
         """q, v, a at some instants (default: 101, evenly spread) as a DataFrame; see :meth:`recursa.Run.to_pandas`."""
         return datasets.to_pandas(*self._data(robot, times), {})
 
-    def to_xarray(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Any:
+    def to_xarray(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Dataset:
         """The same as a Dataset; see :meth:`recursa.Run.to_xarray`."""
         return datasets.to_xarray(*self._data(robot, times), {})
 

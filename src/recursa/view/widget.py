@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import ArrayLike
 
@@ -33,13 +34,24 @@ export default { render };
 """The page lives in a frame of its own, and says when it is there; then it hears what was told last, and what comes."""
 
 
-def robot_widget(robot: Robot, q: ArrayLike | None, meshes: bool, height: int) -> Any:
+class Widget(Protocol):
+    """A robot in a notebook, made by :meth:`recursa.Robot.widget`; a widget of anywidget besides."""
+
+    def show(self, q: ArrayLike) -> None:
+        """Show a configuration (nq,), or a mapping by joint names."""
+
+    def play(self, motion: Recorded) -> None:
+        """Play a run or a trajectory of this robot, with its curves."""
+
+
+def robot_widget(robot: Robot, q: ArrayLike | None, meshes: bool, height: int) -> Widget:
     """The widget of a robot."""
-    return _kind()(robot, page=robot_page(robot, q, meshes=meshes, live="parent"), height=height)
+    kind = _kind()
+    return kind(robot, page=robot_page(robot, q, meshes=meshes, live="parent"), height=height)
 
 
 @cache
-def _kind() -> type:
+def _kind() -> Callable[..., Widget]:
     try:
         import anywidget
         import traitlets
@@ -47,8 +59,6 @@ def _kind() -> type:
         raise RecursaError("a widget needs the package 'anywidget': pip install 'recursa[notebook]'") from None
 
     class RobotWidget(anywidget.AnyWidget):
-        """A robot in a notebook: ``show(q)``, ``play(run)``; made by :meth:`recursa.Robot.widget`."""
-
         _esm = MODULE
         page = traitlets.Unicode().tag(sync=True)
         height = traitlets.Int().tag(sync=True)
@@ -59,11 +69,9 @@ def _kind() -> type:
             self.robot = robot
 
         def show(self, q: ArrayLike) -> None:
-            """Show a configuration (nq,), or a mapping by joint names."""
             self.told = show_message(self.robot, q)
 
         def play(self, motion: Recorded) -> None:
-            """Play a run or a trajectory of this robot, with its curves."""
             self.told = play_message(self.robot, motion)
 
     return RobotWidget
