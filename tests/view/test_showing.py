@@ -48,6 +48,21 @@ def test_the_verb_says_what_goes_with_what() -> None:
         assert complaint in done.output
 
 
+def test_the_verb_serves_until_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1)
+    run.save(tmp_path / "run.h5")
+    monkeypatch.setattr("recursa.cli.view_command.wait_for_the_keyboard", interrupted)
+    for what in ("planar", str(tmp_path / "run.h5")):
+        done = CliRunner().invoke(recursa, ["view", what, "--serve", "--no-open"])
+        assert done.output.startswith("http://127.0.0.1:")
+        assert done.exit_code != 0
+    done = CliRunner().invoke(recursa, ["view", "planar", "--serve", "-o", "x.html"])
+    assert "leave out -o" in done.output
+
+
 def test_runs_and_trajectories_as_tables() -> None:
     robot = rc.robots.free_flyer(1)
     run = robot.simulate(robot.neutral(), np.arange(robot.nv) / 10, duration=0.2, samples=5)

@@ -49,7 +49,6 @@ def view(
       recursa view arm.urdf --assets meshes/ --q0 elbow=0.5 -o arm.html --no-open
       recursa view run.h5 --ghost other.h5
       recursa view moves.csv --robot puma560
-      recursa view puma560 --serve
 
     In the page the robot can be turned, posed, let go and pulled: its own dynamics run in it. WHAT is a robot, a
     result of recursa simulate (.h5), or a trajectory (.csv) with --robot.
@@ -91,7 +90,12 @@ def _serve(robot: rc.Robot, motion: Any, q: Any, meshes: bool, opening: bool) ->
         if motion is not None:
             page.play(motion)
         click.echo(f"{page.url} (on this machine only; Ctrl-C ends it)")
-        threading.Event().wait()
+        wait_for_the_keyboard()
+
+
+def wait_for_the_keyboard() -> None:
+    """Until Ctrl-C."""
+    threading.Event().wait()
 
 
 def write_formulas(robot: rc.Robot, told: list[rc.Explanation], out: Path, as_json: bool) -> None:
