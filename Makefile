@@ -9,7 +9,7 @@ LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs clean
+.PHONY: demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -54,6 +54,10 @@ dist: $(VENV)/.dist            ## wheel, source distribution and bill of materia
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+frontend:                      ## the page that shows robots, built into src/recursa/view/
+	npm ci --prefix frontend --no-audit --no-fund
+	npm run build --prefix frontend
 
 clean:
 	rm -rf $(VENV) demo-output docs/_build build dist .pytest_cache .mypy_cache .ruff_cache

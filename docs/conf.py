@@ -29,6 +29,17 @@ def _with_tables(_app, docname, source):
         source[0] = filled(source[0])
 
 
+def _with_pages(app):
+    """Living pages, as docs/view.md shows them; written anew, so that they are those of this version."""
+    import recursa as rc
+
+    folder = Path(app.outdir) / "live"
+    folder.mkdir(parents=True, exist_ok=True)
+    rc.robots.panda_like().to_html(folder / "arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6})
+    rc.robots.space_robot().to_html(folder / "space.html")
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", _with_tables)
+    app.connect("builder-inited", _with_pages)

@@ -29,6 +29,7 @@ from recursa.model.dh_frames import dh_chain
 from recursa.model.variations import with_free_base
 from recursa.sweeps.batching import Array
 from recursa.variations import Variations
+from recursa.viewing import Viewing
 
 if TYPE_CHECKING:
     from recursa.integrators.table import SimulationIntegrator
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, Lookups, Variations, ExportMethods, SymbolicMethods):
+class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.

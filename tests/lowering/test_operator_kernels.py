@@ -14,7 +14,7 @@ import numeric
 import recursa as rc
 from expressions import by_matrices, by_sweeps, gap, leaves, numbers_for, products
 from recursa.errors import SingularMatrixError, UntraceableError
-from recursa.kernels import c_source
+from recursa.kernels import function as functions
 from recursa.loading import trusted
 from recursa.operators.expression import Expression, free_vectors
 from recursa.operators.lower import lower
@@ -294,7 +294,7 @@ def test_what_a_compiled_expression_says_of_itself():
 def test_c_of_a_kernel_that_loops_spells_its_bodies_out(monkeypatch):
     f = rc.compile(rc.robots.chain(70, seed=2).operators.mass)
     assert f.form == "loop" and f.source("c").count("out[") == 70 + 1
-    monkeypatch.setattr(c_source, "MAX_NODES", 2000)
+    monkeypatch.setattr(functions, "MAX_NODES", 2000)
     with pytest.raises(
         UntraceableError, match=r'every body spelled out, and over 2000 .* source\("llvm"\) has the loop'
     ):

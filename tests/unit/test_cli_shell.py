@@ -190,6 +190,8 @@ def test_bad_words_never_end_in_a_traceback(tmp_path: Path, monkeypatch: pytest.
              "inverse_dynamics", "jacobian", "inv(", "mass", "--", "none/here.c", "p.xyz", "kane", "tie", "9.9",
              "x=joint", "link1", "x,y", "0", "3", "pin", "bash", "clear"]  # fmt: skip
     verbs = {name: command for name, command in recursa.commands.items() if name not in ("demo", "bench", "cache")}
+    monkeypatch.setattr("recursa.cli.view_command.wait_for_the_keyboard", lambda: None)
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
     rng = random.Random(5)
     codes = set()
     for _ in range(250):

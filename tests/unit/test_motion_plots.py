@@ -122,6 +122,23 @@ def test_panels_follow_the_data_that_there_are(tmp_path: Path) -> None:
         plot_motion(robot, t, q + 1j)
 
 
+def test_limits_are_drawn_and_panels_in_which_nothing_happens_are_not() -> None:
+    robot = rc.load(rc.robots.urdf("desk_arm"))
+    t = np.linspace(0.0, 1.0, 5)
+    q = np.outer(1.7 * np.sin(3.0 * t), np.ones(robot.nq))
+    figure = plot_motion(robot, t, q, np.zeros((5, robot.nv)), np.zeros((5, robot.nv)), panels=None)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert "joint angles" in titles
+    assert not {"turning speeds", "joint torques", "power into the joints"} & set(titles)
+    dashed = [line.get_ydata()[0] for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
+    assert set(dashed) <= set(robot.position_limits.ravel())
+    assert dashed
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.x0 >= figure.axes[0].get_window_extent().x1
+    assert len(plot_motion(robot, t, 0.0 * q).axes) == 1
+    assert "joint torques" in plot_motion(robot, t, tau=0.0 * q, panels=["torques"]).axes[0].get_title()
+
+
 def test_legend_is_left_out_where_it_would_hide_the_curves() -> None:
     robot = rc.robots.chain(30, seed=1)
     t = np.linspace(0, 1, 3)

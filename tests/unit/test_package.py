@@ -23,7 +23,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "bundled", "files", "version"),
+    ("errors", "bundled", "files", "markup", "version"),
     ("spatial",),
     ("model",),
     ("formats", "_elements"),
@@ -43,11 +43,12 @@ LAYERS = (
     ("operators",),
     ("facade",),
     ("doctor",),
+    ("view", "datasets"),
     ("trajectories",),
     ("plotting",),
     ("runs",),
     ("simulation",),
-    ("lookups", "variations"),
+    ("lookups", "variations", "viewing"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control", "reach"),
     ("robots", "results"),

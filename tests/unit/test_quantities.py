@@ -16,7 +16,7 @@ from questions import answered
 from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.evaluation.evaluator import Evaluator
 from recursa.facade.asking import exported
-from recursa.facade.exporting import ExportQuestion
+from recursa.facade.export_questions import ExportQuestion
 from recursa.interop.timing import plain_quantities, timings
 from recursa.operational.quantities import FLYING_INERTIA
 from recursa.quantities import Names, Quantity, Recipe, Subject, quantities, quantity

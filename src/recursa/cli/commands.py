@@ -19,11 +19,12 @@ from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.reach_command import ik
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
+from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, ik, inverse, simulate, plot, bench):
+for verb in (demo, ik, inverse, simulate, plot, view, bench):
     recursa.add_command(verb)
 
 
@@ -86,11 +87,13 @@ def doctor(robot: str, floating: bool | None, mimic: str, as_json: bool) -> None
 @click.argument("quantity", type=QUANTITY, required=False)
 @click.option("--formula", help="Instead of a quantity: an operator formula, as for recursa explain.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="With --formula, a free vector.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The C file; others go beside it.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file: .c (others go beside it) or .js."
+)
 @click.option("--link", help="For the quantities of one link: its name.")
 @click.option("--frame", help="body, mixed or world, where the quantity has a frame.")
 @losses_options("With damping and friction, where the quantity has that option.", default=False)
-@click.option("--name", help="Name of the C function; without it, from robot and quantity.")
+@click.option("--name", help="Name of the function; without it, from robot and quantity.")
 @robot_options
 def export(
     robot: str,
@@ -104,13 +107,14 @@ def export(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write a quantity of a robot as C99: source, header and a test program.
+    """Write a quantity of a robot as C99 (source, header and a test program), or as a JavaScript module.
 
     \b
     Examples:
       recursa export puma560 inverse_dynamics -o id.c
       recursa export arm.urdf jacobian --link tool --frame world -o jacobian.c
       recursa export puma560 --formula "inv(mass) (T - C)" -o forward.c
+      recursa export puma560 forward_dynamics -o forward.js
       cc -std=c99 -O2 id.c id_test.c -lm && ./a.out
 
     QUANTITY is a method: inverse_dynamics, forward_dynamics, mass_matrix, bias_forces, regressor, poses, ...
@@ -122,7 +126,8 @@ def export(
         raise click.UsageError("--vector goes with --formula")
     of = open_robot(robot, floating=floating, mimic=mimic)
     asked = rc.compile(rc.parse(formula, of, vectors=_spaces(vectors)), of) if formula is not None else quantity or ""
-    done = of.export_c(asked, out, name=name, **given)
+    write = of.export_js if out.suffix in (".js", ".mjs") else of.export_c
+    done = write(asked, out, name=name, **given)
     if as_json:
         files = [str(file) for file in done.files]
         show.print_json({"files": files, "function": done.function, "operations": asdict(done.operations)})
@@ -143,6 +148,8 @@ def export(
 @click.option("--plot", type=click.Path(path_type=Path), help="With --diagonal: draw it (png, pdf, svg).")
 @click.option("--code", type=click.Choice(CODES), help="Show the generated code, too.")
 @click.option("--vector", "vectors", multiple=True, metavar="NAME=SPACE", help="A free vector: joint, link or tip.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="A page in which its sweeps run over the robot.")
+@click.option("--also", multiple=True, metavar="FORMULA", help="With -o: a further formula to choose in the page.")
 @robot_options
 def explain(
     formula: str | None,
@@ -152,6 +159,8 @@ def explain(
     plot: Path | None,
     code: Any,
     vectors: tuple[str, ...],
+    out: Path | None,
+    also: tuple[str, ...],
     floating: bool | None,
     mimic: str,
     as_json: bool,
@@ -163,6 +172,7 @@ def explain(
       recursa explain "inv(mass) (T - C)" --robot puma560
       recursa explain "inv(H phi M phi* H*)" --robot panda_like --code c
       recursa explain "J(tip) x" --robot planar --vector x=joint --json
+      recursa explain "inv(mass) (T - C)" --robot puma560 -o forward.html --also "H phi M phi* H*"
       recursa explain --diagonal --robot stanford --plot diagonal.png
 
     FORMULA is in the papers' notation: H phi M phi* H* and so on, T a free joint vector. Exit code 0: explained down to
@@ -170,8 +180,10 @@ def explain(
     Rodriguez at a state (as for recursa linearize) instead.
     """
     if diagonal:
-        if formula is not None or code or vectors:
-            raise click.UsageError("--diagonal explains a robot at a state; it takes no formula, --code or --vector")
+        if formula is not None or code or vectors or out is not None:
+            raise click.UsageError(
+                "--diagonal explains a robot at a state; it takes no formula, --code, --vector or -o"
+            )
         from recursa.cli.explain_diagonal import run_explain
 
         run_explain(open_robot(robot or "puma560", floating=floating, mimic=mimic), state, plot, as_json)
@@ -182,8 +194,16 @@ def explain(
         raise click.UsageError("Missing argument 'FORMULA' (or --diagonal)")
     if robot is None:
         raise click.UsageError("Missing option '--robot'")
-    told = rc.explain(formula, open_robot(robot, floating=floating, mimic=mimic), code=code, vectors=_spaces(vectors))
-    if as_json:
+    if also and out is None:
+        raise click.UsageError("--also goes with -o PAGE.html")
+    of = open_robot(robot, floating=floating, mimic=mimic)
+    told = rc.explain(formula, of, code=code or ("c" if out else None), vectors=_spaces(vectors))
+    if out is not None:
+        from recursa.cli.view_command import write_formulas
+
+        others = [rc.explain(one, of, code=code or "c", vectors=_spaces(vectors)) for one in also]
+        write_formulas(of, [told, *others], out, as_json)
+    elif as_json:
         show.print_json(told.as_dict())
     else:
         show.explanation(told)

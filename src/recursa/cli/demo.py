@@ -72,6 +72,8 @@ def run_demo(folder: Path, as_json: bool = False) -> None:
     out.print("agreement: largest difference of Saha's method ('denoc') from the default one, of the largest value")
     out.print("drift: of the energy in the fall, of the kinetic energy; times: one evaluation in a batch, one thread")
     files = sorted({file for result in results.values() for file in result["files"]} | {"summary.json"})
+    pages = " and ".join(f"{name}_fall.html" for name in results)
+    out.print(f"open {pages} in a browser: the arms fall there, too, and can be stopped, posed, pulled and let go")
     out.print(f"in [bold]{escape(str(folder))}[/]: {', '.join(files)}")
 
 
@@ -173,7 +175,9 @@ def write_files(robot: rc.Robot, name: str, motion: tuple[Any, Any, Any], run: r
     draw(robot, q[len(q) // 2], folder / f"{name}.png")
     animate(robot, t, q, folder / f"{name}_motion.gif", fps=FPS, speed=3.0, title=f"{robot.name}, 3 times as fast")
     run.animate(folder / f"{name}_fall.gif", fps=FPS, speed=0.4, title=f"{robot.name} falls, at 0.4 of its speed")
-    written = [".png", "_torques.png", "_fall.png", "_fall_joints.png", "_motion.gif", "_fall.gif", "_torques.csv"]
+    run.to_html(folder / f"{name}_fall.html", title=f"{robot.name}: let go")
+    pictures = [".png", "_torques.png", "_fall.png", "_fall_joints.png", "_motion.gif", "_fall.gif"]
+    written = [*pictures, "_fall.html", "_torques.csv"]
     save = getattr(run, "save", None)
     if save is not None:
         save(folder / f"{name}_fall.h5")

@@ -14,7 +14,7 @@ from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
-    "Start here": ("demo", "info", "doctor"),
+    "Start here": ("demo", "info", "view", "doctor"),
     "Motions": ("ik", "inverse", "simulate", "plot"),
     "Models": ("linearize", "compare"),
     "Formulas and counts": ("explain", "counts"),

@@ -13,7 +13,7 @@ from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.asking import exported
-from recursa.facade.exporting import ExportQuestion
+from recursa.facade.export_questions import ExportQuestion
 from recursa.kernels.dispatch import KernelStore
 from recursa.kernels.graph import Traced
 from recursa.model.model import Model
@@ -53,7 +53,7 @@ def count(
     if rules not in RULES:
         raise unknown_name("set of counting rules", rules, RULES)
     if isinstance(quantity, Quantity):
-        return ExportQuestion.of(robot.model, quantity, options).traced("kernel").operations
+        return ExportQuestion.of(robot.model, quantity, options).traced("kernel", "c").operations
     if rules == "table":
         return counted(generalized(robot.model), quantity, options)
     if quantity not in exported():
@@ -62,7 +62,7 @@ def count(
     solved = quantity == "forward_dynamics" and (options.get("method") or usual) == "composite"
     if quantity == "linearize" or solved or not regroup:
         return _counted(_CountingEvaluator(robot.model, regroup=regroup), quantity, options)
-    return ExportQuestion.of(robot.model, quantity, options).traced("kernel").operations
+    return ExportQuestion.of(robot.model, quantity, options).traced("kernel", "c").operations
 
 
 def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bool = False) -> Counts:

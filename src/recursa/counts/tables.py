@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+from recursa import markup
 from recursa.counts import printed
 from recursa.counts.arms import GEOMETRIES, Geometry, table_arm
 from recursa.counts.by_equation import (
@@ -119,6 +120,11 @@ class Table:
         heads = columns or tuple(cells[0])
         lines = [heads, ("---",) * len(heads), *(tuple(line[head] for head in heads) for line in cells)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        cells = [row.cells() for row in self]
+        return markup.table(f"{self.name}: {self.title}", list(cells[0]), [list(line.values()) for line in cells])
 
     def __str__(self) -> str:
         cells = [row.cells() for row in self]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
+from recursa import markup
 from recursa.errors import ModelWarning
 from recursa.model.description import JointRecord, LinkRecord
 
@@ -85,6 +86,13 @@ class Report(Sequence[Finding]):
             return f"robot '{self.robot}': nothing to complain about"
         head = f"robot '{self.robot}': {len(self.findings)} finding{'s' if len(self.findings) > 1 else ''}"
         return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the findings."""
+        if not self.findings:
+            return markup.text(str(self))
+        rows = [(one.severity, one.subject, one.reason, one.fix) for one in self.findings]
+        return markup.table(f"robot '{self.robot}'", ("severity", "about", "what", "what to do"), rows)
 
     def __repr__(self) -> str:
         warned = sum(finding.severity == "warning" for finding in self.findings)

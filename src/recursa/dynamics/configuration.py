@@ -136,6 +136,12 @@ def _along(plan: Plan, gather: Gather, size: str, of: Subject, given: Names) -> 
     return Recipe(plan, gather, (getattr(of.model, size),))
 
 
+def moves_by_adding(model: Model) -> bool:
+    """Whether ``q exp(x) = q + x``: no joint turns about more than one axis, or turns and slides."""
+    kinds = [joint.kind for joint in model.joints if joint.independent]
+    return all(kind.bracket([0.0] * kind.nv, [0.0] * kind.nv) is None for kind in kinds)
+
+
 INTEGRATE = Quantity(
     "integrate",
     ("q", "dv"),

@@ -1,56 +1,25 @@
-"""Export to C: quantities of a robot, evaluated on tracing scalars, become files that need no Python.
-
-There is no second list of what there is and how it is computed: the records say it. Symbols give the graph, floats give
-the results of the test program.
-"""
+"""Export to C and JavaScript: quantities of a robot and formulas become files that need no Python."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from recursa.diagonal.robot_methods import Diagonal
-from recursa.diagonal.unnormalized import Unnormalized
-from recursa.dynamics.configuration import random_input
-from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Evaluator, Question
+from recursa.errors import RecursaError
 from recursa.evaluation.facade import Facade
-from recursa.facade.answers import Answers
-from recursa.facade.asking import ScalarQuestion
+from recursa.facade.export_questions import asked
 from recursa.files import write_together
 from recursa.kernels.c_loops import LoopedCFunction
-from recursa.kernels.c_source import (
-    MAX_NODES,
-    MAX_OPERATIONS,
-    CFunction,
-    CText,
-    c_header,
-    c_identifier,
-    c_test,
-    c_unit,
-)
-from recursa.kernels.graph import Graph, Traced, code_name
-from recursa.kernels.loop import Looped, LoopProgram
-from recursa.model.model import Joint, Model
+from recursa.kernels.c_source import CText, c_header, c_identifier, c_test, c_unit
+from recursa.kernels.js_source import JsFunction, js_identifier, js_module
 from recursa.operators.compiled import CompiledExpression
-from recursa.quantities import Composed, Quantity
+from recursa.quantities import Quantity
 from recursa.spatial.counting import Counts
-from recursa.sweeps.inputs import kind_of_input
 
-TEST_STATES = 4
 TEST_TOLERANCE = 1e-9
-
-_FRAMES = {
-    "body": "link axes at the link origin",
-    "mixed": "world axes at the link origin",
-    "world": "world axes at the world origin",
-}
 
 
 @dataclass(frozen=True)
@@ -62,7 +31,13 @@ class CExport:
     operations: Counts
 
 
-# ---- the method ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class JsExport:
+    """What :meth:`Robot.export_js` wrote: the file (one), the JavaScript function, its cost."""
+
+    files: tuple[Path]
+    function: str
+    operations: Counts
 
 
 class ExportMethods(Facade):
@@ -83,7 +58,7 @@ class ExportMethods(Facade):
         ``quantity`` is the name of a quantity, your own record (:class:`recursa.quantities.Quantity`), or a compiled
         formula (:func:`recursa.compile`), whose arguments are q, v if it needs it, and its vectors. ``options`` are a
         quantity's options (``link="flange"``, ``frame="world"``, ``losses=True``); arrays that are optional there
-        become arguments of the C function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The
+        become arguments of the function with ``wrenches=True``, ``base_acceleration=True``, ``parameters=True``. The
         header tells the order of arguments and joints, shapes, units and frames. No allocation, no state, nothing but
         ``math.h``. Existing files are replaced.
 
@@ -94,168 +69,46 @@ class ExportMethods(Facade):
         ('planar2_gravity_forces', ['gravity.c', 'gravity.h', 'gravity_test.c'])
         """
         source = _source_path(path)
-        if isinstance(quantity, CompiledExpression):
-            if options:
-                raise unknown_name("option of a formula", next(iter(options)), ())
-            function, states, expected = _of_formula(quantity, self.model, name)
-            title = f"{quantity.expression.text(ascii=True)} of robot '{self.model.name}', written by Recursa."
-            about = _about_formula(quantity, function, title)
-        else:
-            question = ExportQuestion.of(self.model, quantity, options)
-            function = question.function(c_identifier(question.title if name is None else name), self.evaluator)
-            states, expected = question.examples()
-            title = f"{question.quantity.name} of robot '{self.model.name}', written by Recursa."
-            about = _about(question, function, title)
+        question = asked(self.model, quantity, options)
+        function = question.c_function(c_identifier(question.title if name is None else name), self.evaluator)
+        title = question.heading
+        about = [*question.about(function), "The function keeps no state and allocates nothing.", *_stack(function)]
         texts = (
             c_unit(function, title, source.stem),
             c_header(function, about),
-            c_test(function, f"Test of {title}", source.stem, states, expected, TEST_TOLERANCE),
+            c_test(function, f"Test of {title}", source.stem, *question.examples(function), TEST_TOLERANCE),
         )
         files = (source, source.with_suffix(".h"), source.with_name(f"{source.stem}_test.c"))
         write_together(dict(zip(files, texts, strict=True)))
         return CExport(files, function.name, function.operations)
 
+    def export_js(
+        self,
+        quantity: str | Quantity | CompiledExpression,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> JsExport:
+        """Write a quantity as a JavaScript module, for web pages and for Node: one file, ``id.js`` or ``id.mjs``.
 
-# ---- asking ----------------------------------------------------------------------------------------------------------
+        ``quantity``, ``name`` and ``options`` are as for :meth:`export_c`. The module exports one function, by its name
+        and as the default: ``forward_dynamics(q, v, tau, out)`` takes arrays of numbers, fills ``out`` and returns it;
+        without ``out`` it returns a new Float64Array. The comment at its head tells the order of arguments and joints,
+        shapes, units and frames. It imports nothing. An existing file is replaced.
 
-
-class ExportQuestion(ScalarQuestion):
-    """A quantity that is to become a C function."""
-
-    wanted = "exported"
-
-    @property
-    def title(self) -> str:
-        """Robot, quantity and options, for the name of the function."""
-        optional = [name for name in self.inputs if name in self.quantity.optional]
-        extra = [name for name in optional if not self.quantity.kind(name).has_own_names]
-        extra += [name if value is True else str(value) for name, value in self.options.items() if value is not False]
-        return "_".join([self.model.name, self.quantity.name, *extra])
-
-    @property
-    def all_options(self) -> dict[str, Any]:
-        """The options in force, also those that were not given."""
-        known = {**self.quantity.defaults, **self.options}
-        return {name: known[name] for name in self.quantity.options if known[name] is not None}
-
-    @property
-    def units(self) -> str:
-        """Units and axes of the answer."""
-        return self.quantity.units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
-
-    def function(self, name: str, evaluator: Evaluator) -> CText:
-        """The method as a C function: every body spelled out, or loops over bodies where that would be too long."""
-        try:
-            return self._spelled_out(name)
-        except UntraceableError as error:
-            way = evaluator.way(Question.of(self.quantity, self.inputs[len(self.quantity.inputs) :], self.options))
-            if isinstance(way, Composed):
-                raise self._refusal(f"{error}, and it has no loops over bodies") from None
-            internal = [self.quantity.reads.get(one, one) for one in self.inputs]
-            sizes = dict(zip(internal, self.sizes().values(), strict=True))
-            arguments = dict(zip(map(code_name, internal), self.inputs, strict=True))
-            looped = way.recipe.looped or Looped(way.compiled_plan, way.recipe.gather)
-            try:
-                return LoopedCFunction(name, LoopProgram.of(looped, way.kernels.compiled_model, sizes), arguments)
-            except UntraceableError as why:
-                raise self._refusal(f"{error}; as loops over bodies: {why}") from None
-
-    def traced(self, name: str) -> CFunction:
-        """The method with every body spelled out."""
-        try:
-            return self._spelled_out(name)
-        except UntraceableError as error:
-            raise self._refusal(str(error)) from None
-
-    def _spelled_out(self, name: str) -> CFunction:
-        graph = Graph(MAX_NODES)
-        try:
-            answer = self.asked({name: graph.inputs(name, size) for name, size in self.sizes().items()})
-        except StateError as error:  # arrays that want to be numbers
-            raise UntraceableError("a robot of this size has it from several other answers") from error
-        if answer.size == 0:
-            raise self._refusal("the result has no entries")
-        outputs = [x.number if isinstance(x, Traced) else float(x) for x in answer.ravel()]
-        function = CFunction(name, graph, outputs, self.sizes())
-        if function.operations.total > MAX_OPERATIONS:
-            raise UntraceableError(f"over {MAX_OPERATIONS} operations are too many for straight-line code")
-        return function
-
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the answer."""
-        return self.ask(self._state(np.random.default_rng(0))).shape
-
-    def _state(self, rng: np.random.Generator) -> dict[str, list[float]]:
-        return {name: random_input(self.model, self.quantity.kind(name), rng) for name in self.inputs}
-
-    def examples(self) -> tuple[dict[str, list[list[float]]], list[list[float]]]:
-        """Random states and the answers there."""
-        rng = np.random.default_rng(0)
-        states = [self._state(rng) for _ in range(TEST_STATES)]
-        answers = [[float(x) for x in self.ask(state).ravel()] for state in states]
-        if not np.isfinite(answers).all():
-            raise self._refusal("its results are not finite. robot.doctor() tells what is wrong with the data")
-        return {name: [state[name] for state in states] for name in self.inputs}, answers
-
-
-# ---- formulas --------------------------------------------------------------------------------------------------------
-
-
-def _of_formula(
-    f: CompiledExpression, model: Model, name: str | None
-) -> tuple[CText, dict[str, list[list[float]]], list[list[float]]]:
-    """The C function of a formula, with random states and its values there."""
-    if f.model.digest != model.digest:
-        raise RecursaError(f"{f.expression} is a formula of robot '{f.model.name}', not of robot '{model.name}'")
-    function = f.c_function(c_identifier(f"{model.name}_formula" if name is None else name))
-    rng = np.random.default_rng(0)
-    states: dict[str, list[list[float]]] = {argument: [] for argument in function.sizes}
-    answers = []
-    for _ in range(TEST_STATES):
-        q, v = (random_input(model, kind_of_input(x), rng) for x in ("q", "v"))
-        own = {"q": q, "v": v}
-        row = [own.get(argument) or rng.normal(size=size).tolist() for argument, size in function.sizes.items()]
-        for argument, numbers in zip(states, row, strict=True):
-            states[argument].append(numbers)
-        given = [numbers for argument, numbers in zip(states, row, strict=True) if argument not in own]
-        answers.append([float(x) for x in np.ravel(f(q, v, *given))])
-    return function, states, answers
-
-
-def _about_formula(f: CompiledExpression, function: CText, title: str) -> Iterator[str]:
-    yield from (title, "", f"It is computed as {f.simplified.text(ascii=True)}.", "")
-    yield "Arguments, in order; SI units, radians; vectors of links have six numbers for each, angular part first:"
-    words = {"q": "positions", "v": "speeds"}
-    for argument, size in function.sizes.items():
-        yield f"  {argument}[{size}]: {words.get(argument, 'a free vector of the formula')}"
-    yield f"  out[{function.size}]: the value; blocks of links in link axes at the link origin, base first"
-    yield from _stack(function)
-    yield from ("", "Joints, base first:", *(_joint_line(f.model, joint) for joint in f.model.joints))
-
-
-# ---- documentation ---------------------------------------------------------------------------------------------------
-
-
-def _about(question: ExportQuestion, function: CText, title: str) -> Iterator[str]:
-    """The lines of the header's comment."""
-    model = question.model
-    yield from (title, "", *_meaning(question.quantity.name), "")
-    if question.all_options:
-        yield "Options: " + ", ".join(f"{name} = {value}" for name, value in question.all_options.items())
-    yield "Arguments, in order; matrices row by row; SI units, radians, six-vectors with the angular part first:"
-    for name in question.inputs:
-        yield f"  {name}[{function.sizes[name]}]: {_shaped(question.axes(name))}{question.quantity.says(name)}"
-    yield f"  out[{function.size}]: {_shaped(question.shape())}{question.units}"
-    yield "out may be the same array as an input. The function keeps no state and allocates nothing."
-    yield from _stack(function)
-    yield from ("", "Joints, base first:", *(_joint_line(model, joint) for joint in model.joints))
-    yield from ("", "Links, by number: " + ", ".join(f"{k} {link.name}" for k, link in enumerate(model.links)))
-    yield "Gravity in world axes, m/s^2: ({}, {}, {})".format(*model.gravity)
-    counts = function.operations
-    yield (
-        f"Operations: {counts.mul} products, {counts.add} sums, {counts.div} divisions, {counts.sqrt} roots, "
-        f"{counts.trig} sines and cosines"
-    )
+        >>> import recursa as rc, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export = rc.robots.planar(2).export_js("forward_dynamics", folder + "/forward.js")
+        >>> export.function, [file.name for file in export.files]
+        ('planar2_forward_dynamics', ['forward.js'])
+        """
+        source = _named(path, (".js", ".mjs"), "a JavaScript file, such as 'id.js'")
+        question = asked(self.model, quantity, options)
+        function = question.traced(js_identifier(question.title if name is None else name), "js")
+        assert isinstance(function, JsFunction)
+        write_together({source: js_module(function, [*question.about(function)])})
+        return JsExport((source,), function.name, function.operations)
 
 
 def _stack(function: CText) -> Iterator[str]:
@@ -263,39 +116,27 @@ def _stack(function: CText) -> Iterator[str]:
         yield f"It loops over bodies and keeps their numbers on the stack, {8 * function.places['end']} bytes."
 
 
-def _meaning(quantity: str) -> list[str]:
-    """The first paragraph of the method's documentation, for one state; nothing where there is no method."""
-    group, _, name = quantity.rpartition(".")
-    method = getattr({"": Answers, "diagonal": Diagonal, "unnormalized": Unnormalized}.get(group), name, None)
-    paragraph = (inspect.getdoc(method) or "").split("\n\n")[0].split("; with ``links``")[0]
-    return paragraph.replace("(..., ", "(").replace(", (...)", "").replace("``", "").splitlines()
-
-
-def _shaped(shape: tuple[int, ...]) -> str:
-    return f"({' x '.join(str(n) for n in shape)}) " if len(shape) > 1 else ""
-
-
-def _joint_line(model: Model, joint: Joint) -> str:
-    if joint.tie is not None:
-        source = model.joints[joint.tie.source].name
-        return f"  {joint.name}: {joint.kind.name}, tied: q = {joint.tie.multiplier} q({source}) + {joint.tie.offset}"
-    q_unit, v_unit = joint.kind.meaning
-    q, v = _places("q", joint.q_start, joint.kind.nq), _places("v", joint.v_start, joint.kind.nv)
-    return f"  {joint.name}: {joint.kind.name}, {q} {q_unit}, {v} {v_unit}"
-
-
-def _places(name: str, start: int, count: int) -> str:
-    return f"{name}[{start}]" if count == 1 else f"{name}[{start}..{start + count - 1}]"
-
-
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
 def _source_path(path: str | os.PathLike[str]) -> Path:
-    """Where the source goes; its name must fit an ``#include`` line."""
+    """Where the C source goes; its name must fit an ``#include`` line."""
+    wanted = "a C file, such as 'id.c'"
+    source = _named(path, (".c",), wanted)
+    if not source.stem.isprintable() or set('"\\') & set(source.stem):
+        raise _no_place(source, wanted)
+    return source
+
+
+def _named(path: str | os.PathLike[str], endings: tuple[str, ...], wanted: str) -> Path:
+    """The file; a name without an ending gets the first one."""
     source = Path(path)
     if source.suffix == "" and not source.is_dir():
-        source = source.with_name(f"{source.name}.c")
-    if source.suffix != ".c" or not source.stem.isprintable() or set('"\\') & set(source.stem):
-        raise RecursaError(f"cannot export to '{source}': give the path of a C file, such as 'id.c'")
+        source = source.with_name(f"{source.name}{endings[0]}")
+    if source.suffix not in endings:
+        raise _no_place(source, wanted)
     return source
+
+
+def _no_place(source: Path, wanted: str) -> RecursaError:
+    return RecursaError(f"cannot export to '{source}': give the path of {wanted}")

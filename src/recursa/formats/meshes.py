@@ -1,7 +1,7 @@
 """Mesh files: where they are, in the folders that a user named, and what they weigh.
 
-They are looked for when a robot is loaded, and opened only to take an inertia from them, by trimesh, from memory: what
-a mesh file refers to in turn is not opened.
+They are looked for when a robot is loaded, and opened only to take an inertia from them or to draw them, by trimesh,
+from memory: what a mesh file refers to in turn is not opened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from recursa.errors import ModelError
 from recursa.formats.source import Assets, read_bytes
@@ -50,7 +50,7 @@ def mesh_solid(shape: Geometry, link: str) -> tuple[RigidInertia, str]:
     where, name = f"link '{link}': the mesh '{shape.mesh}'", Path(shape.mesh).name
     if shape.path is None:
         raise ModelError(f"{where} was not found; load the robot with assets= and the folder that it is in")
-    mesh, words = _opened(Path(shape.path), where), f"mesh '{name}'"
+    mesh, words = opened(Path(shape.path), where, "taking an inertia from a mesh", "mesh"), f"mesh '{name}'"
     mesh.apply_scale(tuple(shape.scale))
     if not mesh.is_volume:
         mesh, words = _hull(mesh), f"convex hull of mesh '{name}', which is not closed"
@@ -78,11 +78,12 @@ def _inertia(volume: float, center: list[float], tensor: list[list[float]], size
     return RigidInertia.from_com(volume, com, SymMat3(xx, yy, zz, *products))
 
 
-def _opened(path: Path, where: str) -> Any:
+def opened(path: Path, where: str, purpose: str, force: Literal["mesh", "scene"]) -> Any:
+    """What trimesh makes of a file, as one mesh or as a scene of several; ``where`` and ``purpose`` are for errors."""
     try:
         import trimesh
     except ImportError:
-        raise require("trimesh", "meshes", "taking an inertia from a mesh") from None
+        raise require("trimesh", "meshes", purpose) from None
     if path.suffix.lower() not in READABLE:
         raise ModelError(f"{where} is of a kind that is not read; it must be one of {', '.join(READABLE)}")
     content = read_bytes(path)
@@ -91,9 +92,9 @@ def _opened(path: Path, where: str) -> Any:
             f"{where} has a document type, which is not accepted, because entities can be used for attacks"
         )
     try:
-        found = trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force="mesh")
+        found = trimesh.load(io.BytesIO(content), file_type=path.suffix.lower()[1:], force=force)
     except Exception as error:  # whatever a reader of some format stumbles over
         raise ModelError(f"{where}, file '{path}', cannot be read: {type(error).__name__}: {error}") from None
-    if not isinstance(found, trimesh.Trimesh):  # some versions make an empty list of an empty file
+    if not isinstance(found, trimesh.Trimesh | trimesh.Scene):  # some versions make an empty list of an empty file
         raise ModelError(f"{where}, file '{path}', cannot be read: there is no mesh in it")
     return found

@@ -11,20 +11,13 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recursa.errors import UntraceableError
-from recursa.kernels.graph import Graph, Node
+from recursa.kernels.function import Spelled, expression, operand
+from recursa.kernels.graph import Node
 from recursa.spatial.counting import Counts
 
-Output = int | float  # a node, or a constant
-
-MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
-MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
-
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
-_FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
 _NOT_IDENTIFIERS = {
     *keyword.kwlist, *dir(math), "j0", "j1", "jn", "y0", "y1", "yn", "main", "printf", "abs", "exit", "free",
     "asm", "auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double", "enum", "explicit",
@@ -34,28 +27,15 @@ _NOT_IDENTIFIERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class CFunction:
-    """What becomes ``void name(const double inputs[]..., double out[])``; inputs in the order of ``sizes``.
+class CFunction(Spelled):
+    """What becomes ``void name(const double inputs[]..., double out[])``; constants become tables before it."""
 
-    ``constants`` are inputs that are always the same: they become tables before the function.
-    """
+    language = "C code"
 
-    name: str
-    graph: Graph
-    outputs: Sequence[Output]
-    sizes: Mapping[str, int]
-    constants: Mapping[str, Sequence[float]] = field(default_factory=dict)
-
-    @property
-    def operations(self) -> Counts:
-        """Operations of one call."""
-        return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
-
-    @property
-    def size(self) -> int:
-        """Numbers of the result."""
-        return len(self.outputs)
+    @staticmethod
+    def number(value: float) -> str:
+        """As C writes it."""
+        return c_number(value)
 
     @property
     def prototype(self) -> str:
@@ -65,13 +45,16 @@ class CFunction:
     def definition(self) -> str:
         """The function's text: one constant per node, then the outputs."""
         nodes = self.graph.nodes
-        order = self.graph.reachable(x for x in self.outputs if isinstance(x, int))
+        order = self.graph.reachable(self.nodes)
         used = {nodes[k].operands[0] for k in order if nodes[k].op == "input"}
-        lines = [f"    {_declaration(nodes, k)}" for k in order if nodes[k].op != "const"]
+        lines = [f"    {self._declaration(k)}" for k in order if nodes[k].op != "const"]
         lines += [f"    (void){name};" for name in self.sizes if name not in used]
-        results = [_operand(nodes, x) if isinstance(x, int) else c_number(x) for x in self.outputs]
-        lines += [f"    out[{place}] = {result};" for place, result in enumerate(results)]
+        lines += [f"    out[{place}] = {self.operand(x)};" for place, x in enumerate(self.outputs)]
         return "\n".join([*c_constants(self.constants), self.prototype, "{", *lines, "}", ""])
+
+    def _declaration(self, number: int) -> str:
+        node = self.graph.nodes[number]
+        return f"const {'int' if node.op == 'lt' else 'double'} t{number} = {self.expression(node)};"
 
 
 class CText(Protocol):
@@ -124,35 +107,11 @@ def c_table(kind: str, name: str, rows: Sequence[Any]) -> list[str]:
 
 def c_value(nodes: Sequence[Node], number: int, *, spelled: bool = False) -> str:
     """A node by its name, a constant by its value; with ``spelled`` the expression of the node itself."""
-    return _expression(nodes, nodes[number]) if spelled else _operand(nodes, number)
+    return expression(nodes, nodes[number], CFunction) if spelled else operand(nodes, number, c_number)
 
 
 def _array(name: str, size: int) -> str:
     return f"{name}[{size}]" if size else f"*{name}"  # C has no arrays without entries
-
-
-def _declaration(nodes: Sequence[Node], number: int) -> str:
-    kind = "int" if nodes[number].op == "lt" else "double"
-    return f"const {kind} t{number} = {_expression(nodes, nodes[number])};"
-
-
-def _operand(nodes: Sequence[Node], number: int) -> str:
-    return c_number(nodes[number].operands[0]) if nodes[number].op == "const" else f"t{number}"
-
-
-def _expression(nodes: Sequence[Node], node: Node) -> str:
-    if node.op == "input":
-        return "{}[{}]".format(*node.operands)
-    operands = [_operand(nodes, k) for k in node.operands]
-    if node.op in _INFIX:
-        return f"{operands[0]} {_INFIX[node.op]} {operands[1]}"
-    if node.op in _FUNCTIONS:
-        return f"{node.op}({', '.join(operands)})"
-    if node.op == "neg":
-        return f"-{operands[0]}"
-    if node.op == "select":
-        return "{} ? {} : {}".format(*operands)
-    raise UntraceableError(f"C code has no {node.op!r} here")
 
 
 # ---- small pieces of C -----------------------------------------------------------------------------------------------

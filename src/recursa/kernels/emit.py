@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from recursa.errors import UntraceableError
 from recursa.kernels.angles import atan2
+from recursa.kernels.function import Output
 from recursa.kernels.graph import LEAVES, Graph, Node, operands_of
 from recursa.kernels.sincos import sincos
 
-Output = int | float  # a node, or a constant
 _TURNS = ("sin", "cos")
 
 

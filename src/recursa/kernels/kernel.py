@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
-from recursa.kernels import c_source
+from recursa.kernels import function as functions
 from recursa.kernels.c_loops import LoopedCFunction
 from recursa.kernels.c_source import CFunction, CText
-from recursa.kernels.emit import Function, Output, Shape, module, straight_function
+from recursa.kernels.emit import Function, Shape, module, straight_function
+from recursa.kernels.function import Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
+from recursa.kernels.js_source import JsFunction
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
 from recursa.kernels.native import Native, machine_code, simd_shape
 from recursa.kernels.records import Recorded
@@ -164,15 +166,11 @@ def _nodes_worth_tracing(loop: Program) -> int:
 FORMS: dict[str, Callable[..., Program]] = {"straight": StraightProgram, "loop": LoopProgram}
 
 
-Code = Literal["llvm", "c"]
+Code = Literal["llvm", "c", "js"]
 CODES: tuple[str, ...] = get_args(Code)
 
 
-def _c(name: str, graph: Graph, outputs: Sequence[Output], sizes: Mapping[str, int]) -> str:
-    return CFunction(name, graph, outputs, sizes).definition()
-
-
-SPELLED_OUT: dict[str, Callable[[str, Graph, Sequence[Output], Mapping[str, int]], str]] = {"c": _c}
+SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction}
 """Languages in which a function is written from a graph, by the names of CODES."""
 
 
@@ -204,7 +202,7 @@ class Kernel:
         self.sizes = dict(sizes)
         trace = partial(program, plan, model, dict(sizes), gather, form, looped)
         self._program = trace() if name is None else Recorded(name, trace)
-        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, c_source.MAX_NODES)
+        self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
     @property
@@ -218,24 +216,33 @@ class Kernel:
         return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code in the kernel's form: LLVM IR text, or "c", a C99 function for one state in doubles."""
+        """The generated code: LLVM IR text or "c", a C99 function, in the kernel's form; "js", a JavaScript function.
+
+        JavaScript is written with every body spelled out. Functions of both languages take one state in doubles.
+        """
         if kind not in CODES:
             raise unknown_name("kind of source", kind, CODES)
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
-        if kind == "c":
-            return self.c_function("kernel").definition()
-        straight = self._straight(kind)
-        return SPELLED_OUT[kind]("kernel", straight.graph, straight.outputs, straight.sizes)
+        written = self.c_function("kernel") if kind == "c" else self.spelled_out("kernel", kind)
+        return written.definition()
 
     def c_function(self, name: str, constants: Mapping[str, Sequence[float]] = MappingProxyType({})) -> CText:
         """The same as a C function, for files; ``constants`` are inputs that are always the same."""
-        made, own = self._traced, {code_name(input): values for input, values in constants.items()}
+        made = self._traced
         if isinstance(made, LoopProgram):
-            return LoopedCFunction(name, made, constants=own)
-        straight = self._straight("c")
+            return LoopedCFunction(name, made, constants=_by_code_name(constants))
+        found = self.spelled_out(name, "c", constants)
+        assert isinstance(found, CFunction)
+        return found
+
+    def spelled_out(
+        self, name: str, kind: str, constants: Mapping[str, Sequence[float]] = MappingProxyType({})
+    ) -> Spelled:
+        """The same as a function of a language, every body spelled out."""
+        straight, own = self._straight(kind), _by_code_name(constants)
         sizes = {input: size for input, size in straight.sizes.items() if input not in own}
-        return CFunction(name, straight.graph, straight.outputs, sizes, own)
+        return SPELLED_OUT[kind](name, straight.graph, straight.outputs, sizes, own)
 
     @property
     def _traced(self) -> Program:
@@ -333,6 +340,10 @@ def worker_pool(workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=worker_pool.cache_clear)  # threads do not survive a fork
+
+
+def _by_code_name(constants: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    return {code_name(name): values for name, values in constants.items()}
 
 
 def trace(

@@ -6,11 +6,17 @@ from recursa.errors import NoSweepError
 from recursa.model.model import WORLD, Model
 
 
+def flies_freely(model: Model) -> bool:
+    """Whether it does, with independent joints."""
+    roots = [joint for joint in model.joints if joint.parent == WORLD]
+    return len(roots) == 1 and roots[0].kind.name == "free" and all(joint.independent for joint in model.joints)
+
+
 def require_free_flyer(model: Model, what: str) -> None:
     """Refuse robots that something holds, or whose joints are tied; ``what`` needs a free flyer."""
-    roots = [joint for joint in model.joints if joint.parent == WORLD]
-    if len(roots) == 1 and roots[0].kind.name == "free" and all(joint.independent for joint in model.joints):
+    if flies_freely(model):
         return
+    roots = [joint for joint in model.joints if joint.parent == WORLD]
     if len(roots) == 1 and roots[0].kind.name == "free":
         raise NoSweepError(
             f"{what}: robot '{model.name}' has tied joints, and its links are not moved by independent ones. "

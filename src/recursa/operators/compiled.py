@@ -13,6 +13,7 @@ from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
 from recursa.kernels.c_source import CText
 from recursa.kernels.dispatch import KernelStore, evaluate
+from recursa.kernels.function import Spelled
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
@@ -181,12 +182,16 @@ class CompiledExpression:
         return self._kernel.operations
 
     def source(self, kind: str = "llvm") -> str:
-        """The generated code: "llvm", as it is compiled, or "c"; both in the form of the kernel, :attr:`form`."""
+        """The generated code: "llvm", as it is compiled, or "c", both in the form of the kernel, :attr:`form`; "js"."""
         return self._kernel.source(kind)
 
     def c_function(self, name: str) -> CText:
         """The same as a C function of that name, which :meth:`Robot.export_c` writes with header and test program."""
         return self._kernel.c_function(name, self._lowered.constants)
+
+    def spelled_out(self, name: str, kind: str) -> Spelled:
+        """The same as a function of that name in "c" or "js", every body spelled out."""
+        return self._kernel.spelled_out(name, kind, self._lowered.constants)
 
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))

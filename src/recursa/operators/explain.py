@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from recursa import markup
 from recursa.errors import NoSweepError, StateError, UntraceableError, unknown_name
 from recursa.kernels.kernel import CODES, Code
 from recursa.model.model import Model
@@ -121,6 +122,10 @@ class Explanation:
         code = [] if self.code is None else [f"code ({self.code_kind}):\n{self.code}"]
         found = "\n\n".join([self.title, plain_text(self.levels, ascii=ascii), wrapped(self.cost), *code])
         return in_ascii(found) if ascii else found
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the levels as they are printed."""
+        return markup.text(self.text())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -33,9 +33,9 @@ def animate(
     q: ArrayLike,
     path: str | os.PathLike[str],
     *,
-    fps: float = 20.0,
+    fps: float = 25.0,
     speed: float = 1.0,
-    max_frames: int = 160,
+    max_frames: int = 250,
     trail: bool | str = True,
     title: str | None = None,
     size: float = 5.0,
@@ -112,7 +112,7 @@ class _Film:
         if len(self.bones.base) or not len(cloud):
             cloud = np.concatenate([cloud, self.bones.base, np.zeros((1, 3))])
         scale = frame_axes(self.axes, cloud, flat_zoom=1.3)
-        draw_ground(self.axes, scale)
+        draw_ground(self.axes, scale, self.bones)
         draw_base(self.axes, self.bones)
         for k, tip in enumerate(self.tips):  # where it will come past
             self.axes.plot(*tip.T, color=colour(k), lw=0.8, alpha=0.25)

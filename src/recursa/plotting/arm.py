@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _LOOSE = ("free", "planar", "translation")
+_MANY = 20  # bodies, of which a stick figure is a tangle
 SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P", "translation": "s"}
 
 
@@ -111,7 +112,7 @@ def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
     bones = skeleton(robot, q)
     points = np.concatenate([np.zeros((1, 3)), bones.base, bones.anchors, bones.centers, *bones.reaches])
     size = frame_axes(axes, points)
-    draw_ground(axes, size)
+    draw_ground(axes, size, bones)
     draw_base(axes, bones, label="fixed base")
     for k, joint in enumerate(robot.model.joints):
         _draw_body(axes, bones, k, colour(k), size)
@@ -123,6 +124,8 @@ def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
             *bones.centers.T, s=areas, facecolors="none", edgecolors="0.25", linewidths=1.2, label="centres of mass"
         )
     axes.set_title(f"{plain(robot.name)}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
+    if robot.nbodies > _MANY:
+        axes.text2D(0.5, 0.0, "robot.to_html(...) shows many bodies better", ha="center", transform=axes.transAxes)
     if robot.nbodies:
         axes.legend(loc="upper left", fontsize=8, framealpha=0.8)
 
@@ -154,8 +157,14 @@ def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0) -> float:
     return size
 
 
-def draw_ground(axes: Any, size: float) -> None:
-    """The world's axes at its origin: x red, y green, z blue."""
+def draw_ground(axes: Any, size: float, bones: Skeleton) -> None:
+    """The world's axes at its origin, x red, y green, z blue; and the ground under a robot that stands on it."""
+    points = np.concatenate([bones.anchors.reshape(-1, 3), *(reach.reshape(-1, 3) for reach in bones.reaches)])
+    if len(bones.base) and len(points) and np.ptp(points[:, 2]) > 1e-3 * size and points[:, 2].min() > -0.02 * size:
+        corners = 0.32 * size * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        x, y = np.concatenate([corners, corners[:1]]).T
+        axes.plot_trisurf(x[:4], y[:4], np.zeros(4), color="0.6", alpha=0.18, shade=False, linewidth=0)
+        axes.plot(x, y, np.zeros(5), color="0.6", lw=0.8)
     for direction, paint in zip(np.eye(3) * 0.12 * size, ("#c00000", "#008000", "#0000c0"), strict=True):
         axes.plot(*np.stack([np.zeros(3), direction]).T, color=paint, lw=2)
 
@@ -169,10 +178,10 @@ def draw_base(axes: Any, bones: Skeleton, label: str | None = None) -> None:
 
 
 def _draw_body(axes: Any, bones: Skeleton, k: int, paint: str, size: float) -> None:
-    anchor = bones.anchors[k]
+    anchor, width = bones.anchors[k], 5.0 if len(bones.anchors) <= _MANY else 2.5
     for end in bones.reaches[k]:
         if np.linalg.norm(end - anchor) > 1e-9 * size:
-            axes.plot(*np.stack([anchor, end]).T, color=paint, lw=5, solid_capstyle="round", alpha=0.75)
+            axes.plot(*np.stack([anchor, end]).T, color=paint, lw=width, solid_capstyle="round", alpha=0.75)
     bar = 0.05 * size * bones.axes[k]
     if bar.any():
         axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")

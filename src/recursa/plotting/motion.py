@@ -46,12 +46,12 @@ def plot_motion(
     """Panels of a motion at instants t (n,): q (n, nq), v and tau (n, nv); returns the figure, saves it to ``path``.
 
     ``panels`` are some of "angles", "speeds", "torques", "energy", "phase" (speed over position) and "power" (torque
-    times speed); without it, all that the data allow. Joints that turn and joints that slide have panels of their own,
-    as their units differ; so do quaternions. ``energy`` is one curve (n,) or several by name; without it, the robot
-    computes it from q and v. ``by_joint``: a panel for every joint, in their order, for values that differ by powers of
-    ten; energies stay together. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
-    shows it. ``bands`` shades what may be: half widths about the curves of positions and speeds, (n, nv) each, but for
-    quaternions.
+    times speed); without it, all that the data allow, but for those in which nothing changes. Joints that turn and
+    joints that slide have panels of their own, as their units differ; so do quaternions. Dashed lines are limits.
+    ``energy`` is one curve (n,) or several by name; without it, the robot computes it from q and v. ``by_joint``: a
+    panel for every joint, in their order, for values that differ by powers of ten; energies stay together. Without
+    ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()`` shows it. ``bands`` shades what may
+    be: half widths about the curves of positions and speeds, (n, nv) each, but for quaternions.
 
     >>> import recursa as rc
     >>> arm = rc.robots.stanford()
@@ -73,6 +73,8 @@ def plot_motion(
         None if bands is None else tuple(_rows("bands", one, len(when), robot.nv) for one in bands),
     )
     drawn = list(given.panels(panels, by_joint=by_joint))
+    if panels is None:  # what stands still is left out, unless all does
+        drawn = [panel for panel in drawn if not panel.flat] or drawn[:1]
     if not drawn:
         raise StateError("there is nothing to plot: give q, v, tau or energy")
     columns = 3 if by_joint and (len(drawn) == 3 or len(drawn) > _MOST_IN_TWO_COLUMNS) else 2
@@ -154,7 +156,9 @@ class _Motion:
             curves = {n: q[:, k] for k, n in enumerate(names) if units[k] == unit}
             if curves:
                 title = {"rad": "joint angles", "m": "positions", "1": "rotations"}[unit]
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(model), bands=self._about_positions())
+                limits = dict(zip(names, self.robot.position_limits.T.tolist(), strict=True))
+                bands, colours = self._about_positions(), _colours(model)
+                yield Panel(_TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands)
 
     def _about_positions(self) -> dict[str, Array]:
         """Bands of joints whose coordinates are moved as their speeds are."""
@@ -166,24 +170,34 @@ class _Motion:
         return found
 
     def _by_unit(
-        self, values: Array, turning: tuple[str, str], sliding: tuple[str, str], widths: Array | None = None
+        self,
+        values: Array,
+        most: Array,
+        turning: tuple[str, str],
+        sliding: tuple[str, str],
+        widths: Array | None = None,
     ) -> Iterator[Panel]:
-        """Freedoms that turn and those that slide, each with the label of the axis and the title."""
+        """Freedoms that turn and those that slide, each with the label of the axis and the title; limits either way."""
         names, turns = freedom_names(self.robot.model), angular(self.robot.model)
         for kind, (label, title) in ((True, turning), (False, sliding)):
             curves = {name: values[:, k] for k, name in enumerate(names) if turns[k] is kind}
             bands = {} if widths is None else {name: widths[:, k] for k, name in enumerate(names)}
             if curves:
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(self.robot.model), bands=bands)
+                limits = {name: (-limit, limit) for name, limit in zip(names, most.tolist(), strict=True)}
+                colours = _colours(self.robot.model)
+                yield Panel(_TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands)
 
     def _speeds(self) -> Iterator[Panel]:
         assert self.v is not None
         labels = ("speed, rad/s", "turning speeds"), ("speed, m/s", "sliding speeds")
-        return self._by_unit(self.v, *labels, None if self.bands is None else self.bands[1])
+        widths = None if self.bands is None else self.bands[1]
+        return self._by_unit(self.v, self.robot.velocity_limits, *labels, widths)
 
     def _torques(self) -> Iterator[Panel]:
         assert self.tau is not None
-        return self._by_unit(self.tau, ("torque, N m", "joint torques"), ("force, N", "joint forces"))
+        return self._by_unit(
+            self.tau, self.robot.effort_limits, ("torque, N m", "joint torques"), ("force, N", "joint forces")
+        )
 
     def _energy(self) -> Iterator[Panel]:
         curves = self.energy

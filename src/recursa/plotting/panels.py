@@ -33,6 +33,12 @@ class Panel:
     marks: bool = False  # a dot where each curve starts
     numbers: Mapping[str, int] = field(default_factory=dict)  # of colours, by name, where the order is not enough
     bands: Mapping[str, Array] = field(default_factory=dict)  # half the width of a band about a curve, by name
+    limits: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name of the curve; dashed lines
+
+    @property
+    def flat(self) -> bool:
+        """Whether nothing happens in it: every curve is one number throughout."""
+        return not any(len(curve) and np.ptp(curve) > 0.0 for curve in self.curves.values())
 
     def apart(self) -> Iterator[Panel]:
         """One panel for each curve, with its colour and its name as the title."""
@@ -51,7 +57,7 @@ def panel_figure(title: str, panels: Sequence[Panel], columns: int = 2, *, shown
     """A figure of panels, row by row; ``shown`` as for :func:`recursa.plotting.styles.new_figure`."""
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure = new_figure(5.2 * columns, 3.6 * rows + 0.3, shown=shown)
+    figure = new_figure(5.8 * columns, 3.6 * rows + 0.3, shown=shown)
     figure.suptitle(plain(title))
     places = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     for panel, axes in zip(panels, places, strict=False):
@@ -73,6 +79,7 @@ def _draw(axes: Any, panel: Panel) -> None:
             axes.fill_between(x, curve - panel.bands[name], curve + panel.bands[name], color=colour(k), alpha=0.2, lw=0)
         if panel.marks:
             axes.plot(x[:1], curve[:1], "o", color=colour(k), markersize=4)
+    _draw_limits(axes, panel)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.set_title(plain(panel.title), fontsize="medium")
@@ -85,4 +92,15 @@ def _draw(axes: Any, panel: Panel) -> None:
         axes.set_title(f"{panel.title} ({count} curves)".strip(), fontsize="medium")
     else:
         size = "small" if count <= _ROWS_OF_LEGEND else "x-small"
-        axes.legend(fontsize=size, ncols=math.ceil(count / _ROWS_OF_LEGEND), framealpha=0.85, loc="best")
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}  # never over the curves
+        axes.legend(fontsize=size, ncols=math.ceil(count / _ROWS_OF_LEGEND), frameon=False, **beside)
+
+
+def _draw_limits(axes: Any, panel: Panel) -> None:
+    """Dashed lines, where they are near enough to the curves that these keep more than half of the height."""
+    low, high = axes.get_ylim()
+    room = high - low
+    for place, name in enumerate(panel.curves):
+        for limit in panel.limits.get(name, ()):
+            if low - 0.4 * room <= limit <= high + 0.4 * room:
+                axes.axhline(limit, color=colour(panel.numbers.get(name, place)), lw=0.9, ls=(0, (5, 4)), alpha=0.7)

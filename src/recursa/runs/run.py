@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa import datasets, markup
 from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import StateError
 from recursa.model.model import WORLD
@@ -23,9 +24,12 @@ from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
 
     from recursa.robot import Robot
     from recursa.runs.sensitivity import Band
+    from recursa.view.motions import Recording
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
@@ -331,6 +335,76 @@ class Run:
         from recursa.plotting import animate
 
         return animate(self.robot, *self.finely()[:2], path, **options)
+
+    def to_html(
+        self, path: str | os.PathLike[str], ghost: Run | None = None, meshes: bool = True, title: str | None = None
+    ) -> Path:
+        """Write the run as a page for any browser: one file, which needs no network. Returns its path.
+
+        It plays the motion, with curves of coordinates, speeds, torques and energy beside it, and limits; states
+        between samples are those of :meth:`at`. At any instant the robot can be let go, and goes on from there.
+
+        - ``ghost``: another run, shown beside this one, translucent, and as thin curves; of the same robot or another.
+        - ``meshes``: whether meshes become part of the page, as in :meth:`recursa.Robot.to_html`.
+        - ``title``: what the page is called; without it, after the robot.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.5)
+        >>> run.to_html(pathlib.Path(tempfile.mkdtemp(), "fall.html")).name
+        'fall.html'
+        """
+        from recursa.view.page import write_motion
+
+        others = [] if ghost is None else [ghost._recording()]
+        return write_motion(path, [self._recording(title), *others], meshes=meshes)
+
+    def _recording(self, title: str | None = None) -> Recording:
+        from recursa.view.motions import Recording
+
+        if not len(self.t):
+            raise StateError("the run has no samples; there is nothing to show")
+        return Recording.of_samples(self.robot, self.at, self.t, self.tau, title or self.robot.model.name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, without meshes, and the run in a line."""
+        from recursa.view.page import framed, motion_page
+
+        if not len(self.t):
+            return markup.text(repr(self))
+        page = motion_page([self._recording()], meshes=False)
+        return framed(page) + markup.text(repr(self))
+
+    def to_pandas(self) -> DataFrame:
+        """The samples as a pandas DataFrame over t: q, v, a, tau by column names of CSV files, energies, work, losses.
+
+        Units are in ``frame.attrs["units"]``. Needs the extra ``data``.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], duration=0.5, samples=11)
+        >>> list(run.to_pandas().columns)
+        ['joint1', 'joint1:v', 'joint1:a', 'joint1:tau', 'kinetic', 'potential', 'work', 'lost']
+        """
+        return datasets.to_pandas(self.robot, self.t, *self._data())
+
+    def to_xarray(self) -> Dataset:
+        """The samples as an xarray Dataset: q over (t, coordinate), v, a, tau over (t, freedom), energies over t.
+
+        Units are coordinates (``q_unit``, ``v_unit``, ...) and attributes. Needs the extra ``data``.
+
+        >>> import recursa as rc
+        >>> run = rc.robots.planar(1).simulate([0.0], duration=0.5, samples=11)
+        >>> run.to_xarray()["q"].dims
+        ('t', 'coordinate')
+        """
+        return datasets.to_xarray(self.robot, self.t, *self._data())
+
+    def _data(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Arrays per coordinate or freedom, and energies."""
+        energies = {"kinetic": self.kinetic_energy, "potential": self.potential_energy}
+        return (
+            {"q": self.q, "v": self.v, "a": self.a, "tau": self.tau},
+            {**energies, "work": self.work, "lost": self.lost},
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to a file, by its ending; all of it or nothing. Returns the path.

@@ -86,9 +86,7 @@ class Manifold:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        kinds = [joint.kind for joint in robot.model.joints if joint.independent]
-        zeros = {kind.name: [0.0] * kind.nv for kind in kinds}
-        self.flat = all(kind.bracket(zeros[kind.name], zeros[kind.name]) is None for kind in kinds)
+        self.flat = configuration.moves_by_adding(robot.model)
         self._chart = None if self.flat else robot.evaluator.trusting_entry(configuration.CHART_RATES)
 
     def moved(self, q: Array, x: Array) -> Array:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa import datasets
 from recursa.dynamics.losses import Losses
 from recursa.errors import ShapeError, StateError
 from recursa.sweeps.batching import Array
@@ -19,7 +21,11 @@ from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
     from recursa.robot import Robot
+    from recursa.view.motions import Recording
 
 SplineKind = Literal["cubic", "quintic", "pchip", "akima"]
 Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
@@ -380,6 +386,43 @@ class Trajectory:
             )
         return chosen
 
+    def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> DataFrame:
+        """q, v, a at some instants (default: 101, evenly spread) as a DataFrame; see :meth:`recursa.Run.to_pandas`."""
+        return datasets.to_pandas(*self._data(robot, times), {})
+
+    def to_xarray(self, robot: Robot | None = None, times: ArrayLike | None = None) -> Dataset:
+        """The same as a Dataset; see :meth:`recursa.Run.to_xarray`."""
+        return datasets.to_xarray(*self._data(robot, times), {})
+
+    def _data(self, robot: Robot | None, times: ArrayLike | None) -> tuple[Robot, Array, dict[str, Array]]:
+        t = self._instants(times)
+        return self._for(robot), t, dict(zip("qva", self.sample(t), strict=True))
+
+    def _instants(self, times: ArrayLike | None) -> Array:
+        t = self.times() if times is None else inputs.times(times)
+        if t.ndim != 1:
+            raise ShapeError(f"times has shape {t.shape}, expected (n,)")
+        return t
+
+    def to_html(
+        self, path: str | os.PathLike[str], robot: Robot | None = None, meshes: bool = True, title: str | None = None
+    ) -> Path:
+        """Write the motion as a page for any browser, with the torques that it takes; see :meth:`recursa.Run.to_html`.
+
+        >>> import pathlib, tempfile, recursa as rc
+        >>> motion = rc.Trajectory.cycloid([0, 0], [1.0, -0.5], T=1.0)
+        >>> motion.to_html(pathlib.Path(tempfile.mkdtemp(), "moves.html"), rc.robots.planar(2)).name
+        'moves.html'
+        """
+        from recursa.view.page import write_motion
+
+        return write_motion(path, [self._recording(title, robot)], meshes=meshes)
+
+    def _recording(self, title: str | None = None, robot: Robot | None = None) -> Recording:
+        from recursa.trajectories.pages import recording_of
+
+        return recording_of(self, self._for(robot), title)
+
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
         """Write t, q, v and a at some instants (default: 101, evenly spread) so that :meth:`from_csv` reads them.
 
@@ -392,7 +435,5 @@ class Trajectory:
         >>> print(file.read_text().splitlines()[0])
         t,q1,q1:v,q1:a
         """
-        t = self.times() if times is None else inputs.times(times)
-        if t.ndim != 1:
-            raise ShapeError(f"times has shape {t.shape}, expected (n,)")
+        t = self._instants(times)
         csv_files.write(path, self.robot, self.names, t, self.sample(t))

@@ -1,0 +1,79 @@
+"""Motions as tables of pandas and datasets of xarray, with names and units; both are extras."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recursa.errors import RecursaError
+from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
+from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
+    from recursa.robot import Robot
+
+UNITS = {"v": ("rad/s", "m/s"), "a": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}  # of freedoms that turn, that slide
+WORDS = {"q": "coordinates", "v": "speeds", "a": "accelerations", "tau": "torques of the drives"}
+
+
+def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> DataFrame:
+    """A row per instant; columns by names as in CSV files (``elbow``, ``elbow:v``), their units in ``attrs``."""
+    try:
+        import pandas
+    except ImportError:
+        raise _needed("pandas") from None
+    columns: dict[str, Array] = {}
+    units: dict[str, str] = {}
+    for quantity, values in vectors.items():
+        ending = "" if quantity == "q" else f":{quantity}"
+        for k, (name, unit) in enumerate(zip(_names(robot, quantity), _units(robot, quantity), strict=True)):
+            columns[name + ending], units[name + ending] = values[:, k], unit
+    for name, values in scalars.items():
+        columns[name], units[name] = values, "J"
+    found = pandas.DataFrame(columns, index=pandas.Index(np.array(t), name="t"))
+    found.attrs.update(robot=robot.name, units={"t": "s", **units})
+    return found
+
+
+def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> Dataset:
+    """q over (t, coordinate), others over (t, freedom), energies over t; units as attributes and coordinates."""
+    try:
+        import xarray
+    except ImportError:
+        raise _needed("xarray") from None
+    data: dict[str, Any] = {}
+    for quantity, values in vectors.items():
+        axis = "coordinate" if quantity == "q" else "freedom"
+        data[quantity] = (("t", axis), np.array(values), {"long_name": WORDS[quantity]})
+    for name, values in scalars.items():
+        data[name] = (("t",), np.array(values), {"units": "J"})
+    coordinates = {
+        "t": ("t", np.array(t), {"units": "s"}),
+        "coordinate": list(coordinate_names(robot.model)),
+        "freedom": list(freedom_names(robot.model)),
+        "q_unit": ("coordinate", list(_units(robot, "q"))),
+    }
+    for quantity in vectors:
+        if quantity != "q":
+            coordinates[f"{quantity}_unit"] = ("freedom", list(_units(robot, quantity)))
+    return xarray.Dataset(data, coordinates, {"robot": robot.name})
+
+
+def _names(robot: Robot, quantity: str) -> tuple[str, ...]:
+    return coordinate_names(robot.model) if quantity == "q" else freedom_names(robot.model)
+
+
+def _units(robot: Robot, quantity: str) -> tuple[str, ...]:
+    if quantity == "q":
+        return coordinate_units(robot.model)
+    turning, sliding = UNITS[quantity]
+    return tuple(turning if turns else sliding for turns in angular(robot.model))
+
+
+def _needed(package: str) -> RecursaError:
+    return RecursaError(f"this needs the package '{package}': pip install 'recursa[data]'")

@@ -1,0 +1,3 @@
+"""The robot in a browser: pages that need nothing but themselves, with the robot's own dynamics in them."""
+
+from __future__ import annotations

@@ -1,0 +1,202 @@
+"""A page: one file of HTML with everything in it, which loads nothing and runs nothing but its own two scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from recursa.errors import ShapeError, StateError
+from recursa.files import known_suffix, named_file, write_together
+from recursa.sweeps.batching import Array, as_array
+from recursa.version import __version__
+from recursa.view.figures import figure_of, shelf_for
+from recursa.view.kernels import page_kernels, script
+from recursa.view.meshes import MeshShelf
+from recursa.view.motions import Recording, Taken, panels
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+Live = Literal["events", "parent"]
+
+FORMAT = 1
+ENDINGS = (".html", ".htm")
+_FRAMED = 12  # configurations of a motion that have to fit the picture
+
+
+# ---- pages -----------------------------------------------------------------------------------------------------------
+
+
+def robot_page(
+    robot: Robot,
+    q: Any = None,
+    *,
+    meshes: bool = True,
+    live: Live | None = None,
+    formulas: Sequence[dict[str, Any]] = (),
+) -> str:
+    """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
+
+    A page that is ``live`` follows what its server ("events") or the page around it ("parent") says; ``formulas`` are
+    those of :mod:`recursa.view.formulas`.
+    """
+    shown = posture(robot, q)
+    return _page([robot], shown, shown[None], [], meshes, {"live": live, "formulas": list(formulas)})
+
+
+def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
+    """The page of a motion, and of a second one beside it as a ghost."""
+    taken = [Taken.of(one) for one in recordings]
+    robots: list[Robot] = []
+    for one in recordings:
+        if one.robot not in robots:
+            robots.append(one.robot)
+    q = taken[0].series["q"]
+    for motion in taken:
+        if not all(np.isfinite(values).all() for values in motion.series.values()):
+            raise StateError(
+                f"the motion '{motion.recording.title}' has states that are not finite; there is nothing to show"
+            )
+    framed = q[np.unique(np.linspace(0, len(q) - 1, _FRAMED).astype(int))]
+    return _page(robots, q[0], framed, taken, meshes, {})
+
+
+def write_motion(path: str | os.PathLike[str], recordings: Sequence[Recording], *, meshes: bool = True) -> Path:
+    """The page of motions as a file."""
+    place = known_suffix(named_file(path), ENDINGS)
+    write_together({place: motion_page(recordings, meshes=meshes)})
+    return place
+
+
+def posture(robot: Robot, q: Any = None) -> Array:
+    """One configuration (nq,), checked; without one, the neutral one moved into the joints' ranges."""
+    if q is None:
+        low, high = robot.position_limits
+        return np.clip(robot.neutral(), low, high)
+    values = as_array(robot.model, "q", q, coordinates=True)
+    if values.ndim != 1:
+        raise ShapeError(f"q has shape {values.shape}; a page begins at one state, of shape ({robot.nq},)")
+    if not np.isfinite(values).all():
+        raise StateError("q contains nan or infinity; there is nothing to show")
+    return np.asarray(values, dtype=float)
+
+
+def _page(
+    robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool, more: Mapping[str, Any]
+) -> str:
+    shelf = shelf_for(robots[0]) if meshes else None
+    first = robots[0]
+    figures, notes, kernels = [], [], []
+    for robot in robots:
+        own = robot is first
+        figure, said = figure_of(robot, q if own else posture(robot), framed if own else posture(robot)[None], shelf)
+        code, why = page_kernels(robot.model)
+        figures.append(figure)
+        kernels.append(code)
+        notes += [*said, *([why] if why else [])]
+    notes += _missing(first, shelf)
+    data = {
+        "format": FORMAT,
+        "version": __version__,
+        "title": taken[0].recording.title if taken else first.name,
+        "subtitle": f"{first.nbodies} bodies, {first.nv} degrees of freedom, {first.mass:.4g} kg",
+        "robots": figures,
+        "meshes": [] if shelf is None else shelf.records,
+        "motions": [one.record(robots.index(one.recording.robot)) for one in taken],
+        "panels": panels(taken[0]) if taken else [],
+        "notes": list(dict.fromkeys(notes)),
+        "live": None,
+        "formulas": [],
+        **more,
+    }
+    return document(data, script(kernels), "'self'" if data["live"] == "events" else "'none'")
+
+
+def _missing(robot: Robot, shelf: MeshShelf | None) -> list[str]:
+    """A note on meshes that are not shown, and why."""
+    wanted = [s for link in robot.model.description.links for s in link.geometry if s.mesh and s.role == "visual"]
+    if not wanted or (shelf is not None and all(shape.path for shape in wanted)):
+        return []
+    if shelf is None:
+        return ["Meshes were left out of this page."]
+    return ["Some meshes were not found: load the robot with assets= and the folders that they are in."]
+
+
+# ---- HTML ------------------------------------------------------------------------------------------------------------
+
+
+def document(data: dict[str, Any], kernels: str, connect: str = "'none'") -> str:
+    """The text of a page. Its policy allows the scripts and the style by their digests, and no others."""
+    page, style = _built("page.js"), _built("page.css")
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_digest(kernels)} {_digest(page)}",
+            f"style-src {_digest(style)}",
+            "img-src data: blob:",
+            f"connect-src {connect}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{html.escape(str(data['title']))}</title>",
+            f"<style>{style}</style>",
+            "</head>",
+            "<body>",
+            f'<script type="application/json" id="recursa-data">{json_in_html(data)}</script>',
+            f"<script>{kernels}</script>",
+            f"<script>{page}</script>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def json_in_html(data: Any) -> str:
+    r"""JSON that may stand within a script element, whatever names are in it.
+
+    >>> json_in_html("</script><!-- & \u2028")
+    '"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028"'
+    """
+    try:
+        text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise StateError("there are numbers that are not finite, and a page cannot show them") from None
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def framed(page: str, height: int = 520) -> str:
+    """A page within another, for notebooks: apart from it, with no more rights than it needs."""
+    return (
+        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="robot" '
+        f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:8px"></iframe>'
+    )
+
+
+@cache
+def _built(name: str) -> str:
+    return files("recursa.view").joinpath(name).read_text("utf-8").strip()
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

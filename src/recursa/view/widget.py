@@ -1,0 +1,77 @@
+"""A page within a notebook that goes on following the program, wherever that runs; by anywidget, an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from recursa.errors import RecursaError
+from recursa.view.messages import Recorded, play_message, show_message
+from recursa.view.page import robot_page
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+MODULE = """
+function render({ model, el }) {
+  const frame = document.createElement("iframe");
+  frame.setAttribute("sandbox", "allow-scripts");
+  frame.setAttribute("title", "robot");
+  Object.assign(frame.style, { width: "100%", height: model.get("height") + "px", border: "0" });
+  frame.srcdoc = model.get("page");
+  const tell = () => frame.contentWindow?.postMessage(model.get("told"), "*");
+  const heard = event => event.source === frame.contentWindow && tell();
+  window.addEventListener("message", heard);
+  model.on("change:told", tell);
+  el.append(frame);
+  return () => window.removeEventListener("message", heard);
+}
+export default { render };
+"""
+"""The page lives in a frame of its own, and says when it is there; then it hears what was told last, and what comes."""
+
+
+class Widget(Protocol):
+    """A robot in a notebook, made by :meth:`recursa.Robot.widget`; a widget of anywidget besides."""
+
+    def show(self, q: ArrayLike) -> None:
+        """Show a configuration (nq,), or a mapping by joint names."""
+
+    def play(self, motion: Recorded) -> None:
+        """Play a run or a trajectory of this robot, with its curves."""
+
+
+def robot_widget(robot: Robot, q: ArrayLike | None, meshes: bool, height: int) -> Widget:
+    """The widget of a robot."""
+    kind = _kind()
+    return kind(robot, page=robot_page(robot, q, meshes=meshes, live="parent"), height=height)
+
+
+@cache
+def _kind() -> Callable[..., Widget]:
+    try:
+        import anywidget
+        import traitlets
+    except ImportError:
+        raise RecursaError("a widget needs the package 'anywidget': pip install 'recursa[notebook]'") from None
+
+    class RobotWidget(anywidget.AnyWidget):
+        _esm = MODULE
+        page = traitlets.Unicode().tag(sync=True)
+        height = traitlets.Int().tag(sync=True)
+        told = traitlets.Dict().tag(sync=True)
+
+        def __init__(self, robot: Robot, **traits: Any) -> None:
+            super().__init__(**traits)
+            self.robot = robot
+
+        def show(self, q: ArrayLike) -> None:
+            self.told = show_message(self.robot, q)
+
+        def play(self, motion: Recorded) -> None:
+            self.told = play_message(self.robot, motion)
+
+    return RobotWidget
