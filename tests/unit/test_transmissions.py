@@ -130,7 +130,10 @@ def test_locked_joint_is_a_block_of_the_mass_matrix(rotor: Any) -> None:
     q = np.array([0.2, -0.4, 0.7])
     assert locked.joint_names == ("turn", "shoulder")
     assert_allclose(locked.mass_matrix(q[:2]), robot.mass_matrix(q)[:2, :2], rtol=1e-12)
-    same_dynamics(rc.load(write_recursa(locked.model)), locked)
+    for text in (write_recursa(locked.model), locked.to_urdf()):
+        same_dynamics(rc.load(text), locked)
+    pytest.importorskip("mujoco")
+    same_dynamics(rc.load(locked.to_mjcf()), locked)
 
 
 def test_locked_spring_is_a_stiff_gear() -> None:
@@ -206,7 +209,11 @@ def test_no_doctor_for_rotors() -> None:
         ({"rotor": {"inertia": 1.0, "mount": "upperr"}}, "mounted on 'upperr', which is no link. Did you mean 'upper'"),
         ({"rotor": rc.Rotor(1.0, mount="hip")}, "a rotor on link 'hip' needs its axis there"),
         ({"rotor": {"inertia": 1.0, "axis": (0, 0, 0)}}, "axis must have a direction"),
+        ({"rotor": np.array([1e-3, 5.0])}, "rotor must be an rc.Rotor"),
+        ({"rotor": rc.Rotor(1e200, 1e200)}, r"inertia of 1e\+200 times its ratio of 1e\+200 squared is too large"),
+        ({"rotor": rc.Rotor(1e-3, 50.0, mount="itself")}, "turns with its joint, at a ratio of 1, not 50"),
         ({"stiffness": "hard"}, "stiffness must be"),
+        ({"stiffness": np.array([1.0, 2.0])}, "stiffness must be"),
         ({"elastic": 100.0}, "needs something that moves on the motor's side"),
         ({"elastic": -1.0, "armature": 1.0}, "stiffness must be a positive number, not -1"),
         ({"elastic": {"hardness": 1.0}}, "takes stiffness and damping by name, not hardness"),

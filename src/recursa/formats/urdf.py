@@ -203,7 +203,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         mimic=_mimic(parts.get("mimic"), owner),
         stiffness=number_of(dynamics, "stiffness", owner, 0.0) if kind in DRIVEN else 0.0,
         rest=number_of(dynamics, "rest", owner, 0.0) if kind in DRIVEN else 0.0,
-        rotor=_rotor(dynamics, owner),
+        rotor=_rotor(dynamics, owner) if kind != "fixed" else None,
         line=element.own_line,
     )
 

@@ -84,8 +84,7 @@ def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description
     links = (
         _with_inertia(link, carried.get(link.name)) if body[link.name] != WORLD else link for link in description.links
     )
-    joints = (replace(joint, rotor=None) if joint.kind == "fixed" else joint for joint in description.joints)
-    return replace(description, links=tuple(links), joints=tuple(joints))
+    return replace(description, links=tuple(links))
 
 
 def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
