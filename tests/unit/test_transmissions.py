@@ -178,6 +178,17 @@ def test_rotor_goes_with_its_joint() -> None:
     assert both.nv == 3 + 4
 
 
+def test_another_rotor_is_instead_of_the_one_before() -> None:
+    """Also of one that has become a link; a spring that has become a joint is changed there."""
+    skew, other = arm(rotor=SKEW).renamed(joints={"elbow": "knee"}), rc.Rotor(1e-3, 50.0)
+    same_dynamics(skew.with_joint("knee", rotor=None), arm(), names=False)
+    same_dynamics(skew.with_joint("knee", rotor=other), arm(rotor=other), names=False)
+    same_dynamics(skew.with_joint("knee", rotor=SKEW), arm(rotor=SKEW), names=False)
+    for again in (None, 300.0):
+        with pytest.raises(rc.ModelError, match=r"joint 'elbow' is elastic.*with_joint\('elbow.spring', stiffness"):
+            arm(**ARMS["elastic"]).with_joint("elbow", elastic=again)
+
+
 def test_parameters_put_back_are_the_same_robot() -> None:
     robot = arm(rotor=rc.Rotor(1e-3, 50.0))
     same_dynamics(robot.with_parameters(robot.parameters), robot)
