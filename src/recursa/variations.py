@@ -336,7 +336,8 @@ class Variations(Facade):
 
 def _ties_of_both(one: Model, other: Model) -> MimicMode:
     """How joints that mimic others are treated: as in the robot that has some."""
-    modes = {model.mimic for model in (one, other) if any(joint.mimic and not joint.mimic.rigid for joint in model.joints)}
+    ties = {model.mimic: [joint.mimic for joint in model.joints if joint.mimic] for model in (one, other)}
+    modes = {mode for mode, found in ties.items() if not all(tie.rigid for tie in found)}
     if len(modes) > 1:
         raise ModelError(
             f"robot '{one.name}' has mimic='{one.mimic}' and robot '{other.name}' mimic='{other.mimic}': "

@@ -103,6 +103,8 @@ def test_what_files_cannot_say() -> None:
         ('rotor_inertia="1" rotor_mount="roof"', "the rotor is mounted on 'roof', which is no link"),
         ('rotor_inertia="1" rotor_coupled="perhaps"', "'rotor_coupled' is true or false, not 'perhaps'"),
         ('rotor_inertia="-1"', "inertia must be a finite number that is not negative, not -1"),
+        ('rotor_inertia="1" rotor_axis="0 0 nan"', "the rotor's axis must have a direction, not"),
+        ('rotor_ratio="5"', "rotor_inertia"),
         ('rotor_inertia="1" rotor_ratio="0"', "ratio must be a finite number other than zero"),
     ],
 )
@@ -221,7 +223,7 @@ def test_no_doctor_for_rotors() -> None:
         ({"rotor": rc.Rotor(1.0, mount="hip")}, "a rotor on link 'hip' needs its axis there"),
         ({"rotor": {"inertia": 1.0, "axis": (0, 0, 0)}}, "axis must have a direction"),
         ({"rotor": np.array([1e-3, 5.0])}, "rotor must be an rc.Rotor"),
-        ({"rotor": rc.Rotor(1e200, 1e200)}, r"inertia of 1e\+200 times its ratio of 1e\+200 squared is too large"),
+        ({"rotor": rc.Rotor(1e200, 1e200)}, r"inertia, 1e\+200, times its ratio of 1e\+200 squared is too large"),
         ({"rotor": rc.Rotor(1e-3, 50.0, mount="itself")}, "turns with its joint, at a ratio of 1, not 50"),
         ({"stiffness": "hard"}, "stiffness must be"),
         ({"stiffness": np.array([1.0, 2.0])}, "stiffness must be"),
