@@ -248,7 +248,9 @@ def _check(joint: JointRecord, description: Description) -> None:
         if not math.isfinite(rotor.ratio) or rotor.ratio == 0.0:
             raise fail(f"the rotor's ratio must be a finite number other than zero, not {rotor.ratio:g}")
         if not math.isfinite(rotor.inertia * rotor.ratio * rotor.ratio):
-            raise fail(f"the rotor's inertia, {rotor.inertia:g}, times its ratio of {rotor.ratio:g} squared is too large")
+            raise fail(
+                f"the rotor's inertia, {rotor.inertia:g}, times its ratio of {rotor.ratio:g} squared is too large"
+            )
         if rotor.axis is not None and not (any(rotor.axis) and all(map(math.isfinite, rotor.axis))):
             raise fail(f"the rotor's axis must have a direction, not {tuple(rotor.axis)}")
         if rotor.mount == "itself" and rotor.ratio != 1.0:
