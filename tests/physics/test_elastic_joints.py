@@ -111,7 +111,7 @@ def test_many_motions_are_the_single_ones() -> None:
     assert_allclose(many[1, -1], one.q[-1], rtol=1e-5, atol=1e-6)
 
 
-# ---- control and tasks ------------------------------------------------------------------------------------------------
+# ---- control and tasks -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.interpreted(reason="one short run")

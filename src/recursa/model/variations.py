@@ -111,7 +111,8 @@ def ready_for(description: Description, name: str, changes: Collection[str]) -> 
     if "elastic" in changes and any(one.name == spring and one.kind != "fixed" for one in description.joints):
         raise ModelError(
             f"joint '{name}' is elastic, with joint '{spring}' behind it. Change that one, "
-            f"robot.with_joint('{spring}', stiffness=..., damping=...), or make it stiff, robot.reduced(lock=['{spring}'])"
+            f"robot.with_joint('{spring}', stiffness=..., damping=...), or make it stiff, "
+            f"robot.reduced(lock=['{spring}'])"
         )
     if "rotor" not in changes:
         return description
