@@ -116,6 +116,13 @@ def test_urdf_attributes_are_checked(attributes: str, words: str) -> None:
         rc.load(text, strict=False)
 
 
+def test_urdf_springs_of_free_joints_are_refused() -> None:
+    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    text = f'<robot name="r">{link.format("a")}{link.format("b")}<joint name="j" type="floating"><parent link="a"/>'
+    with pytest.raises(rc.ModelError, match="joint 'j': a free joint has no spring"):
+        rc.load(text + '<child link="b"/><dynamics stiffness="5"/></joint></robot>')
+
+
 # ---- robots made from others -----------------------------------------------------------------------------------------
 
 
@@ -189,6 +196,15 @@ def test_another_rotor_is_instead_of_the_one_before() -> None:
     for again in (None, 300.0):
         with pytest.raises(rc.ModelError, match=r"joint 'elbow' is elastic.*with_joint\('elbow.spring', stiffness"):
             arm(**ARMS["elastic"]).with_joint("elbow", elastic=again)
+
+
+def test_rotors_do_not_decide_how_mimics_are_treated() -> None:
+    """A robot with a tied rotor takes another whose mimics are tied, or free."""
+    for mode in ("free", "tie"):
+        gripper = rc.load(rc.robots.urdf("desk_arm"), mimic=mode)  # type: ignore[arg-type]
+        assert arm(rotor=SKEW).attach(gripper, at="fore", prefix="g_").nv == 3 + gripper.nv
+    with pytest.raises(rc.ModelError, match=r"'elbow.rotor' is tied to another.*is a rotor with a joint of its own"):
+        arm(rotor=replace(SKEW, mount="child")).reduced(lock=["turn"]).to_dh()
 
 
 def test_parameters_put_back_are_the_same_robot() -> None:
