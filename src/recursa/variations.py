@@ -26,7 +26,7 @@ from recursa.model.naming import prefixed, renamed
 from recursa.model.rebase import with_base
 from recursa.model.scaling import scaled
 from recursa.model.solids import with_solid_links
-from recursa.model.variations import with_frame, with_inertias, with_joint, with_payload
+from recursa.model.variations import ready_for, with_frame, with_inertias, with_joint, with_payload
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.vec3 import Vec3
@@ -210,8 +210,7 @@ class Variations(Facade):
                [0.002, 0.2  ]])
         """
         self.model.joint_index(name)
-        records = self.model.description.joints
-        if name not in {record.name for record in records}:
+        if name not in {record.name for record in self.model.description.joints}:
             raise ModelError(
                 f"joint '{name}' is the free base that floating=True adds; it has no properties. Take a free joint of "
                 "the robot's own, as robot.to_urdf() writes it"
@@ -221,8 +220,9 @@ class Variations(Facade):
             "velocity": velocity, "stiffness": stiffness, "rest": rest, "rotor": rotor, "elastic": elastic,
         }  # fmt: skip
         changes = {what: value for what, value in changes.items() if value is not _AS_IT_IS}
-        joints = tuple(with_joint(record, changes) if record.name == name else record for record in records)
-        return self._changed(description=replace(self.model.description, joints=joints))
+        before = ready_for(self.model.description, name, changes)
+        joints = tuple(with_joint(record, changes) if record.name == name else record for record in before.joints)
+        return self._changed(description=replace(before, joints=joints))
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
@@ -336,7 +336,8 @@ class Variations(Facade):
 
 def _ties_of_both(one: Model, other: Model) -> MimicMode:
     """How joints that mimic others are treated: as in the robot that has some."""
-    modes = {model.mimic for model in (one, other) if any(joint.mimic for joint in model.joints)}
+    ties = {model.mimic: [joint.mimic for joint in model.joints if joint.mimic] for model in (one, other)}
+    modes = {mode for mode, found in ties.items() if not all(tie.rigid for tie in found)}
     if len(modes) > 1:
         raise ModelError(
             f"robot '{one.name}' has mimic='{one.mimic}' and robot '{other.name}' mimic='{other.mimic}': "

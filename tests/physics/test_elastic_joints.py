@@ -111,6 +111,34 @@ def test_many_motions_are_the_single_ones() -> None:
     assert_allclose(many[1, -1], one.q[-1], rtol=1e-5, atol=1e-6)
 
 
+# ---- control and tasks -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.interpreted(reason="one short run")
+def test_laws_hold_springs_as_they_hold_weight() -> None:
+    """Rate damping makes the kinetic energy fall as it says, and a regulator rests at its target."""
+    robot = rc.robots.planar(2).with_joint("joint2", stiffness=30.0, rest=1.0)
+    q, v = np.array([0.3, -0.4]), np.array([1.0, 2.0])
+    run = robot.simulate(q, v, duration=0.2, torque=rc.control.RateDamping(robot, 3.0), rtol=1e-8, atol=1e-9)
+    fallen = robot.kinetic_energy(run.q[-1], run.v[-1]) / robot.kinetic_energy(q, v)
+    assert_allclose(fallen, np.exp(-2.0 * 3.0 * 0.2), rtol=1e-6)
+    regulator = rc.control.PoseRegulator(robot, "tip", robot.pose(q, "tip"))
+    assert_allclose(robot.forward_dynamics(q, 0 * v, regulator.torque(0.0, q, 0 * v)), 0.0, atol=1e-10)
+
+
+@pytest.mark.interpreted(reason="one state")
+def test_springs_in_tasks_are_no_coriolis_forces() -> None:
+    robot = rc.robots.planar(2).with_joint("joint2", stiffness=30.0, rest=1.0)
+    q = np.array([0.3, -0.4])
+    for model in (
+        rc.cartesian.model(robot, "tip", q, [0.0, 0.0], coordinates=(3, 4)),
+        rc.operational.model(robot, "tip", q, [0.0, 0.0], coordinates=(3, 4)),
+    ):
+        assert_allclose(model.coriolis, 0.0, atol=1e-12)
+        held = robot.forward_dynamics(q, [0.0, 0.0], model.jacobian.T @ model.gravity)
+        assert_allclose(held, 0.0, atol=1e-10)
+
+
 # ---- elastic joints --------------------------------------------------------------------------------------------------
 
 

@@ -103,6 +103,8 @@ def test_what_files_cannot_say() -> None:
         ('rotor_inertia="1" rotor_mount="roof"', "the rotor is mounted on 'roof', which is no link"),
         ('rotor_inertia="1" rotor_coupled="perhaps"', "'rotor_coupled' is true or false, not 'perhaps'"),
         ('rotor_inertia="-1"', "inertia must be a finite number that is not negative, not -1"),
+        ('rotor_inertia="1" rotor_axis="0 0 nan"', "the rotor's axis must have a direction, not"),
+        ('rotor_ratio="5"', "rotor_inertia"),
         ('rotor_inertia="1" rotor_ratio="0"', "ratio must be a finite number other than zero"),
     ],
 )
@@ -112,6 +114,13 @@ def test_urdf_attributes_are_checked(attributes: str, words: str) -> None:
     text += f'<child link="b"/><dynamics {attributes}/></joint></robot>'
     with pytest.raises(rc.ModelError, match=words):
         rc.load(text, strict=False)
+
+
+def test_urdf_springs_of_free_joints_are_refused() -> None:
+    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    text = f'<robot name="r">{link.format("a")}{link.format("b")}<joint name="j" type="floating"><parent link="a"/>'
+    with pytest.raises(rc.ModelError, match="joint 'j': a free joint has no spring"):
+        rc.load(text + '<child link="b"/><dynamics stiffness="5"/></joint></robot>')
 
 
 # ---- robots made from others -----------------------------------------------------------------------------------------
@@ -130,7 +139,10 @@ def test_locked_joint_is_a_block_of_the_mass_matrix(rotor: Any) -> None:
     q = np.array([0.2, -0.4, 0.7])
     assert locked.joint_names == ("turn", "shoulder")
     assert_allclose(locked.mass_matrix(q[:2]), robot.mass_matrix(q)[:2, :2], rtol=1e-12)
-    same_dynamics(rc.load(write_recursa(locked.model)), locked)
+    for text in (write_recursa(locked.model), locked.to_urdf()):
+        same_dynamics(rc.load(text), locked)
+    pytest.importorskip("mujoco")
+    same_dynamics(rc.load(locked.to_mjcf()), locked)
 
 
 def test_locked_spring_is_a_stiff_gear() -> None:
@@ -175,6 +187,26 @@ def test_rotor_goes_with_its_joint() -> None:
     assert both.nv == 3 + 4
 
 
+def test_another_rotor_is_instead_of_the_one_before() -> None:
+    """Also of one that has become a link; a spring that has become a joint is changed there."""
+    skew, other = arm(rotor=SKEW).renamed(joints={"elbow": "knee"}), rc.Rotor(1e-3, 50.0)
+    same_dynamics(skew.with_joint("knee", rotor=None), arm(), names=False)
+    same_dynamics(skew.with_joint("knee", rotor=other), arm(rotor=other), names=False)
+    same_dynamics(skew.with_joint("knee", rotor=SKEW), arm(rotor=SKEW), names=False)
+    for again in (None, 300.0):
+        with pytest.raises(rc.ModelError, match=r"joint 'elbow' is elastic.*with_joint\('elbow.spring', stiffness"):
+            arm(**ARMS["elastic"]).with_joint("elbow", elastic=again)
+
+
+def test_rotors_do_not_decide_how_mimics_are_treated() -> None:
+    """A robot with a tied rotor takes another whose mimics are tied, or free."""
+    for mode in ("free", "tie"):
+        gripper = rc.load(rc.robots.urdf("desk_arm"), mimic=mode)  # type: ignore[arg-type]
+        assert arm(rotor=SKEW).attach(gripper, at="fore", prefix="g_").nv == 3 + gripper.nv
+    with pytest.raises(rc.ModelError, match=r"'elbow.rotor' is tied to another.*is a rotor with a joint of its own"):
+        arm(rotor=replace(SKEW, mount="child")).reduced(lock=["turn"]).to_dh()
+
+
 def test_parameters_put_back_are_the_same_robot() -> None:
     robot = arm(rotor=rc.Rotor(1e-3, 50.0))
     same_dynamics(robot.with_parameters(robot.parameters), robot)
@@ -206,7 +238,11 @@ def test_no_doctor_for_rotors() -> None:
         ({"rotor": {"inertia": 1.0, "mount": "upperr"}}, "mounted on 'upperr', which is no link. Did you mean 'upper'"),
         ({"rotor": rc.Rotor(1.0, mount="hip")}, "a rotor on link 'hip' needs its axis there"),
         ({"rotor": {"inertia": 1.0, "axis": (0, 0, 0)}}, "axis must have a direction"),
+        ({"rotor": np.array([1e-3, 5.0])}, "rotor must be an rc.Rotor"),
+        ({"rotor": rc.Rotor(1e200, 1e200)}, r"inertia, 1e\+200, times its ratio of 1e\+200 squared is too large"),
+        ({"rotor": rc.Rotor(1e-3, 50.0, mount="itself")}, "turns with its joint, at a ratio of 1, not 50"),
         ({"stiffness": "hard"}, "stiffness must be"),
+        ({"stiffness": np.array([1.0, 2.0])}, "stiffness must be"),
         ({"elastic": 100.0}, "needs something that moves on the motor's side"),
         ({"elastic": -1.0, "armature": 1.0}, "stiffness must be a positive number, not -1"),
         ({"elastic": {"hardness": 1.0}}, "takes stiffness and damping by name, not hardness"),

@@ -84,7 +84,9 @@ def account(robot: rc.Robot, state: State) -> Account:
     if robot.nv == 0:
         raise StateError(f"robot '{robot.name}' has no joints that move: there is nothing to diagonalise")
     if any(not joint.independent for joint in robot.model.joints):
-        raise NoSweepError(f"robot '{robot.name}' has tied joints; use --mimic free")
+        gears = [joint.name for joint in robot.model.joints if joint.mimic and joint.mimic.rigid]
+        fix = robot.model.how_to_untie if gears else "Use --mimic free"
+        raise NoSweepError(f"robot '{robot.name}' has tied joints. {fix}")
     q, v, tau = state.q, state.v, state.tau
     d, u = robot.diagonal, robot.diagonal.unnormalized
     xi, nu = u.total_rates(q, v), d.total_rates(q, v)

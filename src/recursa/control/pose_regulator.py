@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.inputs import movable_link, per_freedom, pose, weight
 from recursa.control.law import Law
+from recursa.dynamics.springs import resting_forces
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -49,7 +50,7 @@ class PoseRegulator(Law):
     Since ``inv(m) H phi = inv(W) H psi`` (W W* = D), it is ``tau = -m c1 m* v + H phi B Wt e``: the transposed
     Jacobian, and damping shaped by the inertia. ``damping`` is c1 in 1/s, one number or one per freedom; ``stiffness``
     one number c2, twelve, or a symmetric positive matrix Wt (12, 12), N/m for the origin, N m for the axes. Gravity is
-    compensated. O(n).
+    compensated, and springs of joints with it. O(n).
 
     ``lyapunov = |nu|^2 + e* Wt e`` falls at the rate ``-2 nu c1 nu``, so every motion comes to rest where
     ``H phi B Wt e`` is zero. **That need not be the target**: a minimum of the error at a singular posture holds it, a
@@ -93,7 +94,7 @@ class PoseRegulator(Law):
         """``m (-c1 nu + eps_grav) + H phi B Wt e``; t does not matter."""
         d = self.robot.diagonal
         tau = d.joint_moments(q, -self.damping * d.total_rates(q, v)) + self.pull(q)
-        return tau + self.robot.gravity_forces(q) if self.gravity else tau
+        return tau + resting_forces(self.robot, q) if self.gravity else tau
 
     def error(self, q: ArrayLike) -> Array:
         """``e = Yhat - Y`` (..., 12): origin, x, y and z axis of the link, world axes, target less actual."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.inputs import per_freedom
 from recursa.control.law import Law
+from recursa.dynamics.springs import resting_forces
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -18,7 +19,8 @@ class RateDamping(Law):
 
     With one number c (1/s) the kinetic energy falls as ``exp(-2 c t)``, whatever the robot does meanwhile:
     ``tau = -c M(q) v``. With one per freedom it falls at least as fast as with the smallest. ``gravity`` is
-    compensated by ``eps_grav = inv(m) G(q)`` unless it is False; losses of the joints only add to the damping. O(n).
+    compensated by ``eps_grav = inv(m) G(q)`` unless it is False, and springs of joints with it; losses of the joints
+    only add to the damping. O(n).
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -40,7 +42,7 @@ class RateDamping(Law):
         """``m (-c nu + eps_grav)``; t does not matter."""
         d = self.robot.diagonal
         tau = d.joint_moments(q, -self.damping * d.total_rates(q, v))
-        return tau + self.robot.gravity_forces(q) if self.gravity else tau
+        return tau + resting_forces(self.robot, q) if self.gravity else tau
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``|nu|^2`` (...), twice the kinetic energy."""

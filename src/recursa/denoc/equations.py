@@ -32,8 +32,8 @@ def convective_matrix(
 ) -> Array:
     """The matrix C (..., nv, nv) of convective inertia terms, element by element (28), (29).
 
-    ``C = N^T (M Ndot + Mdot N)`` (20). ``C v`` is the bias without gravity and ``dI/dt - 2 C`` is skew, as with
-    :meth:`Robot.coriolis_matrix`, but the two differ: C is not made of Christoffel symbols.
+    ``C = N^T (M Ndot + Mdot N)`` (20). ``C v`` is the bias without gravity and springs, and ``dI/dt - 2 C`` is skew,
+    as with :meth:`Robot.coriolis_matrix`, but the two differ: C is not made of Christoffel symbols.
 
     >>> import recursa as rc
     >>> robot = rc.robots.stanford()
@@ -53,7 +53,7 @@ def generalized_forces(
     """``N^T w^E`` (..., nv) of gravity and of wrenches on links: ``tau_i = p_i^T wt_i``, ``wt = w + B^T wt`` (30).
 
     O(n). ``wrenches`` as in :meth:`Robot.inverse_dynamics`. The torques of the motors are
-    ``I qdd + C qd - generalized_forces``.
+    ``I qdd + C qd - generalized_forces``, and what springs of joints take.
 
     >>> import recursa as rc
     >>> robot = rc.robots.stanford()

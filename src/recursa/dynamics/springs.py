@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from recursa.dynamics.gathering import Entries
 from recursa.model.model import Joint, Model
 from recursa.quantities import Cheaper, Composed, Names, Recipe, Subject
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps import Buffer, Plan, Step
+from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Sweep
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
 
 Numbers = tuple[Scalar, ...]
 Change = Callable[[Plan], Plan]
@@ -169,6 +176,14 @@ def _after_last(plan: Plan, name: str, new: Step) -> Plan:
     steps = sweeps[at].steps
     sweeps[at] = replace(sweeps[at], steps=(*steps[: place + 1], new, *steps[place + 1 :]))
     return replace(plan, sweeps=tuple(sweeps))
+
+
+# ---- torques at rest -------------------------------------------------------------------------------------------------
+
+
+def resting_forces(robot: Robot, q: ArrayLike) -> Array:
+    """Torques (..., nv) that hold a robot still, against gravity and springs: the gradient of the potential energy."""
+    return robot.bias_forces(q, np.zeros(robot.nv)) if robot.model.has_springs else robot.gravity_forces(q)
 
 
 # ---- recipes ---------------------------------------------------------------------------------------------------------

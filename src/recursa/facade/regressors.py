@@ -93,7 +93,7 @@ class RegressorMethods(Facade):
     def potential_energy_regressor(
         self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
-        """The vector (..., 10 nbodies) with potential energy ``Y pi``: ``-m g.c`` per parameter.
+        """The vector (..., 10 nbodies) with potential energy ``Y pi``, without springs: ``-m g.c`` per parameter.
 
         Columns as in :meth:`regressor`; those of the moments of inertia are zero. Cost: O(n).
 

@@ -201,9 +201,9 @@ def _joint(name: str, element: Element) -> JointRecord:
         effort=effort,
         velocity=velocity,
         mimic=_mimic(parts.get("mimic"), owner),
-        stiffness=number_of(dynamics, "stiffness", owner, 0.0) if kind in DRIVEN else 0.0,
-        rest=number_of(dynamics, "rest", owner, 0.0) if kind in DRIVEN else 0.0,
-        rotor=_rotor(dynamics, owner),
+        stiffness=0.0 if kind == "fixed" else number_of(dynamics, "stiffness", owner, 0.0),
+        rest=0.0 if kind == "fixed" else number_of(dynamics, "rest", owner, 0.0),
+        rotor=None if kind == "fixed" else _rotor(dynamics, owner),
         line=element.own_line,
     )
 
@@ -268,8 +268,9 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
 
 
 def _rotor(element: Element | None, owner: str) -> Rotor | None:
-    if element is None or "rotor_inertia" not in element.attributes:
+    if element is None or not any(name.startswith("rotor_") for name in element.attributes):
         return None
+    text_of(element, "rotor_inertia", owner)
     given = "rotor_axis" in element.attributes
     return Rotor(
         number_of(element, "rotor_inertia", owner, 0.0),

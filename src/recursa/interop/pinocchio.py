@@ -117,7 +117,7 @@ def _pairs(robot: Robot, pin_model: Any) -> list[tuple[Joint, Place]]:
     pairs: list[tuple[Joint, Place]] = []
     for joint in robot.model.joints:
         if not joint.independent:
-            raise ModelError(f"joint '{joint.name}' is tied to another; load the robot with mimic='free' to compare")
+            raise ModelError(f"joint '{joint.name}' is tied to another. {robot.model.how_to_untie}")
         name = joint.name
         if name not in names and joint is robot.model.joints[0] and "root_joint" in names:
             name = "root_joint"  # what Pinocchio calls the joint that its URDF reader is given
@@ -171,6 +171,8 @@ def build(robot: Robot) -> Any:
     """The robot as a ``pinocchio.Model``: joints, inertias, armature, gravity, and a body frame per link.
 
     Useful where there is no URDF (tables, builder, bundled robots, ball joints). Robots with tied joints are refused.
+    Rotors about the axes of their joints are in the inertias and the armature; springs, which Pinocchio has not, are
+    left out.
     """
     import pinocchio as pin
 
@@ -181,7 +183,7 @@ def build(robot: Robot) -> Any:
     posts: list[Transform] = []  # pose of our body in Pinocchio's joint frame
     for joint, inertia in zip(robot.model.joints, robot.model.inertias, strict=True):
         if not joint.independent:
-            raise ModelError(f"joint '{joint.name}' is tied to another; load the robot with mimic='free'")
+            raise ModelError(f"joint '{joint.name}' is tied to another. {robot.model.how_to_untie}")
         turn = Transform(joint.hinge.plane, ZERO)
         post = turn.inverse @ (joint.after or IDENTITY_TRANSFORM)
         parent = 0 if joint.parent == WORLD else numbers[joint.parent]

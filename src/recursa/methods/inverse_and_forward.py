@@ -174,8 +174,8 @@ def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
     if isinstance(made, Composed):
         raise NoSweepError(
             f"base_velocity={base_velocity!r} is for forward dynamics in sweeps of their own; with these options, or "
-            'with tied joints, they are put together of several. Use method="articulated" on a robot loaded with '
-            'mimic="free"'
+            'with tied joints, they are put together of several. Use method="articulated" on a robot with independent '
+            'joints: mimic="free", and rotors about the axes of their joints'
         )
     return made
 

@@ -13,7 +13,7 @@ from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import added_inertia
-from recursa.model.transmissions import about, expanded, shares_of, with_rotors
+from recursa.model.transmissions import expanded, with_rotors
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -202,16 +202,8 @@ class _Assembly:
         link = self.tree.links[record.child]
         if record.kind == "fixed":
             self._lay(link, parent.body, _composed(placed, record.after))
-            self._still_rotor(record, parent.body, placed)
         else:
             self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
-
-    def _still_rotor(self, record: JointRecord, body: int, placed: Transform) -> None:
-        """The rotor of a joint that is locked is part of both links, which do not move against each other."""
-        if record.rotor is not None and body != WORLD:
-            moment = sum(shares_of(record.rotor)[:2])
-            still = about(placed.rotation @ unit_axis(record.axis), moment)
-            self.inertias[body] = added_inertia(self.inertias[body], still, IDENTITY_TRANSFORM)
 
     def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
         link = Link(record.name, body, Transform(offset.rotation.snapped(), offset.translation), record.frame)

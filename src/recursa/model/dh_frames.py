@@ -75,7 +75,7 @@ def _serial(model: Model) -> Sequence[Joint]:
                 "prismatic joints have. Lock it, robot.reduced(lock=...), or take a part, robot.chain(base, tip)"
             )
         if joint.tie is not None:
-            raise ModelError(f"joint '{joint.name}' is tied to another, which no table can say; load with mimic='free'")
+            raise ModelError(f"joint '{joint.name}' is tied to another, which no table can say. {model.how_to_untie}")
         if joint.stiffness or joint.rotor is not None:
             what = "spring" if joint.stiffness else "rotor"
             raise ModelError(

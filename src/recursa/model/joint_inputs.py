@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError, did_you_mean
@@ -51,8 +52,7 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
     if kind not in COMPOUNDS:
         return (), (replace(_simple(where, name, kind, placed, options), parent=ends[0], child=ends[1]),)
     whole = JointRecord(name, "fixed", *ends, placement=placed)
-    for what in TRANSMISSION:
-        _require(where, what, None if options[what] == 0.0 else options[what], kind, (*DRIVEN, "parts of composite"))
+    _require_transmission(where, options, kind, (*DRIVEN, "parts of composite"))
     if kind == "composite":
         return chained(whole, _composite(where, name, options))
     for what in ("point", "pitch", "mimic"):
@@ -71,8 +71,7 @@ def _simple(where: str, name: str, kind: str, placed: Transform, options: Option
     _require(where, "effort", options["effort"], kind, DRIVEN)
     _require(where, "velocity", options["velocity"], kind, DRIVEN)
     _require(where, "point", options["point"], kind, TURNING)
-    for what in TRANSMISSION:
-        _require(where, what, None if options[what] == 0.0 else options[what], kind, DRIVEN)
+    _require_transmission(where, options, kind, DRIVEN)
     nv = KINDS[kind].nv if kind in KINDS else 0
     record = JointRecord(
         name,
@@ -115,6 +114,12 @@ def _require(where: str, what: str, value: Any, kind: str, kinds: Sequence[str])
     """Refuse data that a joint of this kind cannot have."""
     if value is not None and kind not in kinds:
         raise ModelError(f"{where}: a {kind} joint has no {what}; {', '.join(kinds)} joints do")
+
+
+def _require_transmission(where: str, options: Options, kind: str, kinds: Sequence[str]) -> None:
+    for what in TRANSMISSION:
+        none = isinstance(options[what], Real) and options[what] == 0.0
+        _require(where, what, None if none else options[what], kind, kinds)
 
 
 def _mimic(value: Any, where: str) -> Mimic | None:

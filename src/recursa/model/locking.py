@@ -10,7 +10,9 @@ from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord
 from recursa.model.inputs import finite, floats
 from recursa.model.model import Joint, Model
+from recursa.model.naming import root_of
 from recursa.model.pruning import pruned
+from recursa.model.transmissions import with_still_rotors
 from recursa.model.variations import with_free_base
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 
@@ -28,7 +30,9 @@ def reduced(model: Model, lock: Mapping[str, Any] | Iterable[str]) -> tuple[Desc
     poses = {name: _pose(model.joints[model.joint_index(name)], q) for name, q in values.items()}
     joints = tuple(_locked(joint, poses[joint.name]) if joint.name in poses else joint for joint in description.joints)
     held = {name: q[0] for name, q in values.items() if len(q) == 1}
-    return pruned(description, description.links, joints, held), model.floating and not free_base
+    still = (joint for joint in description.joints if joint.name in poses)
+    links = with_still_rotors(description.links, still, None if model.floating else root_of(description))
+    return pruned(description, links, joints, held), model.floating and not free_base
 
 
 def _values(model: Model, lock: Mapping[str, Any] | Iterable[str]) -> dict[str, tuple[float, ...]]:
@@ -74,6 +78,4 @@ def _pose(joint: Joint, q: tuple[float, ...]) -> Transform:
 
 def _locked(record: JointRecord, pose: Transform) -> JointRecord:
     fixed = JointRecord(record.name, "fixed", record.parent, record.child, line=record.line)
-    still = replace(fixed, placement=record.placement @ pose, after=record.after)
-    brought = record.rotor is not None and not record.rotor.included  # its inertia is in no link's data
-    return replace(still, axis=record.axis, rotor=record.rotor) if brought else still
+    return replace(fixed, placement=record.placement @ pose, after=record.after)

@@ -66,8 +66,7 @@ def turned(record: JointRecord) -> JointRecord:
     """The same joint with parent and child exchanged."""
     swapped = replace(record, parent=record.child, child=record.parent)
     if record.kind == "fixed":
-        still = replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
-        return still if record.rotor is None else replace(still, axis=record.placement.rotation @ record.axis)
+        return replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
     _require_symmetric(record)
     kind = KINDS[record.kind]
     axis = -record.axis if kind.nv == 1 else record.axis

@@ -15,7 +15,7 @@ joint is two, the gear's and the spring's, with a massless shaft between. docs/d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -131,6 +131,28 @@ def _geared(joint: Joint) -> Joint:
     return replace(joint, armature=(joint.armature[0] + shares_of(joint.rotor).armature,))
 
 
+def with_still_rotors(
+    links: tuple[LinkRecord, ...], joints: Iterable[JointRecord], world: str | None
+) -> tuple[LinkRecord, ...]:
+    """The links with the inertias of rotors that spin no more, where data of carriers, but the world, are without."""
+    found = {link.name: link for link in links}
+    for joint in joints:
+        rotor, axis = joint.rotor, unit_axis(joint.axis)
+        if rotor is None or rotor.included:
+            continue
+        on_child = rotor.mount == "child"
+        axis = joint.after.rotation.inverse_times(axis) if on_child else joint.placement.rotation @ axis
+        carrier = joint.child if on_child else joint.parent
+        if carrier != world:
+            found[carrier] = _heavier(found[carrier], SymMat3.dyad(axis, rotor.inertia))
+    return tuple(found.values())
+
+
+def _heavier(link: LinkRecord, moment: SymMat3) -> LinkRecord:
+    given = link.about_origin and link.about_origin._replace(moment=link.about_origin.moment + moment)
+    return replace(link, inertia=link.inertia + moment, inertial=True, frame=False, about_origin=given)
+
+
 def turned_rotor(rotor: Rotor) -> Rotor:
     """The same rotor of the same joint turned round, whose axis then points the other way."""
     return replace(rotor, ratio=-rotor.ratio, mount="child" if rotor.mount == "parent" else "parent")
@@ -177,7 +199,7 @@ def _elastic(joint: JointRecord, links: list[LinkRecord]) -> tuple[JointRecord, 
 def _with_rotor(joint: JointRecord, links: list[LinkRecord]) -> tuple[JointRecord, ...]:
     """The joint with a rotor about its own axis, or with one beside it that has a joint of its own."""
     rotor = joint.rotor
-    if rotor is None or joint.kind == "fixed":
+    if rotor is None:
         return (joint,)
     turning, own = joint.kind in TURNING, unit_axis(joint.axis)
     axis = own if rotor.axis is None else unit_axis(rotor.axis)
@@ -217,7 +239,7 @@ def _check(joint: JointRecord, description: Description) -> None:
         return ModelError(f"joint '{joint.name}': {reason}", line=joint.line, source=description.source)
 
     for what, value in (("rotor", joint.rotor), ("elasticity", joint.elastic), ("spring", joint.stiffness)):
-        if value and joint.kind not in DRIVEN and not (what == "rotor" and joint.kind == "fixed"):
+        if value and joint.kind not in DRIVEN:
             raise fail(f"a {joint.kind} joint has no {what}; {', '.join(DRIVEN)} joints do")
     rotor, elastic = joint.rotor, joint.elastic
     if rotor is not None:
@@ -225,6 +247,17 @@ def _check(joint: JointRecord, description: Description) -> None:
             raise fail(f"the rotor's inertia must be a finite number that is not negative, not {rotor.inertia:g}")
         if not math.isfinite(rotor.ratio) or rotor.ratio == 0.0:
             raise fail(f"the rotor's ratio must be a finite number other than zero, not {rotor.ratio:g}")
+        if not math.isfinite(rotor.inertia * rotor.ratio * rotor.ratio):
+            raise fail(
+                f"the rotor's inertia, {rotor.inertia:g}, times its ratio of {rotor.ratio:g} squared is too large"
+            )
+        if rotor.axis is not None and not (any(rotor.axis) and all(map(math.isfinite, rotor.axis))):
+            raise fail(f"the rotor's axis must have a direction, not {tuple(rotor.axis)}")
+        if rotor.mount == "itself" and rotor.ratio != 1.0:
+            raise fail(
+                f"a rotor that is a link of its own, mounted on 'itself', turns with its joint, at a ratio of 1, not "
+                f"{rotor.ratio:g}. Mount it on the parent, the child or another link"
+            )
         links = [link.name for link in description.links]
         if rotor.mount not in MOUNTS:
             if rotor.mount not in links:

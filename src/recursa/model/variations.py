@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from recursa.errors import ModelError
+from recursa.model.branches import without
 from recursa.model.description import DRIVEN, LIMITED, Description, JointRecord, LinkRecord, numbers_of
 from recursa.model.inputs import (
     finite,
@@ -84,8 +85,7 @@ def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description
     links = (
         _with_inertia(link, carried.get(link.name)) if body[link.name] != WORLD else link for link in description.links
     )
-    joints = (replace(joint, rotor=None) if joint.kind == "fixed" else joint for joint in description.joints)
-    return replace(description, links=tuple(links), joints=tuple(joints))
+    return replace(description, links=tuple(links))
 
 
 def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
@@ -103,6 +103,27 @@ def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
         about_origin=inertia,
         estimated="",
     )
+
+
+def ready_for(description: Description, name: str, changes: Collection[str]) -> Description:
+    """The description before a joint gets another rotor or elasticity: what its rotor became goes, a spring stays."""
+    spring = f"{name}.spring"
+    if "elastic" in changes and any(one.name == spring and one.kind != "fixed" for one in description.joints):
+        raise ModelError(
+            f"joint '{name}' is elastic, with joint '{spring}' behind it. Change that one, "
+            f"robot.with_joint('{spring}', stiffness=..., damping=...), or make it stiff, "
+            f"robot.reduced(lock=['{spring}'])"
+        )
+    if "rotor" not in changes:
+        return description
+    beside = {one.name for one in description.joints if _drives(name, one)}
+    return without(description, beside) if beside else description
+
+
+def _drives(name: str, joint: JointRecord) -> bool:
+    """Whether a joint is that of the rotor of another."""
+    tie, rotor = joint.mimic, joint.rotor
+    return tie is not None and tie.rigid and tie.joint == name and rotor is not None and rotor.mount == "itself"
 
 
 def with_joint(record: JointRecord, changes: dict[str, Any]) -> JointRecord:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.losses import Losses
+from recursa.dynamics.springs import resting_forces
 from recursa.errors import ShapeError, SingularConfigurationError
 from recursa.operational.orientation import Angles, Orientation, UnitQuaternion, known
 from recursa.operational.quantities import selected_rows
@@ -82,9 +83,9 @@ def model(
 ) -> CartesianModel:
     """The equations of motion in the coordinates of a link, (7.4.2) and (7.4.4).
 
-    ``mass = J^-* D J^-1``, ``coriolis = J^-* (C - D J^-1 dJ/dt v)``, ``gravity = J^-* G``. ``coordinates``: "twist"
-    (all six), "position" (the last three), or numbers of rows of (omega, v), as (3, 4) for an arm that moves in the
-    plane. There have to be as many as the robot has speeds.
+    ``mass = J^-* D J^-1``, ``coriolis = J^-* (C - D J^-1 dJ/dt v)``, ``gravity = J^-* G``, G with the springs of
+    joints. ``coordinates``: "twist" (all six), "position" (the last three), or numbers of rows of (omega, v), as (3, 4)
+    for an arm that moves in the plane. There have to be as many as the robot has speeds.
 
     ``orientation``, for all six (or for coordinates="orientation", the first three): chi = (orientation, position of
     the origin) instead of quasi-coordinates. The orientation is "rpy" (roll, pitch, yaw of ``Rz(yaw) Ry(pitch)
@@ -109,7 +110,7 @@ def model(
     jacobian = robot.jacobian(q, link, frame="mixed")[..., rows, :]
     inverse = _inverse(jacobian, link, max_condition)
     rate = robot.jacobian_derivative(q, v, link, frame="mixed")[..., rows, :]
-    gravity = robot.gravity_forces(q)
+    gravity = resting_forces(robot, q)
     mass = robot.mass_matrix(q) @ inverse
     bias = robot.bias_forces(q, v) - gravity - times(mass, times(rate, speeds))
     back = np.swapaxes(inverse, -1, -2)

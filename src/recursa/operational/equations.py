@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame
+from recursa.dynamics.springs import resting_forces
 from recursa.errors import ShapeError
 from recursa.operational.pseudo_inverse import RankedArray
 from recursa.operational.quantities import MASS_SOLVED, Coordinates, link_list, selected_links
@@ -37,7 +38,7 @@ class TaskModel:
     """``mass x'' + coriolis + gravity = F`` of a task with m coordinates, made by :func:`model`.
 
     - ``mass`` (..., m, m): Lambda, with its ``rank``.
-    - ``coriolis``, ``gravity`` (..., m): mu and p.
+    - ``coriolis``, ``gravity`` (..., m): mu and p; g has the springs of joints in it.
     - ``jacobian``, ``jacobian_derivative`` (..., m, nv): J and its time derivative.
     - ``compliance`` (..., m, m): Upsilon = J inv(mass matrix) J*, the Delassus matrix.
     - ``inverse`` (..., nv, m): Jbar, the dynamically consistent inverse of J: of all accelerations with a given x'' it
@@ -143,7 +144,7 @@ def model(
     mass = inertia_of(robot.model, compliance, numbers, rows, tolerance)
     yielding = robot.evaluator.evaluate(MASS_SOLVED, {"q": q, "columns": np.swapaxes(jacobian, -1, -2)})
     inverse = yielding @ np.asarray(mass)
-    gravity = robot.gravity_forces(q)
+    gravity = resting_forces(robot, q)
     back = np.swapaxes(inverse, -1, -2)
     coriolis = times(back, robot.bias_forces(q, v) - gravity) - times(np.asarray(mass), times(rate, speeds))
     return TaskModel(mass, coriolis, times(back, gravity), jacobian, rate, compliance, inverse)
