@@ -19,7 +19,7 @@ import zoo
 from recursa.cli.commands import recursa
 from recursa.dynamics import gathering, mass_matrix
 from recursa.dynamics.configuration import random_input
-from recursa.facade import exporting
+from recursa.facade import export_questions, exporting
 from recursa.facade.asking import exported, quantity_named
 from recursa.facade.exporting import CExport
 from recursa.kernels import c_loops
@@ -263,7 +263,7 @@ def test_loops_agree(
     make: Any, quantity: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is too long to be spelled out has loops over bodies."""
-    monkeypatch.setattr(exporting, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
     export = agrees(make(), tmp_path, quantity, **options)
     assert "for (int i = 0; " in export.files[0].read_text()
     assert "keeps their numbers on the stack" in export.files[1].read_text()
@@ -271,7 +271,7 @@ def test_loops_agree(
 
 @needs_compiler
 def test_length_of_loops_does_not_grow_with_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
     lengths = []
     for bodies in (40, 80):
         export = rc.robots.tree(bodies, seed=1).export_c("forward_dynamics", tmp_path / "fd.c")
@@ -283,7 +283,7 @@ def test_length_of_loops_does_not_grow_with_the_robot(tmp_path: Path, monkeypatc
 
 @needs_compiler
 def test_matrix_column_by_column_may_be_written_over_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
     robot = zoo.small_flyer()
     q, v = robot.random_state(4)
     native = function(robot.export_c("denoc.convective_matrix", tmp_path / "c.c"))

@@ -16,7 +16,8 @@ import recursa as rc
 import zoo
 from recursa.cli.commands import recursa
 from recursa.dynamics.configuration import random_input
-from recursa.facade.exporting import JsExport, quantity_named
+from recursa.facade.asking import quantity_named
+from recursa.facade.exporting import JsExport
 from recursa.kernels import js_source
 from recursa.kernels.js_source import js_number
 
