@@ -1,7 +1,8 @@
 """What Recursa consists of and needs, as CycloneDX; ``make dist`` puts it beside the wheel.
 
-The wheel holds no code or data of others. Its requirements, and theirs, are listed in the versions that are installed
-here, with the licences that they state. ``python tools/sbom.py`` prints it.
+The wheel holds parts of three.js, in the page that shows robots, and no other code or data of others. Its
+requirements, and theirs, are listed in the versions that are installed here, with the licences that they state.
+``python tools/sbom.py`` prints it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def bill_of_materials(epoch: int) -> dict[str, bytes]:
     own = metadata.distribution("recursa")
     found: dict[str, metadata.Distribution] = {}
     needs = {_reference(own): _needed(own, found)}
-    listed = {_reference(one): _component(one, "library") for one in found.values()}
+    listed = {_reference(one): _component(one, "library") for one in found.values()} | _bundled()
     needs |= {_reference(one): _needed(one, {}) for one in found.values()}
     content: dict[str, Any] = {
         "bomFormat": "CycloneDX",
@@ -41,6 +42,15 @@ def bill_of_materials(epoch: int) -> dict[str, bytes]:
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     content["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, digest)}"
     return {f"recursa-{own.version}.cdx.json": (json.dumps(content, indent=2) + "\n").encode()}
+
+
+def _bundled() -> dict[str, dict[str, Any]]:
+    """What is inside of the package, in the versions it was built with."""
+    built = json.loads((Path(__file__).parents[1] / "frontend" / "package.json").read_text("utf-8"))
+    version = built["devDependencies"]["three"]
+    reference = f"pkg:npm/three@{version}"
+    said = {"type": "library", "bom-ref": reference, "name": "three", "version": version, "purl": reference}
+    return {reference: {**said, "licenses": [{"license": {"id": "MIT"}}]}}
 
 
 def _needed(of: metadata.Distribution, found: dict[str, metadata.Distribution]) -> list[str]:

@@ -31,6 +31,7 @@ OPTIONS = {  # beside these, methods have none that entries know
     "accelerations": {"frame": FRAMES, "kind": KINDS},
     "jacobian": {"link": ("tip",), "frame": FRAMES},
     "jacobian_derivative": {"link": ("tip",), "frame": FRAMES},
+    "jacobian_second_derivative": {"link": ("tip",), "frame": FRAMES},
     "jacobians": {"frame": FRAMES},
     "_velocity_derivatives": {"link": ("tip",), "frame": FRAMES},
     "_acceleration_derivatives": {"link": ("tip",), "frame": FRAMES, "kind": KINDS},

@@ -62,7 +62,7 @@ def test_derivatives_by_factors_match_those_by_articulated_bodies(name):
     robot = ROBOTS[name]()
     (q, v), tau = robot.random_state(6), np.linspace(-1.0, 2.0, robot.nv)
     inputs = {"q": q.tolist(), "v": v.tolist(), "tau": tau.tolist()}
-    plans = forward_derivatives.STATE_SPACE, forward_derivatives.STATE_SPACE_BY_FACTORS
+    plans = forward_derivatives.state_space_plan(), forward_derivatives.state_space_by_factors_plan()
     one, other = (
         np.array(list(forward_derivatives.state_space_entries(robot.model, run(plan, robot.model, inputs))))
         for plan in plans

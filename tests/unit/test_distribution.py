@@ -35,7 +35,9 @@ def test_source_distribution_has_every_file() -> None:
     found.set_allfiles(tracked)
     for line in (ROOT / "MANIFEST.in").read_text().splitlines():
         found.process_template_line(line)
-    by_itself = re.compile(r"src/recursa/.*\.(py|c|urdf|json|typed)|pyproject\.toml|setup\.py|LICENSE|MANIFEST\.in")
+    by_itself = re.compile(
+        r"src/recursa/.*\.(py|c|urdf|json|typed)|src/recursa/view/page\..*|pyproject\.toml|setup\.py|LICENSE|MANIFEST\.in"
+    )
     assert [name for name in tracked if name not in found.files and not by_itself.fullmatch(name)] == []
 
 
@@ -64,7 +66,7 @@ def test_bill_of_materials_has_all_requirements_with_their_licences() -> None:
     bill = json.loads(made)
     listed = {one["name"].lower(): one for one in bill["components"]}
     required = {re.split("[<>=]", one)[0] for one in PROJECT["dependencies"]}
-    assert required <= listed.keys()
+    assert required | {"three"} <= listed.keys()
     assert [one for one in listed.values() if not one.get("licenses")] == []
     assert bill["metadata"]["component"]["licenses"] == [{"expression": PROJECT["license"]}]
     references = {one["bom-ref"] for one in bill["components"]}

@@ -160,7 +160,8 @@ def _root_times(of: Subject, given: Names) -> Recipe:
 
 def _require_roots(model: Model) -> None:
     """Inertias that no body has, as shares of rotors leave them, have no root."""
-    for joint, inertia in zip(model.joints, model.inertias, strict=True):
+    for joint, scalars in zip(model.joints, model.inertias, strict=True):
+        inertia = RigidInertia.from_components([float(x) for x in scalars.components()])
         if inertia.mass < 0.0 or not _has_root(inertia.moment_about_com()):
             raise NoSweepError(
                 f"robot '{model.name}': least squares take a root of the inertia of every body, and that of the body "

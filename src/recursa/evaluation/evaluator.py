@@ -238,7 +238,7 @@ class Evaluator:
         if found is None or "parameters" not in names or not judged:
             return found
         nv, judging = self.model.nv, ("q", "parameters")  # at every state
-        margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,))
+        margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,), one=True)
         return None if margins is None else found.guarded(margins, tuple(map(names.index, judging)))
 
     def trusting_entry(self, quantity: Quantity, given: Iterable[str] = ()) -> Any:

@@ -121,16 +121,17 @@ class KernelStore:
         own: Mapping[str, Any] = MappingProxyType({}),
         *,
         judged: bool = True,
+        one: bool = False,
     ) -> Callable[..., Any] | None:
         """A native way into the float64 kernel of a key, if there is a kernel and a way.
 
-        ``own`` are readers of arguments beside the usual ones; ``judged`` as of :meth:`Kernel.entry`.
+        ``own`` are readers of arguments beside the usual ones; ``judged`` and ``one`` as of :meth:`Kernel.entry`.
         """
         _, kernel = self._kernels.get(self._full(key, inputs, False), (None, None))
         if not Switch.on or kernel is None or Input is None or len(self.model.quaternions) > MAX_QUATERNIONS:
             return None
         readers = [own.get(name) or self._input(name, size) for name, size in kernel.sizes.items()]
-        return kernel.entry(shape, readers, judged=judged)
+        return kernel.entry(shape, readers, judged=judged, one=one)
 
     def _input(self, name: str, size: int) -> Any:
         """The reader of an argument, made once."""
