@@ -230,7 +230,9 @@ class Kept:
             self.options.losses,
         )
         found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
-        found.restore(self._state())
+        state = self._state()
+        _require_like(found.state(), state, "state")
+        found.restore(state)
         return found
 
     def _state(self) -> dict[str, Any]:
@@ -260,6 +262,17 @@ def _require_shapes(arrays: Any, shapes: list[tuple[int, ...]]) -> None:
         raise ValueError(f"its arrays have shapes {found}, which have to be {shapes}")
     if not all(isinstance(one, np.ndarray) and one.dtype == float for one in arrays):
         raise ValueError("its arrays have to be of floats")
+
+
+def _require_like(new: Any, kept: Any, name: str) -> None:
+    """Numbers where a run that begins has numbers: the file may be anyone's."""
+    if isinstance(new, dict):
+        for key, value in new.items():
+            _require_like(value, kept[key], key)
+        return
+    number = int | float | np.number | np.bool_
+    if isinstance(new, number) and not isinstance(kept, number):
+        raise ValueError(f"its '{name}' is none of such a run")
 
 
 @contextmanager
