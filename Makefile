@@ -9,7 +9,7 @@ LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: demo test test-all quick lint format bench fuzz sanitize matrix dist docs clean
+.PHONY: demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -34,6 +34,9 @@ format: $(VENV)/.lint          ## put the code into its form
 
 bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 	$(BIN)/python -m pytest benchmarks -p no:cacheprovider --benchmark-only --benchmark-columns=median,ops
+
+peers: $(VENV)/.peers          ## SDF against Drake, which is large and installs on few systems
+	$(BIN)/python -m pytest tests/oracles/test_sdf_drake.py
 
 SECONDS ?= 60
 fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
@@ -65,6 +68,8 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.peers: $(VENV)/.test
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@

@@ -1,4 +1,4 @@
-"""Loading, importing and kinematics, beside Pinocchio where it is installed. Run with ``make bench``.
+"""Importing and kinematics, beside Pinocchio where it is installed. Run with ``make bench``.
 
 Machines are noisy: read ratios within one run, not times across runs.
 """
@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +15,6 @@ import recursa as rc
 from recursa.interop import pinocchio as interop
 
 BATCH = 10_000
-EXAMPLES = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
-ROBOTS = {
-    "the Panda": "panda_description/urdf/panda.urdf",
-    "UR5": "ur_description/urdf/ur5_robot.urdf",
-    "Talos": "talos_data/robots/talos_reduced.urdf",
-}
-needs_panda = pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
 
 
 def _import(module: str) -> None:
@@ -37,25 +27,6 @@ def test_import(benchmark, module):
     if module == "pinocchio":
         pytest.importorskip(module)
     benchmark.pedantic(_import, (module,), rounds=7, warmup_rounds=1)
-
-
-@needs_panda
-@pytest.mark.filterwarnings("ignore::recursa.ModelWarning")
-@pytest.mark.parametrize("name", ROBOTS)
-def test_load(benchmark, name):
-    """Both in turns, in processor time, the least of many rounds: the ratio is what counts."""
-    pin = pytest.importorskip("pinocchio")
-    path = EXAMPLES / ROBOTS[name]
-    ways = {"recursa": lambda: rc.load(path, strict=False), "pinocchio": lambda: pin.buildModelFromUrdf(str(path))}
-    least = dict.fromkeys(ways, float("inf"))
-    for _ in range(100):
-        for library, load in ways.items():
-            start = time.process_time_ns()
-            load()
-            least[library] = min(least[library], 1e-6 * (time.process_time_ns() - start))
-    benchmark.extra_info.update(least, ratio=least["recursa"] / least["pinocchio"])
-    print(f"load {name}: {least['recursa']:.2f} ms, Pinocchio {least['pinocchio']:.2f} ms")
-    benchmark(ways["recursa"])
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""How inputs are changed: bytes anywhere, values in what is JSON; then checksums are put right again."""
+"""How inputs are changed: bytes anywhere, values in JSON, elements of XML; then checksums are put right again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import hashlib
 import json
 import random
 import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 import recursa as rc
+from damage import ELEMENTS, VALUES, damaged
 from recursa.runs import journal
 from recursa.runs.hdf5 import USER_BLOCK
 
@@ -19,7 +24,7 @@ WORDS = [
     b"\x1b[2J", b"\xff", b"\xe2\x80\xae", b"world", b"__class__", b"../../etc/passwd", b"file:///etc/passwd", b",",
     b"\n", b"${", b"$(find ", b"1e-320", b"1e308", b"-0.0", b"\xc2\xbd",
 ]  # fmt: skip
-VALUES = [
+JSON_VALUES = [
     None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**400, 0.0, -0.0, 1e308, 1e-320, float("nan"),
     float("inf"), "", "world", "x" * 5000, "\x1b[2J", "\ud800", [], {}, [[]], [None], [0, 0, 0], {"array": []},
     {"array": ["<f8", [0], "C"]}, {"dict": {}}, {"number": ["<i8", [], "C"]},
@@ -98,11 +103,11 @@ def _change(tree: list[Any], rng: random.Random) -> None:
     elif what == 2 and isinstance(holder, list):
         holder.insert(key, copy.deepcopy(holder[key]))
     elif what == 2:
-        holder[str(rng.choice(VALUES))[:20]] = holder.pop(key)
+        holder[str(rng.choice(JSON_VALUES))[:20]] = holder.pop(key)
     elif what == 3 and isinstance(holder[key], int | float):
         holder[key] = rng.choice((-holder[key], holder[key] + 1, str(holder[key]), [holder[key]]))
     else:
-        holder[key] = rng.choice(VALUES)
+        holder[key] = rng.choice(JSON_VALUES)
 
 
 def mutated_index(data: bytes, rng: random.Random) -> bytes:
@@ -123,6 +128,15 @@ def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
     text = mutated_json(payload[8 : 8 + length], rng)
     blocks[chosen] = blocks[chosen][:head] + len(text).to_bytes(8, "little") + text + payload[8 + length :]
     return first + b"".join(journal._MARK + one for one in blocks)
+
+
+# ---- XML -------------------------------------------------------------------------------------------------------------
+
+
+def mutated_xml(data: bytes, rng: random.Random) -> bytes:
+    """Elements and values, as the tests damage them."""
+    found = damaged([data.decode()], [*VALUES, *ELEMENTS], rng)
+    return found if isinstance(found, bytes) else found.encode(errors="surrogatepass")
 
 
 # ---- checksums -------------------------------------------------------------------------------------------------------
@@ -161,6 +175,7 @@ STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "robot_json": mutated_json,
     "dh": mutated_json,
     "state": mutated_json,
+    **dict.fromkeys(("urdf", "xacro", "sdf", "mjcf"), mutated_xml),
 }
 
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import mjcf_texts
 import recursa as rc
+import sdf_texts
 from recursa.cli.runs import describe
 from recursa.cli.state_file import read_state
 from recursa.errors import printable
 from recursa.formats import mjcf
 from recursa.simulation.checkpoint import Kept
+from xacro_texts import CASES, macro_arm, robot
 
 ARM = rc.robots.planar(2)
 _LONGEST = 0.5  # seconds of a run that is gone on with: how long it takes is what the file says
@@ -89,8 +95,8 @@ def corpus(place: Path) -> dict[str, list[bytes]]:
     table = rc.robots.stanford().to_dh()
     found = {
         "urdf": [arm.to_urdf().encode() for arm in arms],
-        "xacro": [_XACRO.encode()],
-        "sdf": [_SDF.encode()],
+        "xacro": [text.encode() for text in (macro_arm(3), *(robot(case.inside) for case in CASES.values()))],
+        "sdf": [text.encode() for text in (*sdf_texts.TEXTS.values(), *sdf_texts.INCLUDES.values(), sdf_texts.HAND)],
         "robot_json": [written(arm.save, "arm.robot.json") for arm in arms],
         "dh": [written(table.save, "table.json")],
         "dh_yaml": [_DH_YAML.encode()],
@@ -107,7 +113,7 @@ def corpus(place: Path) -> dict[str, list[bytes]]:
         import mujoco  # noqa: F401
     except ImportError:
         return found
-    return found | {"mjcf": [arms[0].to_mjcf().encode(), _MJCF.encode()]}
+    return found | {"mjcf": [text.encode() for text in (arms[0].to_mjcf(), *mjcf_texts.TEXTS.values())]}
 
 
 def _begun(checkpoint: bytes) -> bytes:
@@ -125,46 +131,4 @@ rows:
   - {joint: revolute, d: 0.3, mass: 4.0, com: [0, 0, -0.1], inertia: [0.02, 0.02, 0.01], limits: [-170, 170]}
   - {joint: revolute, alpha: -90, mass: 3.0, com: [0.2, 0, 0], inertia: [0.01, 0.05, 0.05], damping: 0.2}
   - {joint: prismatic, a: 0.4, alpha: 90, d: 0.1, mass: 1.0, armature: 0.5, limits: [0, 0.3]}
-"""
-_XACRO = """<robot name="made" xmlns:xacro="http://www.ros.org/wiki/xacro">
-<xacro:property name="r" value="${2 * pi / 3}"/><xacro:property name="sizes" value="${[0.1, 0.2, len('abc')]}"/>
-<xacro:arg name="side" default="left"/>
-<xacro:macro name="rod" params="name parent:=world *origin length:=^|0.4">
-  <link name="${name}"><inertial><mass value="${length * sizes[1] + max(1, 2) ** 2}"/>
-    <inertia ixx="0.1" iyy="0.1" izz="${0.1 if length > 0.1 else 0.2}" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/>
-    <xacro:insert_block name="origin"/><axis xyz="0 0 1"/>
-    <limit lower="${-r}" upper="${radians(90)}" effort="1" velocity="1"/></joint>
-</xacro:macro>
-<link name="base"/>
-<xacro:rod name="$(arg side)_upper" parent="base"><origin xyz="0 0 ${sizes[0]}"/></xacro:rod>
-<xacro:if value="${'left' == '$(arg side)' and not False}">
-  <xacro:rod name="lower" parent="left_upper" length="0.3"><origin xyz="${' '.join(['0', '1', '2'])}"/></xacro:rod>
-</xacro:if>
-<xacro:unless value="0"><link name="tool"/><joint name="fix" type="fixed"><parent link="lower"/><child link="tool"/>
-</joint></xacro:unless></robot>
-"""
-_SDF = """<sdf version="1.9"><model name="arm"><pose>0 0 1 0.1 0 0</pose>
-<frame name="f" attached_to="upper"><pose relative_to="base">0.1 0.2 0.3 0.1 0.2 0.3</pose></frame>
-<link name="base"><pose>0 0 0.3 0.1 0 0.2</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>
-<izz>0.1</izz></inertia></inertial></link>
-<link name="upper"><pose relative_to="j">0 0 0.1 0 0 0</pose><inertial><pose>0 0.1 0 0 0 0</pose><mass>1</mass>
-</inertial><collision name="c"><geometry><box><size>0.1 0.2 0.3</size></box></geometry></collision></link>
-<link name="tip"><pose relative_to="f">0 0 0 0 0 0</pose></link>
-<joint name="j" type="revolute"><pose relative_to="base">0 0.1 0.2 0 0 0</pose><parent>base</parent><child>upper</child>
-<axis><xyz expressed_in="base">0 0.6 0.8</xyz><limit><lower>-1</lower><upper>1</upper><effort>5</effort></limit>
-<dynamics><damping>0.1</damping></dynamics></axis></joint>
-<joint name="k" type="universal"><parent>upper</parent><child>tip</child><axis><xyz>1 0 0</xyz></axis>
-<axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>
-"""
-_MJCF = """<mujoco model="many"><compiler angle="radian" eulerseq="zyx"/><option gravity="0.4 -0.3 -9.5"/>
-<default><joint armature="0.02"/><default class="light"><geom density="300"/><joint damping="0.3"/></default></default>
-<worldbody><geom type="plane" size="1 1 1"/><body name="base" pos="0 0.1 1" euler="0.1 0.2 0.3"><freejoint name="root"/>
-<geom type="box" size="0.1 0.2 0.15" pos="0.02 0 0"/><site name="s" pos="0.1 0 0"/>
-<body name="arm" pos="0.1 0.2 0.3" childclass="light"><joint name="a" axis="0 1 0" range="-1 1" ref="0.1"/>
-<joint name="b" type="slide" axis="1 0 0"/><geom type="capsule" size="0.03" fromto="0 0 0 0.05 0.1 0.4"/>
-<body name="ball"><joint name="c" type="ball"/><inertial pos="0 0 0.1" mass="1.3" diaginertia="0.03 0.02 0.015"/></body>
-</body></body></worldbody><actuator><motor name="m" joint="a" gear="20"/></actuator>
-<equality><joint joint1="b" joint2="a" polycoef="0 2 0 0 0"/></equality>
-<keyframe><key name="home" qpos="0 0 1 1 0 0 0 0.1 0.2 1 0 0 0"/></keyframe></mujoco>
 """

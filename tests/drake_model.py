@@ -65,8 +65,8 @@ class DrakeModel:
             elif joint.kind.name == "spherical":
                 self._ball(joint.name, q[at], v[to], positions, turn[:, to], rate[:, to])
             else:
-                name, _, axis = joint.name.rpartition("::") if "::axis" in joint.name else (joint.name, "", "axis")
-                found, offset = self.joint(name), int(axis == "axis2")
+                name, _, axis = joint.name.rpartition(".") if joint.name[-2:] in (".1", ".2") else (joint.name, "", "1")
+                found, offset = self.joint(name), int(axis == "2")
                 positions[found.position_start() + offset] = q[joint.q_start]
                 turn[found.velocity_start() + offset, joint.v_start] = 1.0
         plant.SetPositions(self.context, positions)

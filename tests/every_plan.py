@@ -68,6 +68,7 @@ def _makes_plans(item: object, module: str) -> bool:
         and plain.__module__ == module
         and plain.__annotations__.get("return") in ("Plan", Plan)
         and plain.__name__[0] != "_"
+        and "plan" not in inspect.signature(plain).parameters  # these change plans, which are checked as they are made
     )
 
 

@@ -257,14 +257,14 @@ def every_second(robot: rc.Robot) -> tuple[str, ...]:
 
 INVERSE = (
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
-    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
+    "hollerbach-3x3", "waters", "uicker-kahn", "closed-form", "denoc",
 )  # fmt: skip
 FORWARD = (
     "articulated", "four-sweep", "four-sweep-links", "three-sweep-bias", "three-sweep", "denoc", "base-invariant",
-    "diagonal", "composite",
+    "diagonal", "composite", "conjugate-gradients", "least-squares",
 )  # fmt: skip
 PACKED = ("mass_matrix", "coriolis_matrix", "regressor", "inverse_dynamics_derivatives")
-MASS = ("composite", "augmented", "walker-orin", "denoc")
+MASS = ("composite", "augmented", "walker-orin", "column", "denoc")
 EXPRESSIONS = (
     "inv(mass) (T - C)", "J(LINK) inv(mass) J(LINK)*", "Upsilon", "V* M V", "M (phi* a + gravity) + b", "Phi", "Psi",
     "1 + H phi K", "1 - H psi K", "phi M psi*", "inv(phi M phi*)", "psi* H* inv(D) H psi", "K* psi* Upsilon",
@@ -277,14 +277,14 @@ def _robot() -> Iterator[Question]:
 
     for name in (
         "poses", "center_of_mass", "kinetic_energy", "potential_energy", "integrate", "difference", "bias_forces",
-        "gravity_forces", "joint_losses", "reaction_wrenches", "mass_matrix_inverse", "coriolis_matrix",
+        "gravity_forces", "joint_losses", "reaction_wrenches", "base_wrench", "mass_matrix_inverse", "coriolis_matrix",
         "momentum_matrix", "center_of_mass_jacobian", "regressor", "factorization", "inverse_dynamics_derivatives",
         "forward_dynamics_derivatives", "state_space", "inverse_dynamics_second_derivatives", "base_parameters",
         "inverse_dynamics", "forward_dynamics", "mass_matrix", "velocities", "accelerations", "momentum", "linearize",
         "interpolate", "d_integrate", "d_difference", "center_of_mass_velocity", "center_of_mass_acceleration",
         "center_of_mass_jacobian_derivative", "momentum_matrix_derivative", "subtree_centers_of_mass",
         "subtree_center_of_mass_velocities", "subtree_center_of_mass_jacobians", "static_regressor",
-        "kinetic_energy_regressor", "potential_energy_regressor", "filtering",
+        "kinetic_energy_regressor", "potential_energy_regressor", "filtering", "generalized_links",
     ):  # fmt: skip
         yield ask(name)
     for about in ("com", "world"):
@@ -297,6 +297,7 @@ def _robot() -> Iterator[Question]:
         yield ask("pose", link=link)
         yield from (ask("jacobian", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("jacobian_derivative", link=link, frame=frame) for frame in FRAMES)
+        yield from (ask("jacobian_second_derivative", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("velocity_derivatives", link=link, frame=frame) for frame in FRAMES)
         for kind in ("spatial", "classical"):
             yield from (ask("acceleration_derivatives", link=link, frame=frame, kind=kind) for frame in FRAMES)
@@ -322,7 +323,7 @@ def _robot() -> Iterator[Question]:
         yield ask("jacobian_derivative", link=last, frame="mixed", base_velocity=form)
 
     yield from (ask("inverse_dynamics", method=method) for method in INVERSE)
-    yield from (ask("inverse_dynamics", method=method, losses=True) for method in INVERSE)
+    yield from (ask("inverse_dynamics", "wrenches", method=method, losses=True) for method in INVERSE)
     for method in ("newton-euler", "denoc"):
         yield from (ask("inverse_dynamics", x, method=method) for x in ("wrenches", "base_acceleration", "parameters"))
         yield ask("inverse_dynamics", "base_twist", method=method)
@@ -339,18 +340,24 @@ def _robot() -> Iterator[Question]:
     yield ask("forward_dynamics", "base_twist", "base_acceleration", method="articulated", links=True)
     yield from (ask(name, "base_twist") for name in ("velocities", "momentum", "kinetic_energy"))
     yield ask("accelerations", "base_twist", "base_acceleration", kind="classical")
+    for name in ("reaction_wrenches", "base_wrench"):
+        yield ask(name, "wrenches", "base_twist", "base_acceleration")
     yield from (ask("forward_dynamics", method="composite", mass=mass, bias="tensor") for mass in MASS)
     yield from (ask("forward_dynamics", method="composite", mass="composite", bias=bias) for bias in INVERSE)
 
     yield from (ask("filtering", "wrenches", losses=losses) for losses in (True, "damping", "friction"))
+    yield from (ask("augmented_recursion", "wrenches", frames=frames) for frames in ("axes", "link"))
     yield ask("hybrid_dynamics", prescribed=every_second)
     yield from (
         ask("hybrid_dynamics", "wrenches", prescribed=every_second, losses=losses)
         for losses in (True, "damping", "friction")
     )
-    yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel"))
+    yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel", "direct"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
+    yield from (ask(name, "wrenches") for name in ("linearize", "state_space"))
+    yield ask("state_space", dt=0.01)
     yield ask("linearize", "direction")
+    yield ask("linearize", "direction", "wrenches")
     for losses in (True, "damping", "friction"):
         yield from (ask(name, losses=losses) for name in ("linearize", "state_space", "joint_losses"))
     for losses in ("damping", "friction"):
@@ -420,6 +427,13 @@ def _modules() -> Iterator[Question]:
     yield from (
         Question("cartesian", x, (), {"link": last, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
     )
+    for orientation in ("rpy", "zyz", "quaternion"):
+        chosen = {"link": last, "orientation": orientation}
+        yield from (Question("cartesian", x, (), chosen) for x in ("coordinates", "rates"))
+        yield from (
+            Question("cartesian", x, (), {**chosen, "coordinates": rows_as_speeds}) for x in ("model", "linearize")
+        )
+    yield Question("cartesian", "rates", (), {"link": last, "orientation": None})
     for losses in (True, "damping", "friction"):
         yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": losses})
 
@@ -450,6 +464,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
+    "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",

@@ -28,6 +28,34 @@ def robot(inside: str, name: str = "made") -> str:
     return f'<?xml version="1.0"?>\n<robot name="{name}" xmlns:xacro="http://www.ros.org/wiki/xacro">\n{inside}\n</robot>\n'
 
 
+_MACRO_ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="mass" default="2.5"/>
+  <xacro:property name="length" value="0.4"/>
+  <xacro:property name="radius" value="${length / 10}"/>
+  <xacro:macro name="segment" params="name parent axis">
+    <link name="${name}">
+      <inertial><origin xyz="0 0 ${length / 2}"/><mass value="$(arg mass)"/>
+        <inertia ixx="${2.5 * length ** 2 / 12}" iyy="${2.5 * length ** 2 / 12}" izz="${2.5 * radius ** 2 / 2}"
+          ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry><cylinder radius="${radius}" length="${length}"/></geometry></visual>
+    </link>
+    <joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/>
+      <origin xyz="0 0 ${length}"/><axis xyz="${axis}"/>
+      <limit lower="${-pi / 2}" upper="${radians(90)}" effort="50" velocity="3"/></joint>
+  </xacro:macro>
+  <link name="base"/>
+  SEGMENTS
+</robot>
+"""
+
+
+def macro_arm(count: int) -> str:
+    """An arm as people write them: one macro, called for every segment."""
+    parents = ["base", *(f"s{k}" for k in range(count))]
+    calls = (f'<xacro:segment name="s{k}" parent="{parents[k]}" axis="0 1 0"/>' for k in range(count))
+    return _MACRO_ARM.replace("SEGMENTS", "\n  ".join(calls))
+
+
 def values(*expressions: str) -> str:
     """A link for every expression."""
     return "\n".join(f'<link name="n{k}" v="${{{text}}}"/>' for k, text in enumerate(expressions))

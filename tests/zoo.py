@@ -10,9 +10,10 @@ import pytest
 
 import recursa as rc
 from recursa.loading import trusted
-from recursa.model.description import JointRecord
+from recursa.model.description import Elasticity, JointRecord
 from recursa.model.joints import KINDS
 from recursa.robots import random_description
+from recursa.spatial import Vec3
 
 ALL_KINDS = tuple(KINDS)  # the free one last
 
@@ -76,6 +77,33 @@ def lossy_arm() -> rc.Robot:
     description = random_description("lossy_arm", [-1, 0, 1], 12, ["revolute"])
     joints = (replace(joint, damping=(0.3,), friction=(0.2,)) for joint in with_rotors(description.joints))
     return trusted(replace(description, joints=tuple(joints)))
+
+
+def elastic_arm(parents: Iterable[int] = (-1, 0, 1, 1), *, springs: float = 1.0, skew: bool = False) -> rc.Robot:
+    """Joints of one freedom, all kinds of them, with springs and rotors; the second one elastic.
+
+    ``skew``: some rotors spin about other axes than their joints'.
+    """
+
+    def rotor(joint: JointRecord, k: int) -> rc.Rotor | None:
+        if joint.kind == "prismatic":
+            return rc.Rotor(1e-3, 40.0) if skew else None
+        axis = Vec3(0.6, 0.0, 0.8) if skew and k % 2 else None
+        return rc.Rotor(1e-3, 20.0 - 7 * k, axis, "child" if k == 3 else "parent")
+
+    described = random_description("elastic_arm", list(parents), 12, ["revolute", "helical", "prismatic", "continuous"])
+    joints = (
+        replace(
+            joint,
+            damping=(0.3,),
+            stiffness=springs * (5.0 + k),
+            rest=0.1 * k - 0.2,
+            rotor=rotor(joint, k),
+            elastic=Elasticity(80.0, 0.5) if k == 1 else None,
+        )
+        for k, joint in enumerate(described.joints)
+    )
+    return trusted(replace(described, joints=tuple(joints)))
 
 
 def floating_tree() -> rc.Robot:

@@ -25,6 +25,7 @@ from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
@@ -41,6 +42,8 @@ from recursa.errors import StateError as StateError
 from recursa.errors import TableError as TableError
 from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
+from recursa.facade.book import AugmentedRecursion as AugmentedRecursion
+from recursa.facade.book import GeneralizedLinks as GeneralizedLinks
 from recursa.facade.derivatives import Linearization as Linearization
 from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics
@@ -53,6 +56,7 @@ from recursa.formats.ros import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
+from recursa.model.description import Rotor as Rotor
 from recursa.model.dh import DHLink as DHLink
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
@@ -72,6 +76,7 @@ if TYPE_CHECKING:
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
+    from recursa.runs.sensitivity import Sensitivity as Sensitivity
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
     from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
@@ -91,6 +96,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "TorqueTable": "recursa.trajectories.torque_tables",
     "Event": "recursa.simulation.events",
     "Run": "recursa.runs.run",
+    "Sensitivity": "recursa.runs.sensitivity",
     "Stops": "recursa.simulation.forces",
 }
 

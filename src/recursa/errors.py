@@ -72,6 +72,10 @@ class SingularConfigurationError(RecursaError, ArithmeticError):
         return str(self.args[0])
 
 
+class ConvergenceError(RecursaError, ArithmeticError):
+    """An iteration did not come near enough to its solution."""
+
+
 class DivergenceError(RecursaError, ArithmeticError):
     """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out.
 

@@ -118,7 +118,8 @@ class Lookups(Facade):
         """The inertial parameters of all bodies, (10*nbodies,), in the regressor's order.
 
         Per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes, what is fixed
-        to the body included: ``inverse_dynamics = regressor @ parameters``, but for armature and losses.
+        to the body included: ``inverse_dynamics = regressor @ parameters``, but for armature, losses and
+        springs. The shares of rotors are included, :doc:`transmissions`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)

@@ -6,7 +6,7 @@ Every method takes leading batch axes: q of shape (..., nq), v of shape (..., nv
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recursa.operators.leaves import Operators
     from recursa.runs.options import Coordinates
     from recursa.runs.run import Run
+    from recursa.runs.sensitivity import Sensitivity
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
@@ -180,6 +181,52 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
 
     # ---- motion ----------------------------------------------------------------------------------------------------
 
+    def trajectory_sensitivity(
+        self,
+        run: Run,
+        parameters: Sequence[str] | Mapping[str, ArrayLike] | None = None,
+        *,
+        payload: str | tuple[str, ArrayLike] | None = None,
+        initial: bool = False,
+        torque: Any = None,
+        wrenches: Any = None,
+        rtol: float = 1e-8,
+    ) -> Sensitivity:
+        """How a motion changes with parameters: d q(t)/d p and d v(t)/d p at every sample of a run.
+
+        The variational equations ``dS/dt = A S - B Y D`` along the run, A and B of :meth:`state_space` with the run's
+        losses, Y the :meth:`regressor`. That is what chapter 7 of Balafoutis & Patel names linear models for.
+
+        - ``parameters``: names of :attr:`parameter_names`; directions in the space of :attr:`parameters` by names of
+          your own, (10 nbodies,) each; None for all of them, or for none where a payload is given.
+        - ``payload``: a link, or (link, point in link coordinates): one more parameter, "payload.mass", in kg there.
+        - ``initial``: also by the state at the start, as "joint.q0", "joint.v0".
+        - ``torque``: what drove the run, as in :meth:`simulate`. A function or controller then reacts to the change,
+          by central differences. None: torques are those of the samples, functions of time alone.
+        - ``wrenches``: what acted on links in the run, as in :meth:`simulate`; a function is one of time here, what it
+          makes of a changed state is not followed.
+        - ``rtol``: of the integration. States between samples are those of ``run.at``, best with ``dense=True``.
+
+        Coulomb friction and stops change only where a joint comes to rest or to a limit; that is not in it: it is the
+        change of motions that slide and stick at the same times.
+
+        >>> import numpy as np, recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> run = arm.simulate([0.3, 0.4], duration=0.5, dense=True)
+        >>> found = arm.trajectory_sensitivity(run, payload="tip")
+        >>> heavier = arm.with_payload("tip", 1e-5).simulate([0.3, 0.4], duration=0.5)
+        >>> bool(np.allclose((heavier.q[-1] - run.q[-1]) / 1e-5, found.q[-1, :, 0], rtol=1e-3))
+        True
+        >>> band = found.band({"payload.mass": 0.01})                # 10 g of uncertainty
+        >>> band.q.shape == run.q.shape
+        True
+        """
+        from recursa.simulation.sensitivity import sensitivity  # SciPy takes long to import
+
+        return sensitivity(
+            self, run, parameters, payload=payload, initial=initial, torque=torque, wrenches=wrenches, rtol=rtol
+        )
+
     def simulate(
         self,
         q0: ArrayLike,
@@ -195,6 +242,7 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         save_every: int = 1,
         events: Any = None,
         wrenches: Any = None,
+        base: Callable[[float], Any] | DesiredMotion | None = None,
         stops: bool | Stops | None = None,
         losses: Losses = True,
         dense: bool = False,
@@ -214,6 +262,10 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
           ``save_every``-th. The last is at ``duration``, unless times are given or something stops the run.
         - ``events``: functions of (t, q, v), or :class:`recursa.Event`, also by name; recorded where they cross zero.
         - ``wrenches``: as for :meth:`forward_dynamics`, or a function of (t, q, v) that returns such.
+        - ``base``: how the base is moved, if it is: a function of t that returns its pose (x, y, z, and a quaternion x,
+          y, z, w) in the world, velocity and acceleration, (angular, linear) in axes of the base, as q, v, a of a free
+          joint are; or a trajectory of a free body. q and v of the robot are then on the base, ``run.base`` has its
+          motion, and what moves it counts as work. See :meth:`base_wrench` for the forces that it takes.
         - ``stops``: True or :class:`recursa.Stops` puts springs and dampers at joint limits; there are none by default.
           A joint that leaves its range by more than the range itself is then a :class:`recursa.LimitWarning`.
         - ``losses``: True for damping and friction of the joints, "damping" or "friction" for one of them, False for
@@ -238,7 +290,14 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
         >>> run.energy_drift < 1e-9
         True
         """
-        from recursa.simulation import acting, diagonal, driver, forces, options  # SciPy takes long to import
+        from recursa.simulation import (
+            acting,
+            diagonal,
+            driver,
+            forces,
+            moved_base,
+            options,
+        )  # SciPy takes long to import
         from recursa.simulation import checkpoint as keeping
         from recursa.simulation.events import events_of
 
@@ -257,18 +316,20 @@ class Robot(Answers, Lookups, Variations, ExportMethods):
             coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
+        moved = moved_base.moved_base(self.model, base, chosen.duration)
         equations = diagonal.equations_in(chosen.coordinates)(
             self,
-            forces.torque_function(self, torque),
-            forces.wrench_function(self, wrenches),
+            forces.torque_function(self, torque, moved),
+            forces.wrench_function(self, wrenches, moved),
             forces.stop_forces(self, stops, q),
             chosen.losses,
+            moved,
         )
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
         every = keeping.interval(checkpoint_every)
-        given = acting.record(torque, wrenches, equations.stops, watched)
+        given = acting.record(torque, wrenches, equations.stops, watched, base)
         with keeping.free_journal(checkpoint) as journal:
             simulation = driver.Simulation(equations, q, v, chosen, watched)
             return keeping.run_kept(simulation, journal, every, (q, v), given)

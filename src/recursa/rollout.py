@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.integrators import Scheme, named, weighted
 from recursa.integrators.table import RolloutIntegrator
@@ -285,7 +286,7 @@ def _motions(model: Model, moved_frames: Model, losses: Losses, parameters: bool
     nq, nv = model.nq, model.nv
     sizes = {"q": nq, "v": nv, "tau": nv} | ({"parameters": 10 * model.nbodies} if parameters else {})
     acceleration = program(
-        articulated.forward_plan(losses=losses),
+        plan_with_springs(articulated.forward_plan(losses=losses), model, acting),
         moved_frames,
         sizes,
         lambda values: gathering.joint_vector(model, values.lists.get("qdd", [])),
@@ -321,6 +322,7 @@ def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threa
     run.q[...], run.v[...] = q, v
 
 
+@with_springs(acting)
 def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     plan, gather = articulated.forward_plan(losses=losses), vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error

@@ -188,16 +188,26 @@ class Variations(Facade):
         limits: tuple[float, float] | None = _AS_IT_IS,
         effort: float | None = _AS_IT_IS,
         velocity: float | None = _AS_IT_IS,
+        stiffness: float = _AS_IT_IS,
+        rest: float = _AS_IT_IS,
+        rotor: Any = _AS_IT_IS,
+        elastic: Any = _AS_IT_IS,
     ) -> Self:
         """The same robot with other properties of one joint; those that are not given stay as they are.
 
         Damping, friction and armature are one number, or one per freedom; friction may have pairs of numbers, for
-        positive and for negative speeds. None takes limits away.
+        positive and for negative speeds. None takes limits away. ``stiffness`` and ``rest`` are those of a spring at
+        the joint, ``rotor`` is an :class:`~recursa.Rotor` or None, ``elastic`` the spring behind the gear, as for
+        :meth:`Builder.joint`; see :doc:`transmissions`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_joint("joint2", damping=0.3, limits=(-1, 1))
         >>> arm.position_limits[:, 1].tolist(), arm.joint_losses([1.0, 1.0]).tolist()
         ([-1.0, 1.0], [0.0, 0.3])
+        >>> geared = arm.with_joint("joint2", rotor=rc.Rotor(inertia=2e-5, ratio=100.0))
+        >>> (geared.mass_matrix([0.0, 0.0]) - arm.mass_matrix([0.0, 0.0])).round(12)
+        array([[0.   , 0.002],
+               [0.002, 0.2  ]])
         """
         self.model.joint_index(name)
         records = self.model.description.joints
@@ -206,8 +216,10 @@ class Variations(Facade):
                 f"joint '{name}' is the free base that floating=True adds; it has no properties. Take a free joint of "
                 "the robot's own, as robot.to_urdf() writes it"
             )
-        given = {"damping": damping, "friction": friction, "armature": armature}
-        changes = {**given, "limits": limits, "effort": effort, "velocity": velocity}
+        changes = {
+            "damping": damping, "friction": friction, "armature": armature, "limits": limits, "effort": effort,
+            "velocity": velocity, "stiffness": stiffness, "rest": rest, "rotor": rotor, "elastic": elastic,
+        }  # fmt: skip
         changes = {what: value for what, value in changes.items() if value is not _AS_IT_IS}
         joints = tuple(with_joint(record, changes) if record.name == name else record for record in records)
         return self._changed(description=replace(self.model.description, joints=joints))
@@ -307,8 +319,8 @@ class Variations(Facade):
     def scaled(self, *, length: float = 1.0, mass: float = 1.0) -> Self:
         """The same robot of another size: all lengths times one factor, all masses times another.
 
-        Inertias, rotors, pitches, limits and states of sliding joints follow. Damping, friction, efforts and largest
-        speeds stay: how they scale depends on the motors.
+        Inertias, rotors, pitches, limits and states of sliding joints follow. Damping, friction, springs, efforts and
+        largest speeds stay: how they scale depends on the motors.
 
         >>> import recursa as rc
         >>> big = rc.robots.planar(2).scaled(length=2.0, mass=8.0)

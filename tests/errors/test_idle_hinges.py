@@ -19,7 +19,7 @@ from recursa.sweeps import run
 AXIS = (0.36, 0.48, 0.8)
 SOLID: dict[str, Any] = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.25)}
 FORWARD = ("articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-           "diagonal", "base-invariant")  # fmt: skip
+           "diagonal", "base-invariant", "conjugate-gradients", "least-squares")  # fmt: skip
 
 
 def made(builder: rc.Builder, **options: Any) -> rc.Robot:

@@ -13,6 +13,7 @@ import pytest
 
 import recursa as rc
 from recursa import errors
+from recursa.book.solving import conjugate_gradients
 from recursa.book.tensors import dual
 from recursa.spatial import Mat3, Vec3
 
@@ -44,6 +45,8 @@ def massless() -> rc.Robot:
 
 
 # raise it; the class; what the message must say: the thing, what was expected, what came, what to try
+_TURN, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(30, 30)))
+ILL_CONDITIONED = _TURN @ np.diag(10.0 ** -np.arange(0.0, 60.0, 2.0)) @ _TURN.T
 CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] = {
     "table": (
         lambda: rc.Trajectory.from_csv(Path(__file__), ARM),
@@ -218,6 +221,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         lambda: rc.rollout(ARM, np.zeros((2, 3)), np.array([[0.0] * 3, [1e160] * 3]), None, 0.1, 5),
         rc.DivergenceError,
         ("row 1", "step 0 of 5", "step of 0.1 s is too long", 'on_divergence="nan"'),
+    ),
+    "matrix too ill-conditioned": (
+        lambda: conjugate_gradients(lambda x: x @ ILL_CONDITIONED, np.ones(30)),
+        rc.ConvergenceError,
+        ("conjugate gradients did not converge", "too ill-conditioned", 'use method="articulated"'),
     ),
     "motion of nothing": (
         lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),

@@ -10,11 +10,11 @@ import re
 import warnings
 from importlib.util import find_spec
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recursa as rc
-from damage import Draw, damaged_bytes, damaged_text, pick, position
+from damage import copied, damaged_bytes, damaged_text, exchanged, fuzzing, moved, nasty, removed
 from recursa.formats.recursa_json import write_recursa
 from recursa.formats.table import FORMATS
 from robot_files import CSV, JSON, YAML, with_everything
@@ -36,13 +36,6 @@ NASTY = [
 VALUE = re.compile(r'"[^"\n]*"|-?\d+\.?\d*(?:e-?\d+)?|true|false|null|\b(?:pi|modified|standard|prismatic|revolute)\b')
 PIECE = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|^.*$", re.MULTILINE)
 
-fuzzing = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
-
 
 def load(data: str | bytes, format: str) -> None:
     """Forgiving by content, strict in the format; what is no ModelError gets through and fails the test."""
@@ -57,35 +50,8 @@ def load(data: str | bytes, format: str) -> None:
             assert str(error)
 
 
-def nasty_value(draw: Draw, text: str) -> str:
-    old, new = pick(draw, VALUE, text), NASTY[position(draw, len(NASTY))]
-    return text[: old.start] + new + text[old.stop :]
-
-
-def exchange_values(draw: Draw, text: str) -> str:
-    old, new = pick(draw, VALUE, text), pick(draw, VALUE, text)
-    return text[: old.start] + text[new] + text[old.stop :]
-
-
-def remove_piece(draw: Draw, text: str) -> str:
-    piece = pick(draw, PIECE, text)
-    return text[: piece.start] + text[piece.stop :]
-
-
-def copy_piece(draw: Draw, text: str) -> str:
-    piece, place = text[pick(draw, PIECE, text)], pick(draw, PIECE, text)
-    return text[: place.stop] + ", " * draw(st.integers(0, 1)) + piece * draw(st.integers(1, 3)) + text[place.stop :]
-
-
-def move_piece(draw: Draw, text: str) -> str:
-    piece = pick(draw, PIECE, text)
-    rest = text[: piece.start] + text[piece.stop :]
-    place = pick(draw, PIECE, rest)
-    return rest[: place.start] + text[piece] + rest[place.start :]
-
-
-VALUES = [nasty_value, exchange_values]
-PIECES = [remove_piece, copy_piece, move_piece]
+VALUES = [nasty(VALUE, NASTY), exchanged(VALUE)]
+PIECES = [removed(PIECE), copied(PIECE, PIECE, ", "), moved(PIECE, PIECE)]
 
 
 @settings(fuzzing, max_examples=600)

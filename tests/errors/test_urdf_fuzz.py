@@ -79,13 +79,6 @@ def test_arbitrary_text(data: str | bytes) -> None:
     _load(data)
 
 
-@pytest.mark.skipif(not REAL, reason="example-robot-data is not installed")
-@settings(fuzzing, max_examples=700)
-@given(st.one_of(damaged_bytes(REAL), damaged_text(REAL, VALUES), damaged_text(REAL, ELEMENTS)) if REAL else st.none())
-def test_damaged_real_files(data: str | bytes) -> None:
-    _load(data)
-
-
 @pytest.mark.parametrize("text", MADE_UP, ids=["two_links", "all_kinds"])
 def test_every_truncation(text: str) -> None:
     whole = text.rstrip()

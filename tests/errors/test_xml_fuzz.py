@@ -1,32 +1,25 @@
 """Damaged xacro and SDF files: a loader returns or raises ModelError, whatever it is given.
 
-The ways of damage are those of the URDF files; the texts are made up, and real ones where packages bring them.
+The ways of damage are those of the URDF files; the texts are made up. Real ones are in test_real_files_fuzz.py.
 """
 
 from __future__ import annotations
 
 import re
-import sysconfig
 import warnings
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import recursa as rc
-from damage import ELEMENTS, NASTY, VALUES, Draw, damaged_bytes, damaged_text, fuzzing
+from damage import ELEMENTS, NASTY, VALUES, damaged_bytes, damaged_text, fuzzing, spoilt
 from recursa.formats.source import Assets, Source
 from recursa.formats.xacro import expand
 from sdf_texts import HAND, INCLUDES, TEXTS
-from xacro_reference import real_files
 from xacro_texts import CASES, robot
 
 XACRO = [robot(case.inside) for case in CASES.values()]
 SDF = [*TEXTS.values(), *INCLUDES.values(), HAND]
-REAL_XACRO = [path.read_text(encoding="utf-8") for path, _ in real_files() if path.stat().st_size < 6000]
-_CASSIE = Path("cmeel.prefix", "share", "example-robot-data", "robots", "cassie_description", "robots")
-REAL_SDF = [path.read_text("utf-8") for path in sorted(Path(sysconfig.get_path("purelib"), _CASSIE).glob("*.sdf"))][:1]
 
 EXPRESSION = re.compile(r"(?<=\$\{)[^}]*(?=\})")
 BETWEEN = re.compile(r"(?<=>)[^<>]+(?=<)")
@@ -75,19 +68,7 @@ def _sdf(data: str | bytes) -> None:
         assert str(error)
 
 
-def _in(pattern: re.Pattern[str], draw: Draw, text: str) -> str:
-    found = [match.span() for match in pattern.finditer(text)] or [(0, 0)]
-    begin, end = found[draw(st.integers(0, len(found) - 1))]
-    at, to = sorted((draw(st.integers(begin, end)), draw(st.integers(begin, end))))
-    return text[:at] + PIECES[draw(st.integers(0, len(PIECES) - 1))] + text[to:]
-
-
-def spoilt_expression(draw: Draw, text: str) -> str:
-    return _in(EXPRESSION, draw, text)
-
-
-def spoilt_content(draw: Draw, text: str) -> str:
-    return _in(BETWEEN, draw, text)
+spoilt_expression, spoilt_content = spoilt(EXPRESSION, PIECES), spoilt(BETWEEN, PIECES)
 
 
 @settings(fuzzing, max_examples=500)
@@ -108,13 +89,6 @@ def test_rearranged_elements_of_xacro(text: str) -> None:
     _xacro(text)
 
 
-@pytest.mark.skipif(not REAL_XACRO, reason="rtb-data is not installed")
-@settings(fuzzing, max_examples=300)
-@given(damaged_text(REAL_XACRO, [*VALUES, *ELEMENTS, spoilt_expression]) if REAL_XACRO else st.none())
-def test_damaged_real_xacro(text: str) -> None:
-    _xacro(text)
-
-
 @settings(fuzzing, max_examples=400)
 @given(damaged_bytes(SDF))
 def test_damaged_bytes_of_sdf(data: bytes) -> None:
@@ -130,13 +104,6 @@ def test_spoilt_values_and_content_of_sdf(text: str) -> None:
 @settings(fuzzing, max_examples=400)
 @given(damaged_text(SDF, ELEMENTS))
 def test_rearranged_elements_of_sdf(text: str) -> None:
-    _sdf(text)
-
-
-@pytest.mark.skipif(not REAL_SDF, reason="example-robot-data is not installed")
-@settings(fuzzing, max_examples=40)
-@given(damaged_text(REAL_SDF, [spoilt_content]) if REAL_SDF else st.none())
-def test_damaged_real_sdf(text: str) -> None:
     _sdf(text)
 
 

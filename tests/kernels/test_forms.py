@@ -19,6 +19,7 @@ from questions import INVERSE, QUESTIONS, answered, arguments, arguments_of, eac
 from zoo import (
     ALL_KINDS,
     each_kind,
+    elastic_arm,
     floating_tree_with_rotors,
     large_flyer,
     lossy_arm,
@@ -33,11 +34,14 @@ COUNT = 9  # a block and what is left, for two, four and eight lanes
 SMALL: dict[str, Callable[[], rc.Robot]] = {
     "small_flyer": small_flyer,
     "lossy_arm": lossy_arm,
+    "elastic_arm": elastic_arm,
+    "elastic_skew": lambda: elastic_arm(skew=True),
     "small_mixed_tree": small_mixed_tree,
     "tied_gripper": tied_gripper,
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs
     "stanford": rc.robots.stanford,
     "puma560": rc.robots.puma560,
+    "planar_arm": lambda: rc.robots.planar(2),  # whose link frames are those of the book
     **{kind: (lambda kind=kind: each_kind(kind)) for kind in ALL_KINDS},  # type: ignore[misc]
 }
 MIDDLING: dict[str, Callable[[], rc.Robot]] = {
@@ -48,6 +52,7 @@ MIDDLING: dict[str, Callable[[], rc.Robot]] = {
     "tree19": lambda: rc.robots.tree(19, branching=2, seed=5),
 }
 LARGE: dict[str, Callable[[], rc.Robot]] = {
+    "elastic_tree": lambda: elastic_arm([-1, *(k // 2 for k in range(18))]),
     "tree40": lambda: rc.robots.tree(40, branching=3, seed=3),
     "large_flyer": large_flyer,
 }
@@ -62,15 +67,24 @@ SAMPLE = (  # one of every sort, none larger than the robot
     "diagonal.coriolis(method=short)", "unnormalized.coriolis_causes()", "factorization.solve()",
     "rc.compile(expression=J(LINK) inv(mass) J(LINK)*)",
 )  # fmt: skip
+SPRUNG = (  # where springs act, by each way in which plans have them
+    "robot.inverse_dynamics()", "robot.inverse_dynamics(method=kane, losses=True)",
+    "robot.inverse_dynamics(method=denoc)", "robot.bias_forces()", "robot.forward_dynamics()",
+    "robot.forward_dynamics(method=three-sweep)",
+    "robot.forward_dynamics(method=diagonal)", "robot.potential_energy()", "robot.linearize(direction)",
+    "robot.inverse_dynamics_derivatives()", "robot.forward_dynamics_derivatives()", "robot.state_space()",
+    "robot.hybrid_dynamics(prescribed=every_second)", "robot.reaction_wrenches()", "diagonal.rates()",
+)  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
-    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "7.1", "christoffel", "curvature", "is_flat", "cartesian."
+    *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "=direct)", "augmented_", "7.1", "cartesian."
 )  # fmt: skip
 """What is only for joints that turn or slide."""
 FLYING = ("move_joints", "rebase", "base_transform")
 """What is only without gravity, or with joints that can be passed the other way."""
 COSTLY = (
-    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "second_derivatives()", "base_parameters"
+    "christoffel", "curvature", "is_flat", "closed-form", "uicker-kahn", "waters", "=direct)", "second_derivatives()",
+    "base_parameters",
 )  # fmt: skip
 """Which take more than the square of the number of bodies; of small robots only."""
 
@@ -83,7 +97,7 @@ def forms_of(name: str, text: str) -> tuple[str, ...]:
 
 def surely_answered_by(text: str) -> str:
     """The robot of which a question is asked in every suite."""
-    for name, words in (("free_flyer", FLYING), ("lossy_arm", ON_AXES)):
+    for name, words in (("free_flyer", FLYING), ("planar_arm", ("frames=link",)), ("lossy_arm", ON_AXES)):
         if any(word in text for word in words):
             return name
     return "small_flyer"
@@ -91,7 +105,8 @@ def surely_answered_by(text: str) -> str:
 
 def everyday(name: str, text: str) -> bool:
     """Whether a pair is asked in every suite."""
-    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE)
+    sprung = name.startswith("elastic") and text in SPRUNG
+    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE) or sprung
 
 
 def pairs() -> Iterator[Any]:

@@ -20,7 +20,7 @@ from recursa.operators.values import input_name, operand_of
 from recursa.robots import random_description
 from recursa.spatial.counting import Counter
 from recursa.sweeps import run
-from zoo import ALL_KINDS, ZOO, floating_tree_with_rotors
+from zoo import ALL_KINDS, ZOO, floating_tree_with_rotors, small_flyer
 
 ROBOTS = {
     **ZOO,
@@ -210,3 +210,44 @@ def test_explanations_show_the_rows_of_the_table():
     assert "Ṗ_unit1(k)" in text and "Υ̇_unit1(k)" in text
     plain = told.text(ascii=True)
     assert "?" not in plain and "psi_dot" in plain and "P_dot(k)" in plain
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        small_flyer,
+        pytest.param(rc.robots.panda_like, marks=pytest.mark.slow),
+        pytest.param(lambda: rc.robots.tree(13, seed=2), marks=pytest.mark.slow),
+    ],
+)
+def test_second_derivatives_match_complex_steps_of_first_ones(make):
+    """Twice in time, and along two joints: what is made of H, phi, M, V, a and gravity, and inverses of it."""
+    robot = make()
+    o, tiny = robot.operators, 1e-20
+    q, v = robot.random_state(2)
+    a, jerk = np.cos(np.arange(robot.nv)), np.sin(np.arange(robot.nv))
+    moved = robot.integrate(q.astype(complex), 1j * tiny * v)
+    single = [joint for joint in robot.model.joints if joint.kind.nv == 1]
+    unit = np.eye(robot.nv)[single[-1].v_start]
+    turned = robot.integrate(q.astype(complex), 1j * tiny * unit)
+    jacobian = o.B(robot.link_names[-1]).T @ o.phi.T @ o.H.T
+    costly = () if make is small_flyer else (jacobian @ o.mass.inverse(), 0.5 * o.V.T @ o.M @ o.V)
+    for x in (jacobian, o.mass, o.H @ o.phi @ o.M @ (o.gravity + o.a), *costly):
+        first = x.time_derivative()
+        vdot = "vdot" in [vector.name for vector in free_vectors(first)]
+        second = first.time_derivative(rates={"vdot": "jerk"} if vdot else None)
+
+        def value(expression, q, v, t):
+            f, known = rc.compile(expression), {"vdot": a + t * jerk, "jerk": jerk}
+            given = [known[name] for name in f.inputs if name in known]
+            return f(q, v, *given) if f._operand is None else f.matrix(q, v, *given)
+
+        expected = value(first, moved, v + 1j * tiny * a, 1j * tiny).imag / tiny
+        numeric.close(value(second, q, v, 0.0), expected, 1e-12)
+        numbers = {"vdot": a, "jerk": jerk}
+        numeric.close(
+            rc.dense(second, q, v, **{n.name: numbers[n.name] for n in free_vectors(second)}), expected, 1e-11
+        )
+        along = x.sensitivity(single[1].name)
+        expected = value(along, turned, v.astype(complex), 0.0).imag / tiny
+        numeric.close(value(along.sensitivity(single[-1].name), q, v, 0.0), expected, 1e-12)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.interpreted(reason="every method of dozens of arms; tho
 CLOSED = "closed-form"  # the one for revolute joints only
 METHODS = tuple(INVERSE)
 BOTH_KINDS = tuple(method for method in METHODS if method != CLOSED)
-STRAIGHT_ONLY = ("uicker-kahn", CLOSED)  # their steps ask for the numbers of bodies
+STRAIGHT_ONLY = ("waters", "uicker-kahn", CLOSED)  # their steps ask for the numbers of bodies
 every_method = pytest.mark.parametrize("method", METHODS)
 every_matrix = pytest.mark.parametrize("method", MASS)
 
@@ -70,10 +70,14 @@ def check_all(robot: rc.Robot, count: int = 2, tolerance: float = 1e-10) -> None
     q, v, a = states(robot, count)
     found = {"newton-euler": robot.inverse_dynamics(q, v, a)}
     found |= {method: robot.inverse_dynamics(q, v, a, method=method) for method in able(robot)}
+    push = np.random.default_rng(5).normal(size=(count, robot.nlinks, 6))
+    pushed = {method: robot.inverse_dynamics(q, v, a, wrenches=push, method=method) for method in found}
+    for method, torque in pushed.items():
+        close(torque, pushed["newton-euler"], tolerance, f"{robot.name}, wrenches: {method}")
     for one, other in itertools.pairwise(found):  # every pair, by the triangle inequality
         close(found[one], found[other], tolerance / len(found), f"{robot.name}: {one} and {other}")
     mass = robot.mass_matrix(q)
-    for method in MASS:
+    for method in (*MASS, "column"):
         close(robot.mass_matrix(q, method=method), mass, tolerance / 3, f"{robot.name}: {method}")
 
 
@@ -154,10 +158,10 @@ def test_forward_dynamics_by_any_pairing(mass, bias):
     expected = robot.forward_dynamics(q, v, tau)
     found = robot.forward_dynamics(q, v, tau, method="composite", mass=mass, bias=bias)
     close(found, expected, 1e-10)
-    if bias == "newton-euler":
-        wrenches = np.random.default_rng(2).normal(size=(3, robot.nlinks, 6))
-        expected = robot.forward_dynamics(q, v, tau, wrenches=wrenches)
-        close(robot.forward_dynamics(q, v, tau, wrenches=wrenches, method="composite", mass=mass), expected, 1e-10)
+    wrenches = np.random.default_rng(2).normal(size=(3, robot.nlinks, 6))
+    pushed = robot.forward_dynamics(q, v, tau, wrenches=wrenches)
+    pairing = {"method": "composite", "mass": mass, "bias": bias}
+    close(robot.forward_dynamics(q, v, tau, wrenches=wrenches, **pairing), pushed, 1e-10)
     one = robot.forward_dynamics(q[0], v, tau, method="composite", mass=mass, bias=bias)
     close(one[0], found[0], 1e-12)
 
@@ -324,11 +328,11 @@ def test_closed_form_refuses_sliding_joints():
         robot.inverse_dynamics(*np.zeros((3, 6)), method=CLOSED)
 
 
-@pytest.mark.parametrize("option", ["wrenches", "base_acceleration", "parameters"])
+@pytest.mark.parametrize("option", ["base_acceleration", "parameters"])
 def test_arguments_they_do_not_take(option):
     robot = rc.robots.planar(2)
     zero = np.zeros(2)
-    shape = {"wrenches": (robot.nlinks, 6), "base_acceleration": 6, "parameters": 20}[option]
+    shape = {"base_acceleration": 6, "parameters": 20}[option]
     for method in METHODS:
         with pytest.raises(rc.NoSweepError, match=f"method '{method}' does not take {option}="):
             robot.inverse_dynamics(zero, zero, zero, method=method, **{option: np.zeros(shape)})

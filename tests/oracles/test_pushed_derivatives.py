@@ -9,7 +9,7 @@ import pytest
 
 import recursa as rc
 from numeric import close, states, stepped, tied_gripper
-from zoo import ZOO, also_by, floating_tree_with_rotors
+from zoo import ZOO, also_by, floating_tree_with_rotors, small_flyer
 
 ROBOTS = {
     **{name: make for name, make in ZOO.items() if name not in ("chain200", "floating_tree")},  # whose base has no mass
@@ -85,3 +85,34 @@ def test_a_wrench_that_is_the_weight_takes_gravity_off():
     ours = robot.inverse_dynamics_derivatives(q, v, a, wrenches=lifts)
     for one, other in zip(ours, floating.inverse_dynamics_derivatives(q, v, a), strict=True):
         close(one, other, 1e-11)
+
+
+@pytest.mark.parametrize("make", [small_flyer, lambda: rc.robots.tree(13, seed=3), rc.robots.panda_like])
+def test_linear_models_know_of_wrenches(make):
+    """State space and linearisation are made of the derivatives, which have complex steps to stand on."""
+    robot = make()
+    q, v = robot.random_state(3)
+    tau = np.cos(np.arange(robot.nv))
+    last = robot.link_names[-1]
+    for wrenches in (
+        [rc.Wrench(at=last, force=(3.0, 1.0, -2.0), moment=(0.3, 0.1, 0.2), point=(0.1, 0.0, 0.2))],
+        [rc.Wrench(at=last, force=(3.0, 1.0, -2.0), moment=(0.3, 0.1, 0.2), frame="world")],
+        {last: [0.3, 0.1, 0.2, 3.0, 1.0, -2.0]},
+    ):
+        by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau, wrenches=wrenches)
+        A, B = robot.state_space(q, v, tau, wrenches=wrenches)
+        close(A[robot.nv :], np.concatenate([by_q, by_v], 1), 1e-12)
+        close(B[robot.nv :], by_tau, 1e-12)
+        close(A[: robot.nv], robot.state_space(q, v, tau).A[: robot.nv], 0.0)
+        several = robot.state_space(np.stack([q, q]), v, tau, wrenches=wrenches, losses=True)
+        lost = robot.joint_losses(v)
+        slowed = robot.forward_dynamics_derivatives(q, v, tau - lost, wrenches=wrenches)[0]
+        close(several.A[1, robot.nv :, : robot.nv], slowed, 1e-11)
+        model = robot.linearize(q, v, tau, wrenches=wrenches)
+        close(model.stiffness, robot.inverse_dynamics_derivatives(q, v, tau, wrenches=wrenches)[0], 0.0)
+        dq, dv, da = np.sin(np.arange(3 * robot.nv)).reshape(3, -1)
+        change = robot.linearize(q, v, tau, direction=(dq, dv, da), wrenches=wrenches)
+        close(change, model.stiffness @ dq + model.damping @ dv + model.mass @ da, 1e-12)
+    if make is rc.robots.panda_like:
+        with pytest.raises(rc.NoSweepError, match="knows no wrenches"):
+            robot.linearize(q, v, tau, wrenches=wrenches, method="balafoutis-patel")

@@ -152,9 +152,9 @@ def test_compiled_slopes_match_interpreted_ones() -> None:
     robot = rc.robots.planar(2)
     q, v = robot.random_state(1)
     equations = DiagonalEquations(robot)
-    native = equations._diagonally_solved(q, v, equations._zero, None)
+    native = equations._diagonally_solved(q, v, equations._zero, ())
     equations._slopes = None
-    close(native, equations._diagonally_solved(q, v, equations._zero, None), 1e-13)
+    close(native, equations._diagonally_solved(q, v, equations._zero, ()), 1e-13)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

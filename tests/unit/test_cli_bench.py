@@ -35,7 +35,7 @@ def test_every_quantity_of_plain_arrays_is_timed_or_told_why_not() -> None:
         assert [one.quantity for one in found] == [one.name for one in shipped]
         left_out = {one.quantity: one.why for one in found if isinstance(one, timing.LeftOut)}
         if robot.is_floating:
-            assert left_out.keys() == {"diagonal.christoffel"}
+            assert left_out.keys() == {"augmented_recursion"}
         else:
             assert len(left_out) == 11
             assert all("no free flyer" in why or "does not fly" in why for why in left_out.values()), left_out

@@ -293,7 +293,7 @@ def test_wrong_questions_are_explained():
 PAGE = (Path(__file__).parents[2] / "docs" / "counts.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["5.3", "6.2", "6.3", "saha-1", "saha-2", "regrouping"])
+@pytest.mark.parametrize("name", ["5.3", "6.2", "6.3", "7.3", "saha-1", "saha-2", "regrouping"])
 def test_docs_show_the_table_as_it_is(name):
     columns = () if name == "regrouping" else ("method", "twists", "printed", "at 6", "ours", "ours at 6", "note")
     lines = [line for line in rc.tables(name).markdown(*columns).splitlines()[2:] if "DeNOC" not in line]

@@ -8,6 +8,9 @@ import pytest
 import recursa as rc
 from numeric import close, complex_step
 from questions import interpreted
+from recursa.diagonal.curvature import structure_of
+from recursa.model.joints import KINDS
+from zoo import flyer
 
 POINT = (0.0, 0.0, 0.0)
 MASSLESS = (0.0, POINT, POINT)
@@ -19,7 +22,8 @@ def arm(name: str, *joints, gravity=(0.0, 0.0, 0.0)) -> rc.Robot:
     parent = "world"
     for k, (kind, axis, xyz, mass, com, inertia) in enumerate(joints):
         b.link(f"l{k}", mass=mass, com=com, inertia=inertia)
-        b.joint(f"j{k}", kind, parent=parent, child=f"l{k}", axis=axis, xyz=xyz)
+        along = {} if axis is None else {"axis": axis}
+        b.joint(f"j{k}", kind, parent=parent, child=f"l{k}", xyz=xyz, **along)
         parent = f"l{k}"
     return b.build(strict=False).with_gravity(gravity)
 
@@ -205,3 +209,130 @@ def test_tensors_are_written_into_out():
         assert np.array_equal(out, ask(q))
     with pytest.raises(rc.ShapeError, match="the result has"):
         d.curvature(q, out=np.empty(3))
+
+
+# ---- joints whose speeds are no rates of coordinates -----------------------------------------------------------------
+
+SOLID = (1.3, (0.1, -0.05, 0.08), (0.3, 0.2, 0.25, 0.01, -0.02, 0.015))
+HAND = ("revolute", (0.0, 0.6, 0.8), (0.3, 0.1, -0.2), 0.7, (0.05, 0.2, 0.1), (0.03, 0.02, 0.04, 0.002, 0.001, -0.003))
+CHAINS = {  # the same joint in coordinates: kinds and axes, and which rows of the body Jacobian are its speeds
+    "spherical": ([("revolute", Z), ("revolute", Y), ("revolute", X)], [0, 1, 2]),
+    "planar": ([("prismatic", X), ("prismatic", Y), ("revolute", Z)], [2, 3, 4]),
+    "translation": ([("prismatic", X), ("prismatic", Y), ("prismatic", Z)], [3, 4, 5]),
+    "free": (
+        [*(("prismatic", axis) for axis in (X, Y, Z)), *(("revolute", axis) for axis in (Z, Y, X))],
+        [0, 1, 2, 3, 4, 5],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_curvature_along_speeds_is_that_in_coordinates(kind):
+    """A tensor does not depend on the axes it is written in: the same body on a chain of simple joints."""
+    chain, rows = CHAINS[kind]
+    rings = [(k, axis, POINT, *MASSLESS) for k, axis in chain[:-1]]
+    twin = arm("chain", *rings, (*chain[-1], POINT, *SOLID), HAND)
+    robot = arm(kind, (kind, None if kind in ("spherical", "free", "translation") else Z, POINT, *SOLID), HAND)
+    x = np.random.default_rng(3).normal(size=twin.nv)
+    speeds = np.eye(twin.nv)  # v by the rates of x
+    speeds[:-1, :-1] = twin.jacobian(x, f"l{len(chain) - 1}", frame="body")[rows, :-1]
+    pose = twin.poses(x)[-2]
+    q = robot.neutral()
+    q[robot.nq - 1] = x[-1]
+    q[: robot.nq - 1] = robot.model.joints[0].kind.coordinates(robot.model.joints[0].hinge, _transform(pose))
+    close(speeds.T @ robot.mass_matrix(q) @ speeds, twin.mass_matrix(x), 1e-13)
+    expected = twin.diagonal.curvature(x)
+    close(np.einsum("abcd,ah,bi,cj,dk->hijk", robot.diagonal.curvature(q), *[speeds] * 4), expected, 1e-11)
+
+
+def _transform(pose):
+    from recursa.spatial import Rotation, Transform, Vec3
+
+    return Transform(Rotation(*pose[:3, :3].ravel()), Vec3(*pose[:3, 3]))
+
+
+def test_free_body_has_milnors_curvature():
+    """Left-invariant metrics on SO(3) (Milnor 1976): K(1, 2) = l3 m3 - m1 m2, l3 = sqrt(I3/(I1 I2)), m = sum(l)/2 - l.
+
+    Where the centre of mass is does not matter, if rotations are about it: translations are flat and independent.
+    """
+    moments = np.array([0.3, 0.5, 0.7])
+    at = np.array([0.2, -0.1, 0.4])
+    robot = arm("body", ("free", None, POINT, 1.7, tuple(at), tuple(moments)))
+    q, _ = robot.random_state(0)
+    about = np.eye(6)  # v per speeds about the centre of mass
+    about[3:, :3] = -np.array([[0, at[2], -at[1]], [-at[2], 0, at[0]], [at[1], -at[0], 0]]) @ np.eye(3)
+    r = np.einsum("abcd,ah,bi,cj,dk->hijk", robot.diagonal.curvature(q), *[about] * 4)
+    ratios = moments / np.sqrt(np.prod(moments))
+    mu = 0.5 * ratios.sum() - ratios
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        found = r[i, j, i, j] / (moments[i] * moments[j])
+        assert np.isclose(found, ratios[k] * mu[k] - mu[i] * mu[j], rtol=1e-12)
+        r[i, j, i, j] = r[j, i, j, i] = r[i, j, j, i] = r[j, i, i, j] = 0.0
+    close(r, np.zeros_like(r), 1e-13)  # translations, and all that would mix
+
+
+def test_ball_on_a_spherical_joint_has_constant_curvature():
+    """Isotropic inertia J about the joint: a sphere S^3 of radius 2 sqrt(J)."""
+    robot = arm("ball", ("spherical", None, POINT, 2.0, POINT, (0.3, 0.3, 0.3)))
+    mass = 0.3 * np.eye(3)
+    expected = (np.einsum("hj,ik->hijk", mass, mass) - np.einsum("hk,ij->hijk", mass, mass)) / (4 * 0.3)
+    close(robot.diagonal.curvature(robot.random_state(0)[0]), expected, 1e-13)
+    assert np.isclose(robot.diagonal.is_flat(samples=3).largest, 1.0 / (4 * 0.3))
+
+
+def test_bodies_in_a_plane_and_in_translation_are_flat():
+    sheet = arm("sheet", ("planar", Z, POINT, *SOLID))
+    crate = arm("crate", ("translation", None, POINT, *SOLID), ("prismatic", X, POINT, *SOLID))
+    for robot in (sheet, crate):
+        assert robot.diagonal.is_flat(samples=5)
+    assert not arm("bent", ("planar", Z, POINT, *SOLID), HAND).diagonal.is_flat(samples=3)
+
+
+@pytest.mark.parametrize("make", [lambda: tree_of_kinds(9, seed=5), lambda: tree_of_kinds(3, seed=7)], ids=["19", "3"])
+def test_symbols_of_every_joint_kind_match_koszul(make):
+    """Both ways to the symbols, armature included, against Koszul's formula on arrays; bias forces; the torsion."""
+    robot = make().with_gravity((0, 0, 0))
+    q, v = robot.random_state(1)
+    n, mass, by = robot.nv, robot.mass_matrix(q), robot.diagonal.sensitivity(q)
+    c = np.zeros((n, n, n))
+    for i, j, k, value in structure_of(robot.model):
+        c[i, j, k] = value
+    bracket = np.einsum("ijl,lk->ijk", c, mass)
+    koszul = np.einsum("jki->ijk", by) + np.einsum("kij->ijk", by) - by
+    koszul += bracket - np.einsum("jki->ijk", bracket) + np.einsum("kij->ijk", bracket)
+    found = robot.diagonal.christoffel(np.stack([q, q]))[1]
+    close(found, 0.5 * koszul, 1e-13)
+    close(found - found.swapaxes(0, 1), bracket, 1e-13)
+    plain = _without_armature(robot)
+    close(np.einsum("ijk,i,j->k", plain.diagonal.christoffel(q), v, v), plain.bias_forces(q, v), 1e-12)
+
+
+def _without_armature(robot: rc.Robot) -> rc.Robot:
+    for joint in robot.model.joints:
+        robot = robot.with_joint(joint.name, armature=0.0)
+    return robot
+
+
+def tree_of_kinds(bodies: int, seed: int) -> rc.Robot:
+    """Bodies on joints of several freedoms, with armature there, and revolute ones between."""
+    b = rc.Builder("kinds")
+    rng = np.random.default_rng(seed)
+    kinds = ("free", "spherical", "planar", "revolute", "translation")
+    for k in range(bodies):
+        kind = kinds[(k + seed) % len(kinds)]
+        b.link(f"l{k}", mass=1.0 + k, com=rng.normal(size=3), inertia=(0.3 + k, 0.4 + k, 0.5 + k))
+        parent = "world" if k == 0 else f"l{rng.integers(k)}"
+        armature = tuple(rng.uniform(0.1, 0.5, len(KINDS[kind].v_parts) or 1))
+        axis = {"axis": tuple(rng.normal(size=3))} if kind in ("planar", "revolute") else {}
+        b.joint(f"j{k}", kind, parent=parent, child=f"l{k}", xyz=rng.normal(size=3), armature=armature, **axis)
+    return b.build(strict=False)
+
+
+def test_curvature_of_a_large_flyer_has_its_symmetries():
+    robot = flyer("flyer13", [-1, *(k // 2 for k in range(12))], 7, ["revolute", "spherical", "planar"])
+    q, _ = robot.random_state(2)
+    r = robot.diagonal.curvature(q)
+    for other, sign in ((r.swapaxes(0, 1), -1), (r.swapaxes(2, 3), -1), (np.einsum("jkhi->hijk", r), 1)):
+        close(r, sign * other, 1e-11)
+    close(r + np.einsum("hjki->hijk", r) + np.einsum("hkij->hijk", r), np.zeros_like(r), 1e-11)

@@ -122,7 +122,7 @@ WRONG = [
     (row('"joint": "revolut"'), r"rows\[0\].joint must be revolute or prismatic.* Did you mean 'revolute'"),
     ("joint,a,alpha,d,theta\nrevolute,1,1,1,1\n", "lacks 'convention'"),
     (HEADER + "revolute,1,1\n", "line 3: the row has 3 cells, and there are 5 columns"),
-    (HEADER + "revolute,1,1,1,x\n", r"line 3: rows\[0\].theta must be a number, not 'x'"),
+    (HEADER + "revolute,1,1,1,x\n", r"line 3: column 'theta' must be a number, not 'x'"),
     (HEADER + 'revolute,"1,1,1,1\n', "line 3: these are no cells"),
     ("# convention: modified\njoint,a,alpha,d,theta,bb\n", "line 2: unknown column 'bb'"),
     ("# convention: modified\njoint,a,alpha,d,theta,a\n", "line 2: there are two columns 'a'"),

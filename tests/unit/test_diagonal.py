@@ -231,15 +231,6 @@ def test_forms_for_one_freedom_refuse_others():
         robot.diagonal.coriolis(q, v, method="shor")
 
 
-@pytest.mark.parametrize("name", ["spherical", "planar", "free"])
-def test_curvature_is_refused_where_velocities_are_no_rates(name):
-    robot = robot_of(name)
-    q, _ = robot.random_state(0)
-    for ask in (lambda: robot.diagonal.curvature(q), lambda: robot.diagonal.christoffel(q), robot.diagonal.is_flat):
-        with pytest.raises(rc.NoSweepError, match=f"joint '.*' is {name}.*not the rates of coordinates"):
-            ask()
-
-
 def test_tied_joints_are_refused_but_have_sensitivities():
     robot = tied_gripper()
     q, v = robot.random_state(0)

@@ -156,6 +156,11 @@ FINDINGS: dict[str, tuple[str, Expected]] = {
     "negative damping": (one_arm(joint='<dynamics damping="-0.1"/>'), [("damping", "joint 'j'", -0.1, JOINT)]),
     "negative friction": (one_arm(joint='<dynamics friction="-0.2"/>'), [("friction", "joint 'j'", -0.2, JOINT)]),
     "negative armature": (one_arm(joint='<dynamics armature="-0.001"/>'), [("armature", "joint 'j'", -0.001, JOINT)]),
+    "negative stiffness": (one_arm(joint='<dynamics stiffness="-2"/>'), [("stiffness", "joint 'j'", -2.0, JOINT)]),
+    "spring that is no number": (
+        one_arm(joint='<dynamics stiffness="1" rest="nan"/>'),
+        [("non-finite", "joint 'j'", None, JOINT)],
+    ),
     "mimic of nothing": (one_arm(joint='<mimic joint="jj"/>'), [("mimic", "joint 'j'", None, JOINT)]),
     "mimic of itself": (one_arm(joint='<mimic joint="j"/>'), [("mimic", "joint 'j'", None, JOINT)]),
     "mass that is no number": (one_arm(inertial("nan")), [("non-finite", "link 'arm'", None, ARM)]),

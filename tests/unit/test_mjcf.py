@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +143,7 @@ def test_what_is_not_modelled_is_noted() -> None:
     curved = hasattr(mujoco.MjModel.from_xml_string("<mujoco/>"), "dof_dampingpoly")  # not in MuJoCo 3.6
     inside = (
         f'<body gravcomp="1"><joint name="j" stiffness="3" damping="{"1 2 0" if curved else 1}"/>{ROD}'
-        f'<body pos="0 0 1"><joint type="ball" range="0 1" limited="true"/>{ROD}<site name="s"/></body>'
+        f'<body pos="0 0 1"><joint type="ball" range="0 1" limited="true" stiffness="1"/>{ROD}<site name="s"/></body>'
         '<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1"/></body>'
         f'<body mocap="true"/><body name="fly"><joint type="free" armature="1"/>{BOX}<site name="t"/></body>'
     )
@@ -308,3 +310,19 @@ def test_without_mujoco_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(rc.ModelError, match=r"pip install 'recursa\[mujoco\]'"):
         loaded(PENDULUM)
     assert rc.robots.planar(2).to_mjcf().startswith("<mujoco")  # writing needs none
+
+
+def test_threads_leave_the_handler_of_warnings_as_it_was() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    heard: list[str] = []
+    before = sys.getswitchinterval()
+    mujoco.set_mju_user_warning(heard.append)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert {robot.nv for robot in pool.map(rc.load, [PENDULUM] * 40)} == {1}
+        kept = mujoco.get_mju_user_warning()
+    finally:
+        sys.setswitchinterval(before)
+        mujoco.set_mju_user_warning(None)
+    assert kept == heard.append and not heard

@@ -434,3 +434,22 @@ def test_tied_robots_have_no_operators():
     with pytest.raises(rc.NoSweepError, match="'k' follows another"):
         rc.load(text, mimic="tie").operators  # noqa: B018
     assert rc.load(text).operators.H.shape.rows.size == 2
+
+
+def test_axes_of_different_links_are_not_mixed():
+    """J(a) - J(b) would subtract numbers in the axes of a and of b; a compliance between links is one thing."""
+    robot = rc.robots.panda_like()
+    for text, words in (
+        ("J(link3) - J(link5)", "axes of link3, the other in axes of link5, each about its own origin"),
+        ("J(link3, link5) + J(link5, link3)", "axes of link3, link5, the other in axes of link5, link3"),
+        ("B(link3) B(link5)* V", "cannot multiply .* axes of link3, the other in axes of link5"),
+        ("J(link3) inv(mass) J(link5)* + 1", "cannot add .* and I: .* axes of link3, the other in axes of link5"),
+    ):
+        with pytest.raises(rc.ShapeError, match=words):
+            rc.parse(text, robot)
+    q, _ = robot.random_state(1)
+    between = rc.compile("inv(J(link7) inv(mass) J(flange)*)", robot)
+    compliance = robot.operational_compliance_between(q, "link7", "flange")
+    assert np.allclose(between.matrix(q) @ compliance, np.eye(6), atol=1e-8)
+    same = rc.parse("J(link5) inv(mass) J(link5)* + 1", robot)
+    assert np.allclose(rc.dense(same, q), robot.operational_compliance(q, "link5") + np.eye(6))

@@ -26,7 +26,7 @@ LAYERS = (
     ("errors", "bundled", "files", "version"),
     ("spatial",),
     ("model",),
-    ("formats",),
+    ("formats", "_elements"),
     ("sweeps",),
     ("kernels", "_entry"),
     ("quantities",),

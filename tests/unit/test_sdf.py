@@ -133,7 +133,7 @@ def test_two_axes_and_two_joints() -> None:
                   joint("b2", "revolute", "x", "upper", "0 1 0", at), ends[1])  # fmt: skip
     for kind in ("universal", "revolute2"):
         whole = loaded(model(*parts, ends[0], joint("b", kind, "base", "upper", "1 0 0", at, "0 1 0"), ends[1]))
-        assert whole.joint_names == ("b::axis", "b::axis2", "c")
+        assert whole.joint_names == ("b.1", "b.2", "c")
         same_dynamics(whole, loaded(apart))
 
 
@@ -175,7 +175,8 @@ def test_frames_on_a_joint_and_on_its_child_are_the_same() -> None:
 
 
 LIMITS = """<axis><xyz>0 0 1</xyz><limit><lower>-1.5</lower><upper>1e16</upper><effort>30</effort><velocity>-1</velocity></limit>
-  <dynamics><damping>0.5</damping><friction>0.25</friction><spring_stiffness>7</spring_stiffness></dynamics></axis>"""  # noqa: E501
+  <dynamics><damping>0.5</damping><friction>0.25</friction><spring_stiffness>7</spring_stiffness>
+  <spring_reference>0.3</spring_reference></dynamics></axis>"""  # noqa: E501
 
 
 def test_limits_losses_and_springs() -> None:
@@ -183,7 +184,9 @@ def test_limits_losses_and_springs() -> None:
     (turn,) = found.joints
     assert turn.limits == (-1.5, math.inf)
     assert (turn.effort, turn.velocity, turn.damping, turn.friction) == (30.0, None, (0.5,), (0.25,))
-    assert [note.code for note in found.notes] == ["spring"]
+    assert (turn.stiffness, turn.rest, found.notes) == (7.0, 0.3, ())
+    ball = described(model(link("base"), joint("a", "ball", "world", "base", LIMITS)))
+    assert [note.code for note in ball.notes] == ["spring"]
 
 
 def test_mimic() -> None:
@@ -423,3 +426,13 @@ def test_shapes_of_links_are_kept_with_sizes_poses_and_colours() -> None:
     assert (drum.size, drum.reach, egg.size, egg.role) == ((3.0, 8.0), 5.0, (1.0, 2.0, 3.0), "collision")
     assert (mesh.mesh, tuple(mesh.scale), mesh.path) == ("model://m/x.stl", (2.0, 2.0, 2.0), None)
     assert (plane.shape, plane.size) == ("plane", ())
+
+
+def test_scenery_beside_the_robot_is_a_note_and_another_robot_a_warning() -> None:
+    body = "<link name='a'><inertial><mass>1</mass></inertial></link>"
+    arm, other = (f"<model name='{name}'>{body}</model>" for name in ("arm", "other"))
+    floor = f"<model name='floor'><static>true</static>{body}</model>"
+    world = "<sdf version='1.9'><world name='w'>{}</world></sdf>"
+    assert [note.severity for note in described(world.format(arm + floor)).notes] == ["note"]
+    both = described(world.format(arm + other), arguments={"model": "arm"})
+    assert [note.severity for note in both.notes] == ["warning"]

@@ -159,7 +159,11 @@ DOUBLING = "".join(f'<xacro:property name="a{k + 1}" value="${{a{k}}}${{a{k}}}"/
 LISTS = "".join(f'<xacro:property name="a{k + 1}" value="${{[a{k}, a{k}]}}"/>' for k in range(60))
 CALLS = "".join(f'<xacro:macro name="m{k + 1}"><xacro:m{k}/><xacro:m{k}/></xacro:macro>' for k in range(60))
 CHAIN = "".join(f'<xacro:property name="a{k}" value="${{a{k + 1}}}"/>' for k in range(5000))
+NESTED = "".join(
+    f'<xacro:property name="a{k + 1}" value="${{[a{k}]}}" lazy_eval="false"/>' for k in range(2000)
+)  # fmt: skip
 HOSTILE = {
+    "nested_lists": f'<xacro:property name="a0" value="1"/>{NESTED}<link name="${{a2000 == [a1999]}}"/>',
     "doubled_text": f'<xacro:property name="a0" value="xxxxxxxx"/>{DOUBLING}<link name="${{a60}}"/>',
     "doubled_lists": f'<xacro:property name="a0" value="1"/>{LISTS}<link name="${{a60 == a59}}"/>',
     "doubled_calls": f'<xacro:macro name="m0"><link name="a"/></xacro:macro>{CALLS}<xacro:m60/>',

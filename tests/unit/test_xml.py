@@ -9,8 +9,9 @@ import weakref
 import pytest
 
 from recursa.errors import ModelError
-from recursa.formats import xml
+from recursa.formats import xml, xml_nodes
 from recursa.formats.xml import Element, clipped, parse
+from robot_data import ALL_KINDS
 
 
 def refusal(text: str | bytes, source: str | None = "arm.urdf") -> ModelError:
@@ -19,6 +20,11 @@ def refusal(text: str | bytes, source: str | None = "arm.urdf") -> ModelError:
     assert caught.value.source == source
     assert caught.value.__cause__ is None
     return caught.value
+
+
+def everything(element: Element) -> list[object]:
+    data = element.tag, element.attributes, element.line, element.source, element.notes, element.text
+    return [data, *map(everything, element.children)]
 
 
 def outline(element: Element) -> list[object]:
@@ -34,6 +40,29 @@ def test_elements_come_with_attributes_children_and_lines() -> None:
     assert root.children[1].attributes == {"z": "2"}
     assert root.child("d") is root.children[1]
     assert root.child("e") is None
+
+
+@pytest.mark.parametrize("with_text", [False, True])
+def test_handlers_in_c_and_in_python_give_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ALL_KINDS.replace("<link", "<link wide='a&#10;b'", 1).replace("</robot>", "some &lt; <b>t</b> text</robot>")
+    first = parse(text, "arm.urdf", with_text=with_text)
+    monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+    second = parse(text, "arm.urdf", with_text=with_text)
+    assert everything(first) == everything(second)
+    assert ("some < " in first.text) is with_text
+    for broken in (
+        "<a><b></a>",
+        "<a>" * 101,
+        "<a " + " ".join(f"x{k}='1'" for k in range(101)) + "/>",
+        "<!DOCTYPE a><a/>",
+    ):
+        said = [str(refusal(broken))]
+        monkeypatch.undo()
+        said.append(str(refusal(broken)))
+        monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+        assert said[0] == said[1]
+    made, plain = (kind("a", {"x": "1"}, 3, None, []) for kind in (xml.Node, xml_nodes.Node))
+    assert everything(made) == everything(plain)  # type: ignore[arg-type]
 
 
 def test_first_child_of_a_tag_is_found() -> None:

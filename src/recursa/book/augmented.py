@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from recursa.book.on_axes import pushing
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
@@ -23,6 +24,7 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 
 
@@ -97,6 +99,11 @@ def torques(
     return (torque,), h, step.origin().cross(h) + step.rotate(eta)
 
 
+def reaction(pull: Vec3, moment: Vec3, external: Force) -> tuple[Vec3, Vec3]:
+    """A wrench on the link starts Step 3 there: Udd enters the recursion as a force does."""
+    return pull - external.force, moment - external.moment
+
+
 AUGMENTED_BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("mass", 0.0),
@@ -121,6 +128,7 @@ _TORQUES = Step(
     ("T", "U@parent", "eta@parent"),
     "Udd, eta, tau   (5.3.46)",
 )
+_EXTERNAL = Step(reaction, ("U", "eta", "E"), ("U", "eta"), "Udd -= external force, eta -= its moment about o_i")
 
 
 def suits(model: Model) -> bool:
@@ -129,8 +137,9 @@ def suits(model: Model) -> bool:
 
 
 @cache
-def augmented_plan(*, accelerating: bool, losses: Losses = False) -> Plan:
+def augmented_plan(*, accelerating: bool, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Torques for given accelerations, or (not accelerating) the bias, which is without losses."""
+    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
     move, last = (_RATES, (_TORQUES, *at_joint(losses=losses))) if accelerating else (_DRIFT, (_TORQUES,))
-    sweeps = (base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(move), tip_to_base(*last))
-    return Plan("augmented", AUGMENTED_BUFFERS, sweeps)
+    sweeps = (*bring, base_to_tip(RELATIVE), tip_to_base(AUGMENT), base_to_tip(move), tip_to_base(*less, *last))
+    return Plan("augmented", (*AUGMENTED_BUFFERS, Buffer("E", Force.zero())), sweeps)

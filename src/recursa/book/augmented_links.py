@@ -15,6 +15,7 @@ from recursa.model.canonical import axis_frames
 from recursa.model.model import Model
 from recursa.spatial.mat3 import array_of
 from recursa.spatial.screws import ScrewChain
+from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS
 from recursa.sweeps import Plan, base_to_tip, run, tip_to_base
 
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class AugmentedLinks:
-    """The constants of Algorithm 5.7, Step 1 (5.3.44), one row per body, in frames on the joint axes.
+    """The constants of Algorithm 5.7, Step 1 (5.3.44), one row per body, in frames on the axes or of the links.
 
     Augmented link i is link i with the mass of everything outward of each of its joints put at that joint's origin.
 
@@ -58,7 +59,7 @@ _OFFLINE = Plan("augmented links", AUGMENTED_BUFFERS, (base_to_tip(RELATIVE), ti
 
 
 def augmented_links(model: Model, moved: Model) -> AugmentedLinks:
-    """Of a model and the same with its frames on the joint axes."""
+    """Of a model and the same with its frames on the joint axes; ``moved`` may be the model itself, if they are."""
     free = replace(moved, joints=tuple(replace(joint, tie=None) for joint in moved.joints))  # q_j is joint j's own
     values = run(_OFFLINE, free, {"q": [0.0] * model.nq})
     n = model.nbodies
@@ -67,7 +68,7 @@ def augmented_links(model: Model, moved: Model) -> AugmentedLinks:
     for j, joint in enumerate(moved.joints):
         if not slides(joint):
             continue
-        step: ScrewChain = values["X"][j]
+        step: ScrewChain | Transform = values["X"][j]
         s, z, mass = np.array(step.origin()), np.array(step.rotate(Z_AXIS)), values["mass"][j]
         first_slope[j] = mass * z
         euler_slope[j] = mass * (np.outer(s, z) + np.outer(z, s))
@@ -79,9 +80,16 @@ def augmented_links(model: Model, moved: Model) -> AugmentedLinks:
         first=np.array(values["u"], float).reshape(n, 3),
         inertia=np.array([array_of(inertia_from_euler(K).rows()) for K in values["K"]]).reshape(n, 3, 3),
         euler=np.array([array_of(K.rows()) for K in values["K"]]).reshape(n, 3, 3),
-        frames=np.array([array_of(frame.rows()) for frame in axis_frames(model)]).reshape(n, 4, 4),
+        frames=_frames(model, moved).reshape(n, 4, 4),
         first_slope=first_slope,
         euler_slope=euler_slope,
         euler_curvature=curvature,
         online=tuple(dict.fromkeys(online)),
     )
+
+
+def _frames(model: Model, moved: Model) -> Array:
+    """Poses of the frames in those of the links."""
+    if moved is model:
+        return np.tile(np.eye(4), (model.nbodies, 1, 1))
+    return np.array([array_of(frame.rows()) for frame in axis_frames(model)])

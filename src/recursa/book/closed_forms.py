@@ -1,4 +1,4 @@
-"""Inverse dynamics without recursion over torques: Uicker & Kahn's equation, and the closed form of generalised links.
+"""Inverse dynamics without recursion over torques: Uicker & Kahn, Waters, the closed form of generalised links.
 
 Sums over the links outward of a joint and over the joints inward of a link. A link's share in the torque of every joint
 inward of it is worked out at the link; the shares then travel inward to where they belong. The steps need the numbers
@@ -11,8 +11,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.lagrange import homogeneous, pseudo_inertia, rate_matrix
-from recursa.book.on_axes import BUFFERS, IN_BASE
+from recursa.book.lagrange import (
+    STILL,
+    Homogeneous,
+    homogeneous,
+    pseudo_inertia,
+    pseudo_reaction,
+    rate_matrix,
+    transforms,
+)
+from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, pushing
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
@@ -22,6 +30,7 @@ from recursa.spatial.mat4 import Mat4, Vec4
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 Shares = tuple[tuple[int, Scalar], ...]  # (joint, part of its torque)
@@ -90,9 +99,17 @@ def traces(inertia: RigidInertia, partials: tuple[Partial, ...], seconds: tuple[
     return tuple(shares)
 
 
+def work_of_wrench(shares: Shares, partials: tuple[Partial, ...], W: Mat4, external: Force) -> Shares:
+    """The shares of a wrench on the link, ``tr[dW_j/dq_i Q W_j^T]``, behind the others."""
+    Q = pseudo_reaction(external)
+    return (*shares, *((i, (slope @ Q).inner(W)) for i, _, _, slope in partials))
+
+
 @cache
-def uicker_kahn_plan(*, losses: Losses = False) -> Plan:
+def uicker_kahn_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """(5.2.7): all first and second derivatives of all W_j."""
+    external = Step(work_of_wrench, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T] of the wrench")
+    bring, less = pushing(external, wrenches=wrenches)
     outward = (
         RELATIVE,
         Step(homogeneous, ("X",), ("A",), "A_j   (2.3.1)"),
@@ -108,12 +125,64 @@ def uicker_kahn_plan(*, losses: Losses = False) -> Plan:
             ("shares",),
             "tr[dW_j/dq_i J^ (dW_j/dq_k)^T] qdd_k + tr[dW_j/dq_i J^ (d2W_j/dq_k dq_l)^T] qd_k qd_l - m g dW_j/dq_i r^",
         ),
+        *less,
     )
     eye = Mat4.identity()
     buffers = (
         *BUFFERS, Buffer("A", eye), Buffer("W4", eye), Buffer("dW", ()), Buffer("d2W", ()), Buffer("shares", ())
     )  # fmt: skip
-    return Plan("uicker-kahn", buffers, (base_to_tip(*outward), tip_to_base(COLLECT, *at_joint(losses=losses))))
+    inward = tip_to_base(COLLECT, *at_joint(losses=losses))
+    return Plan("uicker-kahn", buffers, (*bring, base_to_tip(*outward), inward))
+
+
+# ---- (5.2.9): Waters 1979 ("waters") ---------------------------------------------------------------------------------
+
+
+def slopes(
+    number: int, A: Mat4, here: Homogeneous, above: tuple[tuple[int, Mat4], ...]
+) -> tuple[tuple[int, Mat4], ...]:
+    """dW_j/dq_i for every joint i inward of link j, from the parent's: A_j is the last factor of W_j."""
+    return (*((i, slope @ A) for i, slope in above), (number, here.slope))
+
+
+def backward_sums(
+    inertia: RigidInertia, here: Homogeneous, partials: tuple[tuple[int, Mat4], ...], gravity: Vec3
+) -> Shares:
+    """The link's share in the torque of every joint inward (5.2.9): ``J^ Wdd^T`` once, a trace for each."""
+    moving, first = here.Wdd @ pseudo_inertia(inertia), Vec4(*inertia.first, inertia.mass)  # (J^ Wdd^T)^T
+    down = Vec4(*gravity, 0.0)
+    return tuple((i, slope.inner(moving) - down.dot(slope @ first)) for i, slope in partials)
+
+
+def work_of_wrench_once(
+    shares: Shares, partials: tuple[tuple[int, Mat4], ...], here: Homogeneous, external: Force
+) -> Shares:
+    """The same for a wrench on the link: ``Q W_j^T`` once, a trace for each."""
+    acting = here.W @ pseudo_reaction(external).T
+    return (*shares, *((i, slope.inner(acting)) for i, slope in partials))
+
+
+@cache
+def waters_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
+    """(5.2.9) with the recurrences (5.2.10): O(n^2), where (5.2.7) is O(n^4) and Algorithm 5.1 O(n)."""
+    external = Step(work_of_wrench_once, ("shares", "dW", "W4", "E"), ("shares",), "tr[dW_j/dq_i Q W_j^T]")
+    bring, less = pushing(external, wrenches=wrenches)
+    outward = (
+        RELATIVE,
+        Step(homogeneous, ("X",), ("A",), "A_j   (2.3.1)"),
+        Step(transforms, ("joint", "A", "W4@parent", "v", "a"), ("W4",), "W, Wd, Wdd   (5.2.10)"),
+        Step(slopes, ("number", "A", "W4", "dW@parent"), ("dW",), "dW_j/dq_i = dW_(j-1)/dq_i A_j"),
+        Step(
+            backward_sums,
+            ("inertia", "W4", "dW", "gravity"),
+            ("shares",),
+            "tr[dW_j/dq_i J^ Wdd_j^T] - m g dW_j/dq_i r^   (5.2.9)",
+        ),
+        *less,
+    )
+    buffers = (*BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("dW", ()), Buffer("shares", ()))
+    inward = tip_to_base(COLLECT, *at_joint(losses=losses))
+    return Plan("waters", buffers, (*bring, base_to_tip(*outward), inward))
 
 
 # ---- (5.2.17)-(5.2.20): Renaud; Vukobratovic, Li & Kircanski ("closed-form"), revolute joints ------------------------
@@ -176,9 +245,18 @@ def christoffel(path: tuple[Axis, ...], link: RigidInertia, gravity: Vec3, below
     return tuple(shares)
 
 
+def moments_of_wrench(path: tuple[Axis, ...], pose: Transform, external: Force, below: Shares) -> Shares:
+    """The shares of a wrench on the link, its moment about every axis inward, behind the others."""
+    force, moment = in_base_axes(pose, external)
+    about = ((j, moment + (pose.translation - j.origin).cross(force)) for j in path)
+    return (*below, *((j.joint, -j.z.dot(total)) for j, total in about))
+
+
 @cache
-def closed_form_plan(*, losses: Losses = False) -> Plan:
+def closed_form_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """(5.2.17) with the coefficients (5.2.19), corrected."""
+    external = Step(moments_of_wrench, ("path", "W", "E", "shares"), ("shares",), "tau_i -= z_i.(n + s_ij x f)")
+    bring, less = pushing(external, wrenches=wrenches)
     outward = (
         RELATIVE,
         IN_BASE,
@@ -198,10 +276,12 @@ def closed_form_plan(*, losses: Losses = False) -> Plan:
             ("shares",),
             "tau_i = sum d_ij qdd_j + sum c_jk(i) qd_j qd_k + G_i   (5.2.17), (5.2.19)",
         ),
+        *less,
         COLLECT,
     )
     buffers = (
         *BUFFERS, Buffer("path", ()), Buffer("s", Vec3.zero()), Buffer("generalized", RigidInertia.zero()),
         Buffer("shares", ()),
     )  # fmt: skip
-    return Plan("closed-form", buffers, (base_to_tip(*outward), tip_to_base(*inward, *at_joint(losses=losses))))
+    last = tip_to_base(*inward, *at_joint(losses=losses))
+    return Plan("closed-form", buffers, (*bring, base_to_tip(*outward), last))

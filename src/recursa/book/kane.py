@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from recursa.book.newton_euler import LinkRates, resting
-from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, slides
+from recursa.book.on_axes import BUFFERS, CENTRED, IN_BASE, Centred, in_base_axes, pushing, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
@@ -19,6 +19,7 @@ from recursa.model.model import Joint
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 
@@ -42,6 +43,12 @@ def inertia_forces(link: Centred, pose: Transform, here: LinkRates) -> tuple[Vec
     return force, moment @ wd + w.cross(moment @ w) + (pose.translation + r).cross(force)
 
 
+def active_forces(force: Vec3, moment: Vec3, pose: Transform, external: Force) -> tuple[Vec3, Vec3]:
+    """The same less a wrench on the link, its moment about the base's origin: Kane's active forces."""
+    f, n = in_base_axes(pose, external)
+    return force - f, moment - n - pose.translation.cross(f)
+
+
 def partial_velocities(
     joint: Joint, pose: Transform, force: Vec3, moment: Vec3
 ) -> tuple[tuple[Scalar, ...], Vec3, Vec3]:
@@ -53,14 +60,17 @@ def partial_velocities(
 
 
 @cache
-def kane_plan(*, losses: Losses = False) -> Plan:
+def kane_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Kane's equations."""
+    active = Step(active_forces, ("F", "N", "W", "E"), ("F", "N"), "F_j -= external force, N_j -= its moment about o_0")
+    bring, less = pushing(active, wrenches=wrenches)
     outward = (
         RELATIVE,
         IN_BASE,
         CENTRED,
         Step(rates_in_base, ("joint", "W", "W@parent", "rates@parent", "v", "a"), ("rates",), "omega, omegad, sdd"),
         Step(inertia_forces, ("link", "W", "rates"), ("F", "N"), "F_j = m rdd_j, M_cj + r_0j x F_j"),
+        *less,
     )
     inward = Step(
         partial_velocities,
@@ -69,4 +79,4 @@ def kane_plan(*, losses: Losses = False) -> Plan:
         "tau_i = z_i.sum(M_cj + r_ij x F_j) or z_i.sum F_j   (5.2.36), (5.2.37)",
     )
     buffers = (*BUFFERS, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting), Buffer("F", ZERO), Buffer("N", ZERO))
-    return Plan("kane", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan("kane", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, slides
+from recursa.book.on_axes import BUFFERS, pushing, slides
 from recursa.book.rigid_body import PseudoInertia, euler_from_inertia
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
@@ -22,6 +22,7 @@ from recursa.spatial.mat4 import Mat4, Vec4
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, base_to_tip, tip_to_base
 
 # ---- Algorithm 5.1: 4x4 matrices ("hollerbach-4x4") ------------------------------------------------------------------
@@ -42,6 +43,15 @@ def pseudo_inertia(inertia: RigidInertia) -> Mat4:
     return Mat4.from_rows([*rows, (*p.first, p.mass)])
 
 
+def pseudo_reaction(external: Force) -> Mat4:
+    """``Q = -[[-~n/2, 0], [f^T, 0]]`` of a wrench (n, f) on a link: ``tr[dW Q W^T]`` is minus its work in a motion dW.
+
+    For ``dW = ~e W`` the trace of ``~e W ~n W^T / 2`` is minus ``e.(W n)``, since ``tr[~a ~b] = -2 a.b`` (3.4.16).
+    """
+    turning = Mat3.skew(external.moment * 0.5)
+    return Mat4.from_rows([*((*row, 0.0) for row in turning), (*-external.force, 0.0)])
+
+
 class Homogeneous(NamedTuple):
     """W_i, its first and second time derivative, and dW_i/dq_i."""
 
@@ -49,6 +59,9 @@ class Homogeneous(NamedTuple):
     Wd: Mat4
     Wdd: Mat4
     slope: Mat4
+
+
+STILL = Homogeneous(Mat4.identity(), Mat4.zero(), Mat4.zero(), Mat4.zero())
 
 
 def transforms(joint: Joint, A: Mat4, parent: Homogeneous, v: Sequence[Scalar], a: Sequence[Scalar]) -> Homogeneous:
@@ -75,6 +88,11 @@ def own_terms(inertia: RigidInertia, here: Homogeneous) -> tuple[Mat4, Vec4]:
     return pseudo_inertia(inertia) @ here.Wdd.T, Vec4(*inertia.first, inertia.mass)
 
 
+def reacting(D: Mat4, here: Homogeneous, external: Force) -> Mat4:
+    """D_i with a wrench on the link: its part ``Q W^T`` beside ``J^ Wdd^T``."""
+    return D + pseudo_reaction(external) @ here.W.T
+
+
 def lagrange(A: Mat4, here: Homogeneous, D: Mat4, c: Vec4, gravity: Vec3) -> tuple[tuple[Scalar, ...], Mat4, Vec4]:
     """Backward recursion: tau_i, and the parent's sums."""
     down = Vec4(*gravity, 0.0)
@@ -83,13 +101,15 @@ def lagrange(A: Mat4, here: Homogeneous, D: Mat4, c: Vec4, gravity: Vec3) -> tup
 
 
 @cache
-def hollerbach_4x4_plan(*, losses: Losses = False) -> Plan:
+def hollerbach_4x4_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.1."""
+    bring, less = pushing(Step(reacting, ("D", "W4", "E"), ("D",), "D += Q W^T, Q of the wrench"), wrenches=wrenches)
     outward = (
         RELATIVE,
         Step(homogeneous, ("X",), ("A",), "A_i   (2.3.1)"),
         Step(transforms, ("joint", "A", "W4@parent", "v", "a"), ("W4",), "W, Wd, Wdd   (5.2.12)"),
         Step(own_terms, ("inertia", "W4"), ("D", "c"), "J^ Wdd^T, m r^"),
+        *less,
     )
     inward = Step(
         lagrange,
@@ -97,12 +117,12 @@ def hollerbach_4x4_plan(*, losses: Losses = False) -> Plan:
         ("T", "D@parent", "c@parent"),
         "D = J^ Wdd^T + A D, c = m r^ + A c, tau = tr[W A' D] - g^T W A' c   (5.2.13)",
     )
-    zero, still = Mat4.zero(), Homogeneous(Mat4.identity(), Mat4.zero(), Mat4.zero(), Mat4.zero())
     buffers = (
-        *BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", still), Buffer("D", zero),
+        *BUFFERS, Buffer("A", Mat4.identity()), Buffer("W4", STILL), Buffer("D", Mat4.zero()),
         Buffer("c", Vec4(0.0, 0.0, 0.0, 0.0)),
     )  # fmt: skip
-    return Plan("hollerbach-4x4", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    last = tip_to_base(inward, *at_joint(losses=losses))
+    return Plan("hollerbach-4x4", buffers, (*bring, base_to_tip(*outward), last))
 
 
 # ---- Algorithm 5.2: 3x3 matrices ("hollerbach-3x3"), with the prismatic joints that the book leaves out --------------
@@ -150,6 +170,11 @@ def own_terms_3(inertia: RigidInertia, here: Rotating) -> tuple[Vec3, Mat3, Vec3
     return e, D, n, m
 
 
+def reacting_3(e: Vec3, D: Mat3, here: Rotating, external: Force) -> tuple[Vec3, Mat3]:
+    """e_i and D_i with a wrench on the link."""
+    return e - here.W @ external.force, D + Mat3.skew(external.moment * 0.5) @ here.W.T
+
+
 def lagrange_3(
     joint: Joint, step: ScrewChain, A: Mat3, here: Rotating, e: Vec3, D: Mat3, c: Vec3, mass: Scalar, gravity: Vec3
 ) -> tuple[tuple[Scalar, ...], Vec3, Mat3, Vec3, Scalar]:
@@ -170,13 +195,16 @@ def lagrange_3(
 
 
 @cache
-def hollerbach_3x3_plan(*, losses: Losses = False) -> Plan:
+def hollerbach_3x3_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.2, with prismatic joints."""
+    external = Step(reacting_3, ("e", "D", "W3", "E"), ("e", "D"), "e -= W f, D += ~n/2 W^T of the wrench")
+    bring, less = pushing(external, wrenches=wrenches)
     outward = (
         RELATIVE,
         Step(rotation_of, ("X",), ("A",), "A_i   (2.3.3)"),
         Step(rotations, ("joint", "X", "A", "W3@parent", "v", "a"), ("W3",), "W, Wd, Wdd, sdd   (5.2.15)"),
         Step(own_terms_3, ("inertia", "W3"), ("e", "D", "c", "mass"), "m sdd + Wdd n, n sdd^T + J Wdd^T, n, m"),
+        *less,
     )
     inward = Step(
         lagrange_3,
@@ -189,4 +217,5 @@ def hollerbach_3x3_plan(*, losses: Losses = False) -> Plan:
         *BUFFERS, Buffer("A", Mat3.identity()), Buffer("W3", still), Buffer("e", ZERO), Buffer("D", Mat3.zero()),
         Buffer("c", ZERO), Buffer("mass", 0.0),
     )  # fmt: skip
-    return Plan("hollerbach-3x3", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    last = tip_to_base(inward, *at_joint(losses=losses))
+    return Plan("hollerbach-3x3", buffers, (*bring, base_to_tip(*outward), last))

@@ -40,12 +40,12 @@ def suits_joint(joint: Joint) -> bool:
     return joint.kind.name in ("revolute", "continuous", "prismatic")
 
 
-def require_suited(model: Model) -> None:
+def require_suited(model: Model, what: str) -> None:
     """Raise where a joint neither turns nor slides."""
     for joint in model.joints:
         if not suits_joint(joint):
             raise NoSweepError(
-                f"joint '{joint.name}' is {joint.kind.name}: Algorithm 7.1 is for revolute and prismatic joints. "
+                f"joint '{joint.name}' is {joint.kind.name}: {what} is for revolute and prismatic joints. "
                 'Use method="spatial"'
             )
 
@@ -74,14 +74,21 @@ def outward(
     children: Outward, inertia: RigidInertia, total: RigidInertia, velocity: Motion, step: ScrewChain, sdot: Vec3
 ) -> tuple[Outward, Outward]:
     """``Udot = w x u + ...`` (7.3.18b), ``L = ~w Khat + ...`` (7.3.18d), and their shares at the parent."""
-    w = velocity.angular
-    own = Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
-    udot, tensor = here = children + own
-    s, first, rate = step.origin(), step.rotate(total.first), step.rotate(udot)
-    turned = step.tensor(tensor)
-    # m ~s ~sdot + ~s ~Udot' + ~U' ~sdot
-    lever = Mat3.skew(sdot * total.mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
-    return here, Outward(rate + sdot * total.mass, turned + lever)
+    udot, tensor = here = children + own_share(inertia, velocity.angular)
+    turned = Outward(step.rotate(udot), step.tensor(tensor))
+    return here, about_parent(turned, total.mass, step.rotate(total.first), step.origin(), sdot)
+
+
+def own_share(inertia: RigidInertia, w: Vec3) -> Outward:
+    """``~w u`` and ``~w Khat`` of one link."""
+    return Outward(w.cross(inertia.first), Mat3.of(euler_tensor(inertia.moment)).cross_columns(w))
+
+
+def about_parent(here: Outward, mass: Scalar, first: Vec3, s: Vec3, sdot: Vec3) -> Outward:
+    """Udot and L about an origin from which s leads here; L gains ``m ~s ~sdot + ~s ~Udot + ~U ~sdot``."""
+    rate, tensor = here
+    lever = Mat3.skew(sdot * mass + rate).cross_columns(s) + Mat3.skew(sdot).cross_columns(first)
+    return Outward(rate + sdot * mass, tensor + lever)
 
 
 class Row(NamedTuple):
@@ -95,11 +102,14 @@ class Row(NamedTuple):
     H: Vec3
     G: Vec3
 
-    def carried(self, step: ScrewChain, sdot: Vec3) -> Row:
-        """To the parent (7.3.19a-g)."""
-        s = step.origin()
-        f, fhat, fbar, b, c, h, g = (step.rotate(vector) for vector in self)
+    def about(self, s: Vec3, sdot: Vec3) -> Row:
+        """The same about the origin of a joint inward, from which s with its rate sdot leads here (7.3.11)-(7.3.13)."""
+        f, fhat, fbar, b, c, h, g = self
         return Row(f, fhat, fbar, b - f.cross(s), c + f.cross(sdot), h - s.cross(fhat), g - s.cross(fbar))
+
+    def carried(self, step: ScrewChain, sdot: Vec3) -> Row:
+        """To the parent, in its axes (7.3.19a-g)."""
+        return Row(*(step.rotate(vector) for vector in self)).about(step.origin(), sdot)
 
 
 class Axis(NamedTuple):
@@ -148,6 +158,17 @@ def start_of_row(joint: Joint, axis: Axis, total: RigidInertia, more: Outward, f
     )
 
 
+def met(joint: Joint, axis: Axis, one: Row) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """What a joint j meets of the vectors of a joint i outward: d_ij, v_ij, p_ij, v_ji, p_ji (7.3.19h-m)."""
+    z, zdot, zddot, rise = axis
+    if slides(joint):
+        d, v, p = one.f.dot(z), 2.0 * one.f.dot(zdot), one.f.dot(zddot)
+        return d, v, p, -2.0 * one.fhat.dot(z), -one.fbar.dot(z)
+    d, v = one.B.dot(z), 2.0 * (one.B.dot(zdot) - one.C.dot(z))
+    p = one.B.dot(zddot) - 2.0 * one.C.dot(zdot) + one.f.dot(rise.cross(z))
+    return d, v, p, 2.0 * one.H.dot(z), one.G.dot(z)
+
+
 Rows = tuple[tuple[Entry, Row], ...]
 
 
@@ -155,17 +176,10 @@ def linearized_rows(
     joint: Joint, number: int, axis: Axis, row: Row, below: Rows, step: ScrewChain, sdot: Vec3
 ) -> tuple[Entries, Entries, Entries, Rows]:
     """Entries of P, V and D that pair this joint with itself and the joints outward; the vectors for the parent."""
-    z, zdot, zddot, rise = axis
     key = (number, 0)
     by_q, by_v, by_a = [], [], []
     for outer, one in ((key, row), *below):
-        if slides(joint):
-            d, v, p = one.f.dot(z), 2.0 * one.f.dot(zdot), one.f.dot(zddot)
-            back_v, back_p = -2.0 * one.fhat.dot(z), -one.fbar.dot(z)
-        else:
-            d, v = one.B.dot(z), 2.0 * (one.B.dot(zdot) - one.C.dot(z))
-            p = one.B.dot(zddot) - 2.0 * one.C.dot(zdot) + one.f.dot(rise.cross(z))
-            back_v, back_p = 2.0 * one.H.dot(z), one.G.dot(z)
+        d, v, p, back_v, back_p = met(joint, axis, one)
         by_a.append(((key, outer), d + joint.armature[0] if outer == key else d))
         by_v.append(((outer, key), v))
         by_q.append(((outer, key), p))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from recursa.book.augmented import augmented_plan
-from recursa.book.closed_forms import closed_form_plan, uicker_kahn_plan
+from recursa.book.closed_forms import closed_form_plan, uicker_kahn_plan, waters_plan
 from recursa.book.kane import kane_plan
 from recursa.book.lagrange import hollerbach_3x3_plan, hollerbach_4x4_plan
 from recursa.book.mass_matrix import AUGMENTED, WALKER_ORIN, require_mass_outward
@@ -27,6 +27,7 @@ INVERSE: dict[str, Callable[..., Plan]] = {
     "kane": kane_plan,
     "hollerbach-4x4": hollerbach_4x4_plan,
     "hollerbach-3x3": hollerbach_3x3_plan,
+    "waters": waters_plan,
     "uicker-kahn": uicker_kahn_plan,
     "closed-form": closed_form_plan,
 }
@@ -39,11 +40,11 @@ _TURNING_ONLY = ("closed-form",)
 
 
 def inverse_method(moved: Model, method: str, *, losses: Losses, given: Sequence[str] = ()) -> Plan:
-    """The plan of a method, if it suits the model; ``given`` are the optional arguments, which none of them takes."""
+    """The plan of a method, if it suits the model; of the optional arguments ``given`` all of them take wrenches."""
     turning = method in _TURNING_ONLY
-    _take_no_more(method, given, "newton-euler")
+    _take_no_more(method, [name for name in given if name != "wrenches"], "newton-euler")
     require_axes(moved, method, instead="newton-euler", turning=turning)
-    return INVERSE[method](losses=losses)
+    return INVERSE[method](wrenches="wrenches" in given, losses=losses)
 
 
 def mass_method(moved: Model, method: str, given: Sequence[str] = ()) -> Plan:

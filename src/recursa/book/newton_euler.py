@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, CENTRED, Centred, slides
+from recursa.book.on_axes import BUFFERS, CENTRED, Centred, pushing, slides
 from recursa.book.rigid_body import angular_acceleration_tensor, euler_from_inertia, torque_from_euler
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
@@ -16,6 +16,7 @@ from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.vec3 import SYM_ZERO, Z_AXIS, ZERO, SymMat3, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 
 # ---- Algorithm 5.3: Luh, Walker & Paul ("luh-walker-paul") -----------------------------------------------------------
@@ -65,6 +66,12 @@ def joint_force(joint: Joint, step: ScrewChain, f: Vec3, eta: Vec3) -> tuple[tup
     return (torque,), there, step.origin().cross(there) + step.rotate(eta)  # (5.2.24b)
 
 
+def less_external(f: Vec3, eta: Vec3, external: Force) -> tuple[Vec3, Vec3]:
+    """What is left for the joint where a wrench acts on the link."""
+    return f - external.force, eta - external.moment
+
+
+_EXTERNAL = Step(less_external, ("f", "eta", "E"), ("f", "eta"), "f -= external force, eta -= its moment about o_i")
 JOINT_FORCE = Step(
     joint_force,
     ("joint", "X", "f", "eta"),
@@ -75,16 +82,19 @@ _FORCES = (Buffer("f", ZERO), Buffer("eta", ZERO))
 
 
 @cache
-def luh_walker_paul_plan(*, losses: Losses = False) -> Plan:
+def luh_walker_paul_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.3."""
+    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
     outward = (
         RELATIVE,
         CENTRED,
         Step(rates, ("joint", "X", "rates@parent", "v", "a"), ("rates",), "omega, omegad, sdd   (5.2.23a-c)"),
         Step(link_force, ("link", "rates"), ("f", "eta"), "F = m rdd, M = I omegad + omega x I omega   (5.2.23d-f)"),
+        *less,
     )
     buffers = (*BUFFERS, *_FORCES, Buffer("rates", LinkRates(ZERO, ZERO, ZERO), resting))
-    return Plan("luh-walker-paul", buffers, (base_to_tip(*outward), tip_to_base(JOINT_FORCE, *at_joint(losses=losses))))
+    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses))
+    return Plan("luh-walker-paul", buffers, (*bring, base_to_tip(*outward), inward))
 
 
 # ---- Algorithm 5.6: the same with tensors ("tensor") -----------------------------------------------------------------
@@ -133,8 +143,9 @@ def tensor_link_force(link: Centred, euler: SymMat3, here: TensorRates) -> tuple
 
 
 @cache
-def tensor_plan(*, losses: Losses = False) -> Plan:
+def tensor_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.6."""
+    bring, less = pushing(_EXTERNAL, wrenches=wrenches)
     outward = (
         RELATIVE,
         CENTRED,
@@ -143,7 +154,9 @@ def tensor_plan(*, losses: Losses = False) -> Plan:
         Step(
             tensor_link_force, ("link", "J", "rates"), ("f", "eta"), "F = m rdd, ~M = Omega J - (Omega J)^T (5.3.7e-h)"
         ),
+        *less,
     )
     rest = TensorRates(ZERO, ZERO, Mat3.zero(), ZERO)
     buffers = (*BUFFERS, *_FORCES, Buffer("J", SYM_ZERO), Buffer("rates", rest, resting_tensor))
-    return Plan("tensor", buffers, (base_to_tip(*outward), tip_to_base(JOINT_FORCE, *at_joint(losses=losses))))
+    inward = tip_to_base(JOINT_FORCE, *at_joint(losses=losses))
+    return Plan("tensor", buffers, (*bring, base_to_tip(*outward), inward))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from recursa.dynamics.inverse import WRENCH
 from recursa.errors import NoSweepError
 from recursa.model.canonical import CanonicalJoint
 from recursa.model.model import Joint, Model
@@ -12,7 +13,8 @@ from recursa.spatial.scalars import Scalar
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
-from recursa.sweeps import Buffer, Step
+from recursa.spatial.vectors6 import Force
+from recursa.sweeps import Buffer, Step, Sweep, each_link
 
 
 def slides(joint: Joint) -> bool:
@@ -54,6 +56,18 @@ def axes_in_base(parent: Transform, step: ScrewChain) -> Transform:
     return parent @ step.general()
 
 
+def pushing(less: Step, *, wrenches: bool) -> tuple[tuple[Sweep, ...], tuple[Step, ...]]:
+    """What wrenches on links add to a method: the sweep that brings them to the bodies, E, and the step that takes them
+    off what a link needs. The book has none (A_{n+1} = 0).
+    """
+    return ((each_link(WRENCH),), (less,)) if wrenches else ((), ())
+
+
+def in_base_axes(pose: Transform, external: Force) -> tuple[Vec3, Vec3]:
+    """Force and moment about the link's origin, base axes."""
+    return pose.rotation @ external.force, pose.rotation @ external.moment
+
+
 CENTRED = Step(centred, ("inertia",), ("link",), "m, r, I_c")
 IN_BASE = Step(axes_in_base, ("W@parent", "X"), ("W",), "W_i = W_(i-1) A_i")
 
@@ -61,5 +75,6 @@ BUFFERS = (
     Buffer("X", IDENTITY_TRANSFORM),
     Buffer("W", IDENTITY_TRANSFORM),
     Buffer("link", Centred(0.0, ZERO, SYM_ZERO)),
+    Buffer("E", Force.zero()),
     Buffer("T", ()),
 )

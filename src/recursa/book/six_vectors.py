@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from recursa.book.on_axes import BUFFERS, IN_BASE, slides
+from recursa.book.on_axes import BUFFERS, IN_BASE, in_base_axes, pushing, slides
 from recursa.dynamics.inverse import at_joint
 from recursa.dynamics.kinematics import RELATIVE
 from recursa.dynamics.losses import Losses
@@ -19,6 +19,7 @@ from recursa.spatial.scalars import Scalar, one_operand
 from recursa.spatial.screws import ScrewChain
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import Z_AXIS, ZERO, Vec3
+from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Given, Plan, Step, base_to_tip, tip_to_base
 
 # ---- Algorithm 5.4: Featherstone ("featherstone") --------------------------------------------------------------------
@@ -93,17 +94,24 @@ def spatial_torque(joint: Joint, step: ScrewChain, force: Hat) -> tuple[tuple[Sc
     return (axis(joint).dot(force),), force.inward(step)
 
 
+def spatial_less(f: Hat, external: Force) -> Hat:
+    """What is left for the joint where a wrench acts on the link."""
+    return f + Hat(-external.force, -external.moment)
+
+
 @cache
-def featherstone_plan(*, losses: Losses = False) -> Plan:
+def featherstone_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.4, completed."""
+    bring, less = pushing(Step(spatial_less, ("f^", "E"), ("f^",), "f -= external"), wrenches=wrenches)
     outward = (
         RELATIVE,
         Step(spatial_motion, ("joint", "X", "v^@parent", "a^@parent", "v", "a"), ("v^", "a^"), "v, a   (5.2.26a, b)"),
         Step(spatial_force, ("inertia", "v^", "a^"), ("f^",), "F = I a + v x I v   (5.2.26c)"),
+        *less,
     )
     inward = Step(spatial_torque, ("joint", "X", "f^"), ("T", "f^@parent"), "f = F + X f, tau = s.f   (5.2.27)")
     buffers = (*BUFFERS, Buffer("v^", _ZERO), Buffer("a^", _ZERO, upward), Buffer("f^", _ZERO))
-    return Plan("featherstone", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan("featherstone", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
 
 
 # ---- Algorithm 5.5: Rodriguez ("rodriguez") --------------------------------------------------------------------------
@@ -173,15 +181,23 @@ def costate_torque(joint: Joint, here: InBase, f: CoState) -> tuple[tuple[Scalar
     return (torque,), CoState(f.moment + here.s.cross(f.force), f.force)
 
 
+def costate_less(f: CoState, pose: Transform, external: Force) -> CoState:
+    """What is left for the joint where a wrench acts on the link."""
+    force, moment = in_base_axes(pose, external)
+    return f + CoState(-moment, -force)
+
+
 @cache
-def rodriguez_plan(*, losses: Losses = False) -> Plan:
+def rodriguez_plan(*, wrenches: bool = False, losses: Losses = False) -> Plan:
     """Algorithm 5.5, with its bias terms."""
+    bring, less = pushing(Step(costate_less, ("f^", "W", "E"), ("f^",), "f^ -= external"), wrenches=wrenches)
     outward = (
         RELATIVE,
         IN_BASE,
         Step(in_base, ("W", "W@parent", "X", "inertia"), ("base",), "z, s, I^ in base axes   (5.2.31)"),
         Step(state, ("joint", "base", "x@parent", "v", "a"), ("x",), "v^ = Phi^T v^ + h qd, a^ = ...   (5.2.34)"),
         Step(costate, ("base", "x"), ("f^",), "I^ a^ + beta   (5.2.35a)"),
+        *less,
     )
     inward = Step(costate_torque, ("joint", "base", "f^"), ("T", "f^@parent"), "f^ += Phi f^, tau = h.f^   (5.2.35)")
     buffers = (
@@ -190,4 +206,4 @@ def rodriguez_plan(*, losses: Losses = False) -> Plan:
         Buffer("x", LinkState(ZERO, ZERO, ZERO, ZERO), base_state),
         Buffer("f^", CoState(ZERO, ZERO)),
     )
-    return Plan("rodriguez", buffers, (base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))
+    return Plan("rodriguez", buffers, (*bring, base_to_tip(*outward), tip_to_base(inward, *at_joint(losses=losses))))

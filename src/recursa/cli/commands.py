@@ -198,7 +198,7 @@ def _spaces(vectors: tuple[str, ...]) -> dict[str, Any]:
 
 @recursa.command()
 @click.option(
-    "--table", "name", type=TABLE, help="A table of the papers: 5.1 to 7.2, saha-1, saha-2; or robots, regrouping."
+    "--table", "name", type=TABLE, help="A table of the papers: 5.1 to 7.3, saha-1, saha-2; or robots, regrouping."
 )
 @click.option("--robot", type=ROBOT, help="A robot file or a bundled name: what every method costs in the code for it.")
 @robot_options

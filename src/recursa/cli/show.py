@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from recursa.cli.terminal_tables import fitted, slimmed, width_of
 from recursa.model.columns import CONVENTIONS
 from recursa.model.description import Friction, JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, Joint
+from recursa.model.transmissions import link_inertias, own_armature
 
 _DEPTH = 16  # of the tree that is shown
 
@@ -126,7 +128,9 @@ def _joint_line(record: JointRecord) -> str:
     if record.kind == "fixed":
         return f"[dim]{child} (fixed)[/]"
     tie = f", mimics {escape(record.mimic.joint)}" if record.mimic else ""
-    return f"[yellow]{escape(record.name)}[/] ({record.kind}{tie}) → [bold]{child}[/]"
+    rotor = f", rotor {record.rotor.inertia:g} kg m^2 x {record.rotor.ratio:g}" if record.rotor else ""
+    spring = f", spring {record.stiffness:g}" if record.stiffness else ""
+    return f"[yellow]{escape(record.name)}[/] ({record.kind}{tie}{rotor}{spring}) → [bold]{child}[/]"
 
 
 def _mass(link: LinkRecord) -> str:
@@ -158,7 +162,7 @@ def joint_table(robot: rc.Robot) -> Table:
             str(number), escape(joint.name), joint.kind.name, escape(joint.child), _axis(joint),
             _span(joint.q_start, joint.kind.nq, joint), _span(joint.v_start, joint.kind.nv, joint), _limits(joint),
             "" if joint.effort is None else f"{joint.effort:g}",
-            _per_freedom(joint.armature), _per_freedom(joint.damping), _per_freedom(joint.friction),
+            _per_freedom(own_armature(joint)), _per_freedom(joint.damping), _per_freedom(joint.friction),
         )  # fmt: skip
     return table
 
@@ -190,7 +194,7 @@ def mass_table(robot: rc.Robot) -> Table:
     table = Table(title="moving bodies (with what is fixed to them), in link axes", title_justify="left")
     for name in ("body", "mass, kg", "centre of mass, m", "Ixx, Iyy, Izz about it, kg m^2", "Ixy, Ixz, Iyz"):
         table.add_column(name, justify="left" if name == "body" else "right")
-    for joint, inertia in zip(robot.model.joints, robot.model.inertias, strict=True):
+    for joint, inertia in zip(robot.model.joints, link_inertias(robot.model), strict=True):
         com = _numbers(inertia.com()) if inertia.mass else "-"
         moments = inertia.moment_about_com()
         table.add_row(escape(joint.child), f"{inertia.mass:.5g}", com, _numbers(moments[:3]), _numbers(moments[3:]))
@@ -291,13 +295,16 @@ def as_data(robot: rc.Robot) -> dict[str, Any]:
                 "v_start": joint.v_start,
                 "axis": list(joint.hinge.axis),
                 "limits": None if joint.limits is None else list(joint.limits),
-                "armature": list(joint.armature),
+                "armature": list(own_armature(joint)),
                 "damping": list(joint.damping),
                 "friction": list(joint.friction),
+                "stiffness": joint.stiffness,
+                "rest": joint.rest,
+                "rotor": None if joint.rotor is None else asdict(joint.rotor),
             }
             for joint in robot.model.joints
         ],
-        "inertias": [list(inertia.components()) for inertia in robot.model.inertias],
+        "inertias": [list(inertia.components()) for inertia in link_inertias(robot.model)],
         "provenance": provenance(robot),
         "digest": robot.model.digest,
     }

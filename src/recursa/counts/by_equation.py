@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recursa.book.augmented import augmented_plan
+from recursa.book.direct import DIRECT
 from recursa.book.linearized import ALGORITHM_7_1
 from recursa.book.mass_matrix import AUGMENTED
 from recursa.book.rigid_body import torque_from_euler
@@ -173,3 +174,12 @@ def _entries(per_body: Sequence[Any], wanted: Callable[[int, int], bool]) -> lis
 
 
 ALGORITHM_7_1_BY_EQUATION = Algorithm(ALGORITHM_7_1, ("by_q", "by_v", "by_a"), _equations_7_1)
+
+
+def _equations_direct(values: Values) -> Iterator[tuple[str, Any]]:
+    """The nominal pass, here in base axes, is given."""
+    yield GIVEN, [values[name] for name in ("X", "W", "base", "x", "f^", "sdot")]
+    yield "7.3.2-7.3.4", None
+
+
+DIRECT_BY_EQUATION = Algorithm(DIRECT, ("by_q", "by_v", "by_a"), _equations_direct)

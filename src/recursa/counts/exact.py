@@ -5,6 +5,7 @@ With floats ``s (-d s) + c (d c) - d`` may be 1e-17, which would be counted as a
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -54,11 +55,19 @@ class Exact(Subtraction):
     def __eq__(self, other: object) -> bool:
         return self.value == _known(other)
 
+    def __gt__(self, other: Any) -> bool:
+        known = _known(other)
+        return NotImplemented if known is None else self.value > known
+
     def __hash__(self) -> int:
         return hash(self.value)
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def sqrt(self) -> Exact:
+        """The root of a general number is another one, here the nearest float; squared it is not the number again."""
+        return Exact(math.sqrt(self.value))
 
     def __repr__(self) -> str:
         return f"Exact({self.value})"

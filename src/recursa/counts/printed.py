@@ -93,6 +93,7 @@ TABLE_5_3 = (
     _general("Algorithm 5.7 (Table 5.1)", "93n - 69", "81n - 66", (489, 420)),
     _general("Algorithm 5.7 (Table 5.2)", "93n - 108", "81n - 100", (450, 386)),
     _general("Featherstone (Alg. 5.4)", "130n - 68", "101n - 56", (712, 550), "running text; his spatial arithmetic"),
+    _at_6("Waters (5.2.9)", 7051, 5652, "running text; presumably of whole matrices"),
     _at_6("Uicker & Kahn (5.2.7)", 66271, 51548, "running text; derivatives of symmetric indices are shared here"),
     _general("Vukobratovic et al. (5.2.17)", "3/2n^3 + 35/2n^2 + 9n - 36", "7/6n^3 + 23/2n^2 + 32n - 28", (992, 776),
              "running text; its formulas give 972 and 830, so that one of them cannot be right"),
@@ -175,6 +176,14 @@ TABLE_7_2 = (
         "with Table 7.1: 2056 and 1762 at n = 6, general; 1516 and 1472 at 0/90",
     ),
 )
+
+TEXT_7_3 = (
+    _both(
+        "Algorithm 7.1", ("44n^2 + 96n - 104", "31n^2 + 131n - 140"), ("30n^2 + 86n - 80", "24n^2 + 122n - 124"),
+        "Tables 7.1 and 7.2 together; without the nominal pass and sdot",
+    ),
+    _at_6("direct (7.3.2)-(7.3.4)", 2186, 2040, "running text; ours in base axes, after a nominal pass in base axes"),
+)  # fmt: skip
 
 SAHA_1 = (
     _general("Hollerbach (1980)", "412n - 277", "320n - 201", (2195, 1719)),

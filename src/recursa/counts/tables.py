@@ -17,6 +17,7 @@ from recursa.counts.by_equation import (
     ALGORITHM_5_7,
     ALGORITHM_6_2,
     ALGORITHM_7_1_BY_EQUATION,
+    DIRECT_BY_EQUATION,
     Algorithm,
     counts_by_equation,
 )
@@ -125,6 +126,7 @@ def tables(name: str) -> Table:
     - ``"5.1"``, ``"5.2"``, ``"5.3"``: inverse dynamics, Balafoutis & Patel; Algorithm 5.7 by equation, and all methods.
     - ``"6.1"``, ``"6.2"``, ``"6.3"``: the mass matrix, Algorithm 6.2 by equation, all methods; forward dynamics.
     - ``"7.1"``, ``"7.2"``: linearised models, the two steps of Algorithm 7.1 by equation.
+    - ``"7.3"``: linearised models, both ways of section 7.3; the book has their numbers in its text.
     - ``"saha-1"``, ``"saha-2"``: inverse and forward dynamics, Saha (1999).
     - ``"robots"``: the bundled robots by every method that suits them, as compiled for each.
     - ``"regrouping"``: with and without regrouped inertial parameters, beside customised counts of the literature.
@@ -216,7 +218,21 @@ class _MassAndSolve(NamedTuple):
         return with_divisions(matrix + solved)
 
 
-_Counted = _Ours | _WithoutBias | _MassAndSolve | _Dense57
+class _AfterNominal(NamedTuple):
+    """Linearised models by a method, what inverse dynamics has found given."""
+
+    method: str
+    algorithm: Algorithm
+    degree: int = 2
+
+    def __str__(self) -> str:
+        return f'linearize, method="{self.method}", after the nominal pass'
+
+    def at(self, n: int, geometry: Geometry) -> Counts:
+        return sum(counts_by_equation(self.algorithm, table_arm(n, geometry)).values(), Counts())
+
+
+_Counted = _Ours | _WithoutBias | _MassAndSolve | _Dense57 | _AfterNominal
 
 
 def _measured(ours: _Counted, geometry: Geometry) -> dict[int, Counts]:
@@ -306,6 +322,7 @@ _INVERSE: dict[str, _Counted] = {
     "Algorithm 5.7 (Table 5.1)": _Dense57(),
     "Algorithm 5.7 (Table 5.2)": _inverse("augmented"),
     "Featherstone (Alg. 5.4)": _inverse("featherstone"),
+    "Waters (5.2.9)": _inverse("waters", 2),
     "Uicker & Kahn (5.2.7)": _inverse("uicker-kahn", 4),
     "Vukobratovic et al. (5.2.17)": _inverse("closed-form", 3),
 }
@@ -319,6 +336,7 @@ _MASS: dict[str, _Counted] = {
     "Featherstone, composite bodies": _mass("composite"),
     "Algorithm 6.2": _mass("augmented"),
 }
+_MASS_TOO: dict[str, _Counted] = {"columns (6.2.4)": _mass("column"), "Saha, DeNOC": _mass("denoc")}
 _FORWARD: dict[str, _Counted] = {
     "Walker & Orin": _forward("walker-orin", "luh-walker-paul"),
     "Featherstone, articulated bodies": _Ours("forward_dynamics", {"method": "articulated"}),
@@ -327,7 +345,13 @@ _FORWARD: dict[str, _Counted] = {
 }
 _FORWARD_TOO: dict[str, _Counted] = {
     "composite bodies, Algorithm 5.7, solve": _forward("composite", "augmented"),
+    "conjugate gradients, n iterations": _Ours("forward_dynamics", {"method": "conjugate-gradients"}, 2),
+    "least squares (6.2.17)": _Ours("forward_dynamics", {"method": "least-squares"}, 3),
     "Saha, DeNOC": _Ours("forward_dynamics", {"method": "denoc"}),
+}
+_LINEARIZE: dict[str, _Counted] = {
+    "Algorithm 7.1": _AfterNominal("balafoutis-patel", ALGORITHM_7_1_BY_EQUATION),
+    "direct (7.3.2)-(7.3.4)": _AfterNominal("direct", DIRECT_BY_EQUATION),
 }
 _SAHA_1: dict[str, _Counted] = {
     "Hollerbach (1980)": _inverse("hollerbach-3x3"),
@@ -373,9 +397,7 @@ TABLES: dict[str, _Spec] = {
         TRIMMED,
         partial(_by_equation, printed.TABLE_6_1, ALGORITHM_6_2, 'mass_matrix, method="augmented"', 2),
     ),
-    "6.2": _Spec(
-        "the mass matrix", TRIMMED, partial(_by_method, printed.TABLE_6_2, _MASS, {"Saha, DeNOC": _mass("denoc")})
-    ),
+    "6.2": _Spec("the mass matrix", TRIMMED, partial(_by_method, printed.TABLE_6_2, _MASS, _MASS_TOO)),
     "6.3": _Spec("forward dynamics", TRIMMED, partial(_by_method, printed.TABLE_6_3, _FORWARD, _FORWARD_TOO)),
     "7.1": _Spec(
         "linearised models, step 1 of Algorithm 7.1",
@@ -387,6 +409,7 @@ TABLES: dict[str, _Spec] = {
         TRIMMED,
         partial(_by_equation, printed.TABLE_7_2, ALGORITHM_7_1_BY_EQUATION, _71, 2, "19"),
     ),
+    "7.3": _Spec("linearised models by method", TRIMMED, partial(_by_method, printed.TEXT_7_3, _LINEARIZE, {})),
     "saha-1": _Spec("inverse dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed.SAHA_1, _SAHA_1, {})),
     "saha-2": _Spec(
         "forward dynamics, Saha (1999)", TRIMMED, partial(_by_method, printed.SAHA_2, _SAHA_2, _SAHA_2_TOO)

@@ -159,7 +159,7 @@ def require_independent(of: Subject) -> None:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints, and the elimination is that of trees with independent joints. "
-            'Load it with mimic="free", or use reverse_gaussian_elimination(robot.mass_matrix(q))'
+            f"{of.model.how_to_untie}, or use reverse_gaussian_elimination(robot.mass_matrix(q))"
         )
 
 

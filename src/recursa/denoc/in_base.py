@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from typing import Any
@@ -12,6 +13,7 @@ from recursa.denoc.forward import ARTICULATE, ARTICULATED, Pivots, require_indep
 from recursa.denoc.inverse import RATE, inverse_plan
 from recursa.denoc.mass_centers import BUFFERS, GEOMETRY, MOTION, TWIST, Hinge, require_mass_centers
 from recursa.dynamics.factorization import six_by_six
+from recursa.dynamics.inverse import OWN_ROTOR
 from recursa.dynamics.kinematics import POSE
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import ArticulatedInertia
@@ -106,10 +108,13 @@ MASSES_PLAN = Plan(
 
 
 @cache
-def joint_wrenches_plan(*, wrenches: bool = False) -> Plan:
+def joint_wrenches_plan(*, wrenches: bool = False, rotors: bool = False) -> Plan:
     """gam of inverse dynamics in base axes."""
     known = inverse_plan(wrenches=wrenches)
-    turned = base_to_tip(POSE, Step(wrench_in_base, ("W", "gam"), ("w0",), "gam in base axes"))
+    own = replace(OWN_ROTOR, reads=("joint", "gam", "xi", "t", "v", "a"), writes=("gam",))
+    turned = base_to_tip(
+        POSE, *((own,) if rotors else ()), Step(wrench_in_base, ("W", "gam"), ("w0",), "gam in base axes")
+    )
     return Plan("joint_wrenches, denoc", _BUFFERS, (*known.sweeps, turned))
 
 
@@ -151,7 +156,8 @@ def _per_link(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
 
 
 def _joint_wrenches(of: Subject, given: Names) -> Recipe:
-    return _per_link(joint_wrenches_plan(wrenches="wrenches" in given), "w0", of, given)
+    rotors = any(joint.rotor for joint in of.model.joints)
+    return _per_link(joint_wrenches_plan(wrenches="wrenches" in given, rotors=rotors), "w0", of, given)
 
 
 def _links(of: Subject, given: Names) -> Recipe:

@@ -1,7 +1,10 @@
-"""The curvature of the mass matrix as a metric: when can an arm be decoupled for good?
+"""The mass matrix as a metric: its connection and its curvature. When can an arm be decoupled for good?
 
 Jain & Rodriguez, Lemma 2.2: coordinates in which the mass matrix is constant exist near a configuration exactly where
-the curvature tensor is zero. Plain arrays; sensitivities and Christoffel symbols come from ``metric_quantities.py``.
+the curvature tensor is zero. The paper has coordinates; speeds of spherical, planar and free joints are no rates of
+coordinates, so everything here is along the fields e_i of unit speeds, whose brackets are ``[e_i, e_j] = c_ijk e_k``
+(:attr:`JointKind.structure <recursa.model.joint_kind.JointKind.structure>`). Where all brackets are zero these are the
+paper's formulas. Plain arrays; sensitivities and Christoffel symbols come from ``metric_quantities.py``.
 """
 
 from __future__ import annotations
@@ -10,25 +13,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 
-def curvature_terms(second: Array, first_kind: Array, mass_inverse: Array) -> tuple[Array, Array]:
-    """The two parts of R_hijk (2.5): from ``d2 M_ij / dq_k dq_l`` (..., i, j, k, l), and from ``[ij, k]``.
+def structure_of(model: Model) -> list[tuple[int, int, int, float]]:
+    """Structure constants (i, j, k, c) of a robot's speeds: those of its joints, which do not mix."""
+    return [
+        (joint.v_start + i, joint.v_start + j, joint.v_start + k, c)
+        for joint in model.joints
+        if joint.independent
+        for i, j, k, c in joint.kind.structure
+    ]
 
-    R_hijk = 1/2 (d_i d_j M_hk + d_h d_k M_ij - d_h d_j M_ik - d_i d_k M_hj)
-             + [ij,.] inv(M) [hk,.] - [ik,.] inv(M) [hj,.]
+
+def curvature_terms(rates: Array, symbols: Array, mass_inverse: Array, model: Model) -> tuple[Array, Array]:
+    """The two parts of R_hijk: from the rates ``e_j [ki, h]`` (..., j, k, i, h), and from the symbols themselves.
+
+    R_hijk = <R(e_j, e_k) e_i, e_h>
+           = e_j [ki,h] - e_k [ji,h] - c_jkm [mi,h]
+             + [ji,.] inv(M) [kh,.] - [ki,.] inv(M) [jh,.]                          with coordinates, c = 0: (2.5)
     """
-    bent = 0.5 * (
-        np.einsum("...hkij->...hijk", second)
-        + np.einsum("...ijhk->...hijk", second)
-        - np.einsum("...ikhj->...hijk", second)
-        - np.einsum("...hjik->...hijk", second)
-    )
-    raised = first_kind @ mass_inverse[..., None, :, :]
-    turned = np.einsum("...ijl,...hkl->...hijk", raised, first_kind) - np.einsum(
-        "...ikl,...hjl->...hijk", raised, first_kind
-    )
+    bent = np.einsum("...jkih->...hijk", rates) - np.einsum("...kjih->...hijk", rates)
+    for j, k, m, c in structure_of(model):
+        bent[..., j, k] -= c * np.swapaxes(symbols[..., m, :, :], -1, -2)
+    raised = symbols @ mass_inverse[..., None, :, :]
+    turned = np.einsum("...jil,...khl->...hijk", raised, symbols) - np.einsum("...kil,...jhl->...hijk", raised, symbols)
     return bent, turned
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.diagonal.curvature import Flatness, curvature_terms, in_orthonormal_axes
-from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY, require_coordinates
+from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY
 from recursa.diagonal.quantities import require_independent
 from recursa.errors import RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
@@ -19,6 +19,7 @@ from recursa.sweeps.batching import Array, as_array
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+_AT_ONCE = 2**21  # entries of curvature tensors that are held at a time
 _TINY = 1e-30  # the complex step; its square is nothing beside one
 
 
@@ -81,10 +82,15 @@ class Metric(Asking):
     def christoffel(
         self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
-        """Christoffel symbols (..., i, j, k) of the mass matrix, for joints with one freedom. O(n^3).
+        """Christoffel symbols (..., i, j, k) of the mass matrix: its connection, along unit speeds. O(n^3).
 
         ``kind=1``: ``[ij, k] = (dM_ik/dq_j + dM_jk/dq_i - dM_ij/dq_k)/2``. ``kind=2``: ``{k; ij} = inv(M)_kl [ij, l]``.
         ``v_i v_j [ij, k]`` is the Coriolis torque k.
+
+        Speeds of spherical, planar and free joints are no rates of coordinates. With them ``[ij, k]`` is Koszul's
+        ``<nabla_i e_j, e_k>``, which also has the brackets ``[e_i, e_j] = c_ijl e_l`` of unit speeds: derivatives along
+        the first index, and ``[ij, k] - [ji, k] = c_ijl M_lk`` in place of symmetry. Armature of such joints counts as
+        the mass matrix has it, though dynamics let rotors not turn with the link.
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560().with_gravity((0, 0, 0))
@@ -101,10 +107,12 @@ class Metric(Asking):
         return into(out, first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :])
 
     def curvature(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """The curvature tensor R_hijk (..., h, i, j, k) of the mass matrix, for joints with one freedom (2.5).
+        """The curvature tensor R_hijk (..., h, i, j, k) of the mass matrix, along unit speeds (2.5).
 
         It is zero where and only where coordinates exist near q in which the mass matrix is constant, Lemma 2.2. First
-        derivatives by Identity 6.3, second ones by a complex step on it, which loses no digits. O(n^5).
+        derivatives by Identity 6.3, second ones by a complex step on it, which loses no digits. O(n^5). For spherical,
+        planar and free joints ``R_hijk = <R(e_j, e_k) e_i, e_h>`` with the brackets of unit speeds, see
+        :meth:`christoffel`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
@@ -118,14 +126,13 @@ class Metric(Asking):
         return into(out, bent + turned)
 
     def _curvature(self, q: ArrayLike, threads: int | None) -> tuple[Array, Array]:
-        require_coordinates(self._robot.model, "curvature")
         robot = self._robot
         q = as_array(robot.model, "q", q, coordinates=True)
-        steps = q[..., None, :] + 1j * _TINY * np.eye(robot.nq)
-        # (..., l, i, j, k) with l the second coordinate; q is one of v's coordinates for such joints
-        second = np.moveaxis(self.sensitivity(steps, threads=threads).imag / _TINY, -4, -1)
+        steps = robot.integrate(q[..., None, :], 1j * _TINY * np.eye(robot.nv))
+        # (..., j, k, i, h): of [ki, h] along unit speed j
+        rates = self.christoffel(steps, threads=threads).imag / _TINY
         inverse = robot.mass_matrix_inverse(q, threads=threads)
-        return curvature_terms(second, self.christoffel(q, threads=threads), inverse)
+        return curvature_terms(rates, self.christoffel(q, threads=threads), inverse, robot.model)
 
     def is_flat(self, samples: int = 20, *, seed: int = 0, tolerance: float = 1e-9) -> Flatness:
         """Whether curvature was found at random configurations within the limits; true if there was none.
@@ -143,17 +150,10 @@ class Metric(Asking):
             raise RecursaError(f"is_flat needs at least one sample, a whole number of them, not {samples!r}")
         if not (isinstance(tolerance, float | int | np.number) and 0.0 <= tolerance < 1.0):
             raise RecursaError(f"tolerance is a part of the terms of R, from 0 to less than 1, not {tolerance!r}")
-        require_coordinates(self._robot.model, "curvature")
         rng = np.random.default_rng(seed)
         q = np.array([self._robot.random_state(rng)[0] for _ in range(samples)])
-        bent, turned = self._curvature(q, None)
-        to_rates = np.linalg.inv(self._cholesky(q))
-        bent, turned = in_orthonormal_axes(bent, to_rates), in_orthonormal_axes(turned, to_rates)
-        entries = np.abs(bent + turned).reshape(samples, -1).max(axis=1, initial=0.0)
-        terms = np.maximum(np.abs(bent), np.abs(turned)).reshape(samples, -1).max(axis=1, initial=0.0)
-        # a mass matrix that does not change has terms that are rounding alone: what a change by itself would make
-        usual = np.square(to_rates).sum(axis=-2).max(axis=-1, initial=0.0)
-        scale = np.maximum(terms, usual)
+        blocks = np.array_split(q, -(-samples * self._robot.nv**4 // _AT_ONCE) or 1)
+        entries, scale = (np.concatenate(x) for x in zip(*map(self._sizes, blocks), strict=True))
         relative = np.divide(entries, scale, out=np.zeros(samples), where=scale > 0.0)
         worst = int(np.argmax(relative))
         curved = int((relative > tolerance).sum())
@@ -174,6 +174,16 @@ class Metric(Asking):
             tolerance=tolerance,
             verdict=verdict,
         )
+
+    def _sizes(self, q: Array) -> tuple[Array, Array]:
+        """The largest entry of R along unit total rates at each configuration, and what it is to be compared with."""
+        to_rates = np.linalg.inv(self._cholesky(q))
+        bent, turned = (in_orthonormal_axes(part, to_rates) for part in self._curvature(q, None))
+        entries = np.abs(bent + turned).reshape(len(q), -1).max(axis=1, initial=0.0)
+        terms = np.maximum(np.abs(bent), np.abs(turned)).reshape(len(q), -1).max(axis=1, initial=0.0)
+        # a mass matrix that does not change has terms that are rounding alone: what a change by itself would make
+        usual = np.square(to_rates).sum(axis=-2).max(axis=-1, initial=0.0)
+        return entries, np.maximum(terms, usual)
 
     def _cholesky(self, q: Array) -> Array:
         self._robot.evaluator.require_hinges({"q": q})

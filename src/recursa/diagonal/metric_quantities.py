@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from recursa.diagonal.curvature import structure_of
 from recursa.diagonal.equations import reading
 from recursa.diagonal.sensitivity import (
     GRADIENT,
@@ -22,13 +23,13 @@ from recursa.diagonal.sensitivity import (
 )
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.gathering import flat, joint_matrix, joint_vector
-from recursa.errors import NoSweepError
+from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
 from recursa.kernels.loop import Looped
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps import Plan, Values
+from recursa.sweeps import Plan, Values, fuse
 from recursa.sweeps.batching import Array, as_array
 from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
 from recursa.walks.mass_matrix_rate import MASS_RATE_PAIRS, change_entries, mass_times_pairs, rate_entries
@@ -125,40 +126,73 @@ SENSITIVITY = Quantity(
 # ---- Christoffel symbols ---------------------------------------------------------------------------------------------
 
 
-def require_coordinates(model: Model, what: str) -> None:
-    """Refuse joints whose velocities are no rates of coordinates."""
-    for joint in model.joints:
-        if joint.kind.nv > 1:
-            raise NoSweepError(
-                f"{what}: joint '{joint.name}' is {joint.kind.name}, and its velocities are not the rates of "
-                "coordinates, so derivatives along them do not commute. Offered for revolute, continuous, "
-                "prismatic and helical joints; sensitivity(q) is for all"
-            )
-
-
 def _christoffel(of: Subject, given: Names) -> Recipe | Composed:
     """Small robots have every entry of the sensitivity; of others a Coriolis matrix at each unit speed has them all."""
     model = of.model
-    require_coordinates(model, "Christoffel symbols")
     if model.nv > _SPELLED_OUT:
         return Composed(partial(_at_unit_speeds, model))
-    return Recipe(SENSITIVITY_PLAN, partial(christoffel_entries, model), (model.nv,) * 3, MayMove.INERTIAS)
+    return Recipe(SYMBOLS_PLAN, partial(christoffel_entries, model), (model.nv,) * 3, MayMove.INERTIAS)
+
+
+SYMBOLS_PLAN = fuse(SENSITIVITY_PLAN, MASS_MATRIX_PLAN, name="Christoffel symbols", keep=("dM", "rows"))
 
 
 def christoffel_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """``[ij, k] = (d_j M_ik + d_i M_jk - d_k M_ij)/2``, nv x nv x nv entries."""
+    """Koszul's formula along unit speeds, nv x nv x nv entries; C_ij,k = c_ijl M_lk is zero among coordinates:
+
+    ``[ij, k] = <nabla_i e_j, e_k> = (e_i M_jk + e_j M_ki - e_k M_ij + C_ij,k - C_jk,i + C_ki,j)/2``
+    """
     n, entries = model.nv, list(sensitivity_entries(model, values))
+    brackets = _brackets(model, values)
 
     def by(i: int, j: int, k: int) -> Scalar:
         return entries[(i * n + j) * n + k]
 
-    places = product(range(n), repeat=3)
-    return (0.5 * (by(i, k, j) + by(j, k, i) - by(i, j, k)) for i, j, k in places)
+    def symbol(i: int, j: int, k: int) -> Scalar:
+        total = by(j, k, i) + by(k, i, j) - by(i, j, k)
+        for sign, place in ((1.0, (i, j, k)), (-1.0, (j, k, i)), (1.0, (k, i, j))):
+            if place in brackets:
+                total = total + sign * brackets[place]
+        return 0.5 * total
+
+    return (symbol(*place) for place in product(range(n), repeat=3))
+
+
+def _brackets(model: Model, values: Values) -> dict[tuple[int, int, int], Scalar]:
+    """C_ij,k = <[e_i, e_j], e_k>, those that may be other than zero."""
+    structure = structure_of(model)
+    if not structure:
+        return {}
+    n, mass = model.nv, list(_rows(model, values, symmetric=True))
+    found: dict[tuple[int, int, int], Scalar] = {}
+    for i, j, along, c in structure:
+        for k in range(n):
+            found[i, j, k] = found.get((i, j, k), 0.0) + c * mass[along * n + k]
+    return found
 
 
 def _at_unit_speeds(model: Model, others: Any, q: Any) -> Array:
     q = as_array(model, "q", q, coordinates=True)
-    return others(CHRISTOFFEL_ALONG, q=q[..., None, :], v=np.eye(model.nv, dtype=q.dtype))
+    found: Array = others(CHRISTOFFEL_ALONG, q=q[..., None, :], v=np.eye(model.nv, dtype=q.dtype))
+    for place, value in _of_armature(model).items():
+        found[..., *place] += value
+    return found
+
+
+def _of_armature(model: Model) -> dict[tuple[int, int, int], float]:
+    """What armature along speeds that do not commute adds to the symbols; Coriolis matrices do not have it.
+
+    Dynamics take armature as inertia of rotors that do not turn with the link; the metric knows no such difference.
+    """
+    armature = np.zeros(model.nv)
+    for joint in model.joints:
+        if joint.independent:
+            armature[joint.v_start : joint.v_start + joint.kind.nv] = joint.armature
+    found: dict[tuple[int, int, int], float] = {}
+    for i, j, k, c in structure_of(model):
+        for sign, place in ((1.0, (i, j, k)), (-1.0, (k, i, j)), (1.0, (j, k, i))):
+            found[place] = found.get(place, 0.0) + 0.5 * sign * c * float(armature[k])
+    return {place: value for place, value in found.items() if value}
 
 
 def _christoffel_along(of: Subject, given: Names) -> Recipe:
@@ -180,7 +214,10 @@ def _transposed(model: Model, gather: Callable[[Values], Iterable[Scalar]], valu
 
 
 CHRISTOFFEL = Quantity(
-    "diagonal.christoffel", ("q",), _christoffel, "[ij, k]: the mass matrix's units per rad or m; i, j, k as in v"
+    "diagonal.christoffel",
+    ("q",),
+    _christoffel,
+    "[ij, k]: the mass matrix's units per rad or m; i, along which it is differentiated, j, k as in v",
 )
 CHRISTOFFEL_ALONG = Quantity(
     "diagonal.christoffel_along",

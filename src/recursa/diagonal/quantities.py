@@ -11,6 +11,7 @@ from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.joint_space import FORCES, vector_of
 from recursa.dynamics.losses import Losses, known_losses
+from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -23,7 +24,7 @@ def require_independent(of: Subject) -> None:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints, and the diagonalised equations are those of trees "
-            'with independent joints. Load it with mimic="free"'
+            f"with independent joints. {of.model.how_to_untie}"
         )
 
 
@@ -67,6 +68,11 @@ def _rates(make: Callable[..., Plan], of: Subject, given: Names, *, losses: Loss
     return Recipe(
         make(wrenches="wrenches" in given, losses=known_losses(losses)), gather, (2, model.nv), MayMove.INERTIAS
     )
+
+
+def _acting(recipe: Callable[..., Recipe], make: Callable[..., Plan]) -> Callable[..., Recipe]:
+    """With springs, where joints have some."""
+    return with_springs(acting)(partial(recipe, make))
 
 
 def _articulated_rates(of: Subject, given: Names) -> Recipe:
@@ -137,7 +143,7 @@ CORIOLIS = Quantity(
 RATES = Quantity(
     "diagonal.rates",
     ("q", "nu", "tau"),
-    partial(_rates, equations.equations_plan),
+    _acting(_rates, equations.equations_plan),
     "speeds as in v, then the rates of total joint rates in sqrt(J)/s, places as in v",
     optional=("wrenches",),
     reads=_READS,
@@ -196,7 +202,7 @@ CORIOLIS_CAUSES = Quantity(
 UNNORMALIZED_RATES = Quantity(
     "unnormalized.rates",
     ("q", "xi", "tau"),
-    partial(_rates, equations.unnormalized_equations_plan),
+    _acting(_rates, equations.unnormalized_equations_plan),
     "speeds as in v, then the rates of total joint rates: rad/s^2 for rotations, m/s^2 for translations",
     optional=("wrenches",),
     reads=_READS,

@@ -30,6 +30,7 @@ CHECKS = (
     joint_checks.axes,
     joint_checks.limits,
     joint_checks.losses,
+    joint_checks.springs,
     joint_checks.mimics,
 )
 

@@ -11,8 +11,10 @@ from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS
 
 _UNIT_AXIS = 1e-6
+_USUAL = {X_AXIS, Y_AXIS, Z_AXIS}
 
 
 def non_finite(patient: Patient) -> Iterator[Finding]:
@@ -46,7 +48,7 @@ def hinges(patient: Patient) -> Iterator[Finding]:
 def axes(patient: Patient) -> Iterator[Finding]:
     """Axes of zero or other than unit length."""
     for joint in patient.joints:
-        if not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
+        if joint.axis in _USUAL or not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
             continue
         size = length(joint.axis)
         if size == 0.0:
@@ -73,11 +75,21 @@ def losses(patient: Patient) -> Iterator[Finding]:
     """Armature, damping or friction of the wrong sign."""
     for joint in patient.joints:
         coulomb = numbers_of(joint.friction)
+        if min((0.0, *joint.armature, *joint.damping, *coulomb)) == 0.0:
+            continue
         for name, values in (("armature", joint.armature), ("damping", joint.damping), ("friction", coulomb)):
             if values and min(values) < 0.0:
                 least = min(values)
                 reason = f"its {name} is {least:g}, which would add energy."
                 yield about(joint, name, least, reason, "Make it zero or positive.")
+
+
+def springs(patient: Patient) -> Iterator[Finding]:
+    """Springs that push away from where they rest."""
+    for joint in patient.joints:
+        if joint.stiffness < 0.0:
+            reason = f"its stiffness is {joint.stiffness:g}: the spring pushes away from where it rests."
+            yield about(joint, "stiffness", joint.stiffness, reason, "Make it positive, if that is not meant.")
 
 
 def mimics(patient: Patient) -> Iterator[Finding]:

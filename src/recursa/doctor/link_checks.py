@@ -9,10 +9,11 @@ from typing import Literal
 
 from recursa.doctor.patient import Patient, finite_link, floats_the_world, length
 from recursa.doctor.report import Finding, about
-from recursa.dynamics.hinges import ROUNDING
+from recursa.dynamics.hinges import ROUNDING, principal
 from recursa.dynamics.lacking import GIVE_MASSES, NO_MASSES
 from recursa.model.description import LinkRecord
 from recursa.model.model import WORLD
+from recursa.model.transmissions import link_inertias
 
 _FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
 _WIDE = 3.0  # so is a radius of gyration
@@ -110,7 +111,10 @@ def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
     """
     parts = Counter(patient.body[link.name] for link in patient.moving)
     said = {patient.body[link.name] for link in patient.sound if _fault(patient, link)}
-    bodies = zip(patient.model.joints, patient.model.inertias, patient.body_moments, strict=True)
+    inertias, moments = link_inertias(patient.model), patient.body_moments
+    if inertias is not patient.model.inertias:  # a rotor's share is no part of a link
+        moments = principal([inertia.moment_about_com() for inertia in inertias])
+    bodies = zip(patient.model.joints, inertias, moments, strict=True)
     for number, (joint, inertia, (low, mid, high)) in enumerate(bodies):
         if not inertia.mass > 0.0 or (parts[number] == 1 and number in said):
             continue

@@ -72,7 +72,15 @@ def finite_link(link: LinkRecord) -> bool:
 
 def _finite_joint(joint: JointRecord) -> bool:
     placement, losses = joint.placement, (*joint.armature, *joint.damping, *numbers_of(joint.friction))
-    numbers = (*placement.translation, *placement.rotation, *joint.axis, joint.pitch, *losses)
+    numbers = (
+        *placement.translation,
+        *placement.rotation,
+        *joint.axis,
+        joint.pitch,
+        joint.stiffness,
+        joint.rest,
+        *losses,
+    )
     bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
     if joint.mimic is None and math.isfinite(sum(numbers) + sum(bounds)):
         return True  # most are; a sum says so soonest
@@ -88,6 +96,7 @@ def non_finite_data(joint: JointRecord) -> Iterator[str]:
         "armature": joint.armature,
         "damping": joint.damping,
         "friction": numbers_of(joint.friction),
+        "spring": (joint.stiffness, joint.rest),
         "mimic": () if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset),
     }
     yield from (name for name, numbers in groups.items() if not all(math.isfinite(x) for x in numbers))
@@ -101,8 +110,10 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
     sizes = dict.fromkeys(links, 0.0)
     for joint in joints:
         reach = length(joint.placement.translation)
-        sizes[joint.parent] = max(sizes[joint.parent], reach)
-        sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
+        if reach > sizes[joint.parent]:
+            sizes[joint.parent] = reach
+        if joint.after is not IDENTITY_TRANSFORM:
+            sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
     for link in links.values():
         for shape in link.geometry:
             if shape.size or shape.pose is not IDENTITY_TRANSFORM:

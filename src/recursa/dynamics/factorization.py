@@ -183,7 +183,7 @@ def _blocks(of: Subject, given: Names) -> Recipe:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints: the factorisation is that of trees with independent "
-            'joints. Load it with mimic="free", or factor mass_matrix(q)'
+            f"joints. {of.model.how_to_untie}, or factor mass_matrix(q)"
         )
     return Recipe(BLOCKS, block_entries, (sum(block_sizes(of.model)),))
 

@@ -23,6 +23,7 @@ from recursa.dynamics.gathering import flat, joint_vector
 from recursa.dynamics.inverse import EXTERNAL, WRENCH
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -118,11 +119,12 @@ def _gathered(model: Model, values: Values) -> Iterator[Scalar]:
     return chain(chain.from_iterable(joints), chain.from_iterable(bodies))
 
 
+@with_springs(acting)
 def _filtering(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     if of.tied:
         raise NoSweepError(
             f"robot '{of.model.name}' has tied joints: filter and smoother are those of trees with independent "
-            'joints. Load it with mimic="free"'
+            f"joints. {of.model.how_to_untie}"
         )
     plan = filtering_plan(wrenches="wrenches" in given, losses=losses)
     size = len(JOINT_VECTORS) * of.model.nv + len(BODY_VECTORS) * 6 * of.model.nbodies

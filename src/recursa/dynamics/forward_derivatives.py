@@ -164,14 +164,23 @@ _MOVING = Step(moving_coordinates, ("joint", "number", "v"), ("ad",), "-ad_v")
 MOVING_COORDINATES = Plan("moving coordinates", (Buffer("ad", ()),), (base_to_tip(_MOVING),))
 
 
+@cache
+def state_space_plan(*, wrenches: bool = False) -> Plan:
+    """All of A and B."""
+    return _with_moving(forward_derivatives_plan(wrenches=wrenches), "state_space")
+
+
+@cache
+def state_space_by_factors_plan(*, wrenches: bool = False) -> Plan:
+    """The same with the factors of the mass matrix."""
+    return _with_moving(forward_derivatives_by_factors_plan(wrenches=wrenches), "state_space by factors")
+
+
 def _with_moving(plan: Plan, name: str) -> Plan:
-    first, *others = plan.sweeps
-    sweeps = (base_to_tip(*first.steps, _MOVING), *others)
-    return replace(plan, name=name, buffers=(*plan.buffers, Buffer("ad", ())), sweeps=sweeps)
-
-
-STATE_SPACE = _with_moving(_FORWARD, "state_space")
-STATE_SPACE_BY_FACTORS = _with_moving(_BY_FACTORS, "state_space by factors")
+    at = next(k for k, sweep in enumerate(plan.sweeps) if RELATIVE in sweep.steps)
+    sweeps = [*plan.sweeps]
+    sweeps[at] = base_to_tip(*sweeps[at].steps, _MOVING)
+    return replace(plan, name=name, buffers=(*plan.buffers, Buffer("ad", ())), sweeps=tuple(sweeps))
 
 
 def moving_entries(model: Model, values: Values) -> Iterator[Scalar]:

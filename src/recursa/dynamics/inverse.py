@@ -14,8 +14,9 @@ from itertools import chain
 from recursa.dynamics.base_velocity import changes, in_forces
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.joint_space import FORCES, vector_of
-from recursa.dynamics.kinematics import ACCELERATION, BUFFERS, RELATIVE, VELOCITY
+from recursa.dynamics.kinematics import ACCELERATION, BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, with_losses
+from recursa.dynamics.mass_properties import check_moved_base
 from recursa.model.model import Joint
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
@@ -69,6 +70,24 @@ def with_rotors(joint: Joint, torque: Sequence[Scalar], a: Sequence[Scalar]) -> 
     return tuple(t + rotor * x for t, rotor, x in zip(torque, joint.armature, a, strict=True))
 
 
+def without_own_rotor(
+    joint: Joint, force: Force, acceleration: Motion, velocity: Motion, v: Sequence[Scalar], a: Sequence[Scalar]
+) -> Force:
+    """The force across a joint less what its rotor's share of the child needs, ``J N h (h.w)``, if the parent has it.
+
+    On a child that carries it, the rotor needs ``J N h v``: of the share, the part with the parent's ``h.w`` goes.
+    """
+    rotor = joint.rotor
+    if rotor is None or not rotor.coupled or rotor.mount == "itself":
+        return force
+    h, share = joint.columns()[0].angular, rotor.inertia * rotor.ratio
+    turning, faster = h.dot(velocity.angular), h.dot(acceleration.angular)
+    if rotor.mount == "child":
+        turning, faster = turning - v[0], faster - a[0]
+    moment = h * (share * faster) + velocity.angular.cross(h) * (share * turning)
+    return Force(force.moment - moment, force.force)
+
+
 def link_wrench(offset: Transform, wrench: Sequence[Scalar]) -> Force:
     """A wrench at a link's origin, carried to its body's."""
     return offset.force(Force.of(wrench))
@@ -88,6 +107,9 @@ RESTING_FORCE = Step(resting_force, ("inertia", "alpha"), ("f",), "f = M alpha")
 EXTERNAL = Step(less_external, ("f", "E"), ("f",), "f -= external")
 TORQUE = Step(joint_torque, ("joint", "X", "f"), ("T", "f@parent"), "T = H f, f(parent) += phi f           (11), (12)")
 ROTORS = Step(with_rotors, ("joint", "T", "a"), ("T",), "T += A a")
+OWN_ROTOR = Step(
+    without_own_rotor, ("joint", "f", "alpha", "V", "v", "a"), ("f",), "f -= d/dt (J N h h.w) of the joint's own rotor"
+)
 WRENCH = Step(link_wrench, ("offset", "wrench"), ("E@body",), "external += phi wrench")
 
 FORCE_BUFFERS = (
@@ -123,6 +145,15 @@ def gravity_plan() -> Plan:
     return _newton_euler("gravity_forces", (RELATIVE, STATIC, RESTING_FORCE), (TORQUE,), wrenches=False)
 
 
+@cache
+def base_wrench_plan(*, wrenches: bool = False) -> Plan:
+    """What the base carries: the forces of all bodies, at the world origin."""
+    bring, external = ((each_link(WRENCH),), (EXTERNAL,)) if wrenches else ((), ())
+    share = Step(lambda pose, f: pose.force(f), ("W", "f"), ("f0@robot",), "f(0) = sum of phi(0, k) f(k)")
+    outward = base_to_tip(RELATIVE, POSE, VELOCITY, ACCELERATION, MOVING_FORCE, *external, share)
+    return Plan("base_wrench", (*FORCE_BUFFERS, Buffer("f0", Force.zero())), (*bring, outward))
+
+
 def _newton_euler(name: str, outward: tuple[Step, ...], inward: tuple[Step, ...], *, wrenches: bool) -> Plan:
     bring = (each_link(WRENCH),) if wrenches else ()
     outward = (*outward, EXTERNAL) if wrenches else outward
@@ -152,7 +183,16 @@ def _reaction_wrenches(of: Subject, given: Names) -> Recipe:
     def gather(values: Values) -> Iterator[Scalar]:
         return flat(force.components() for force in values.lists.get("f", []))
 
-    return Recipe(inverse_plan(), gather, (of.model.nbodies, 6))
+    plan = inverse_plan(wrenches="wrenches" in given)
+    if any(joint.rotor for joint in of.model.joints):
+        plan = replace(plan, sweeps=(*plan.sweeps, base_to_tip(OWN_ROTOR)))
+    return Recipe(plan, gather, (of.model.nbodies, 6))
+
+
+def _base_wrench(of: Subject, given: Names) -> Recipe:
+    check_moved_base(of.model, given)
+    plan = base_wrench_plan(wrenches="wrenches" in given)
+    return Recipe(plan, lambda values: values.robot.get("f0", Force.zero()).components(), (6,))
 
 
 GRAVITY_FORCES = Quantity("gravity_forces", ("q",), _gravity_forces, FORCES, of_joints=True)
@@ -161,4 +201,14 @@ REACTION_WRENCHES = Quantity(
     ("q", "v", "a"),
     _reaction_wrenches,
     "(moment, force) per joint in N m and N, on the child, link axes at the link origin",
+    optional=("wrenches", *BASE_MOTION),
+    reads={"wrenches": "wrench"},
+)
+BASE_WRENCH = Quantity(
+    "base_wrench",
+    ("q", "v", "a"),
+    _base_wrench,
+    "(moment, force) in N m and N, world axes at the world origin",
+    optional=("wrenches", *BASE_MOTION),
+    reads={"wrenches": "wrench"},
 )

@@ -230,7 +230,7 @@ BODY_AT_LINK = Step(body_motion_seen_at_link, ("XL", "V"), ("U",), "U = phi*(k, 
 def jacobian_plan(model: Model, link: int, frame: str) -> Plan:
     """The Jacobian's columns along the path to a link, in a frame."""
     to_frame = Step(_columns_in(frame_function(frame)), ("L@target", "J"), ("JF",), f"to frame '{frame}'")
-    return _path_plan("jacobian", model, link, (RELATIVE, POSE), (LINK_POSE,), (LINK_IN_BODY, COLUMNS, to_frame))
+    return path_plan("jacobian", model, link, (RELATIVE, POSE), (LINK_POSE,), (LINK_IN_BODY, COLUMNS, to_frame))
 
 
 def jacobian_derivative_plan(model: Model, link: int, frame: str) -> Plan:
@@ -239,15 +239,21 @@ def jacobian_derivative_plan(model: Model, link: int, frame: str) -> Plan:
     rates = Step(RATES_IN[frame], ("L@target", "U", "VL@target", "J"), ("JF",), f"dJ/dt in frame '{frame}'")
     outward, at_link = (RELATIVE, POSE, VELOCITY), (LINK_POSE, LINK_VELOCITY)
     inward = (LINK_IN_BODY, COLUMNS, BODY_AT_LINK, rates)
-    return _path_plan("jacobian_derivative", model, link, outward, at_link, inward)
+    return path_plan("jacobian_derivative", model, link, outward, at_link, inward)
 
 
-def _path_plan(
-    name: str, model: Model, link: int, outward: tuple[Step, ...], at_link: tuple[Step, ...], inward: tuple[Step, ...]
+def path_plan(
+    name: str,
+    model: Model,
+    link: int,
+    outward: tuple[Step, ...],
+    at_link: tuple[Step, ...],
+    inward: tuple[Step, ...],
+    *more: Buffer,
 ) -> Plan:
     """Out along the path to a link, once at the link, and back in."""
     path = model.support(model.links[link].body)
-    buffers = (*BUFFERS, *LINK_BUFFERS, *JACOBIAN_BUFFERS, Buffer("XL", model.links[link].offset))
+    buffers = (*BUFFERS, *LINK_BUFFERS, *JACOBIAN_BUFFERS, *more, Buffer("XL", model.links[link].offset))
     sweeps = (base_to_tip(*outward, only=path), each_link(*at_link, only=(link,)), tip_to_base(*inward, only=path))
     return Plan(name, buffers, sweeps, target=link)
 
@@ -311,23 +317,23 @@ def _accelerations(of: Subject, given: Names, *, frame: str = "body", kind: str 
 
 
 def _jacobian(of: Subject, given: Names, *, link: str, frame: str = "body", base_velocity: str = "body") -> Recipe:
-    recipe = _link_matrix(jacobian_plan, of, given, link=link, frame=frame)
+    recipe = link_matrix(jacobian_plan, of, given, link=link, frame=frame)
     return in_columns(recipe, base_velocity) if changes(base_velocity, of.model) else recipe
 
 
 def _jacobian_derivative(
     of: Subject, given: Names, *, link: str, frame: str = "body", base_velocity: str = "body"
 ) -> Recipe:
-    recipe = _link_matrix(jacobian_derivative_plan, of, given, link=link, frame=frame)
+    recipe = link_matrix(jacobian_derivative_plan, of, given, link=link, frame=frame)
     if not changes(base_velocity, of.model):
         return recipe
-    itself = _link_matrix(jacobian_plan, of, given, link=link, frame=frame, name="JG")
+    itself = link_matrix(jacobian_plan, of, given, link=link, frame=frame, name="JG")
     both = fuse(recipe.plan, renamed(itself.plan, {"JF": "JG"}))
     joined = replace(recipe, plan=both, gather=lambda values: (*itself.gather(values), *recipe.gather(values)))
     return in_columns_and_rates(joined, base_velocity)
 
 
-def _link_matrix(
+def link_matrix(
     make: Callable[[Model, int, str], Plan],
     of: Subject,
     given: Names,
@@ -336,6 +342,7 @@ def _link_matrix(
     frame: str = "body",
     name: str = "JF",
 ) -> Recipe:
+    """A 6 x nv matrix of one link, from the columns in a buffer."""
     model, number = of.model, of.model.link_index(link)
 
     def gather(values: Values) -> Iterator[Scalar]:

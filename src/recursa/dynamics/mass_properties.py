@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from recursa.dynamics.kinematics import BUFFERS, POSE, RELATIVE, VELOCITY
-from recursa.errors import ModelError, unknown_name
-from recursa.model.model import Joint, Model
+from recursa.dynamics.kinematics import BASE_MOTION, BUFFERS, POSE, RELATIVE, VELOCITY
+from recursa.dynamics.springs import storing, with_springs
+from recursa.errors import ModelError, NoSweepError, unknown_name
+from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -88,6 +89,17 @@ def momentum_of(model: Model, values: Values, about: str) -> Force:
     return Force(total.moment - center_of_mass_of(model, values).cross(total.force), total.force)
 
 
+def check_moved_base(model: Model, given: Names) -> None:
+    """Momentum, its rate and energy of rotors on a base that is moved are not told from those of the base."""
+    for joint in model.joints if set(BASE_MOTION) & given else ():
+        if joint.rotor is not None and joint.rotor.coupled and joint.parent == WORLD:
+            raise NoSweepError(
+                f"joint '{joint.name}' of robot '{model.name}' has a rotor on the base, whose motion is given: energy, "
+                "momentum and forces are those of moving bodies alone. Put the base on a joint of its own, or give the "
+                "rotor coupled=False"
+            )
+
+
 def check_about(about: str) -> None:
     """The reference points of the momentum."""
     if about not in ("com", "world"):
@@ -103,13 +115,24 @@ def _center_of_mass(of: Subject, given: Names) -> Recipe:
 
 def _momentum(of: Subject, given: Names, *, about: str = "com") -> Recipe:
     check_about(about)
+    check_moved_base(of.model, given)
     require = require_mass if about == "com" else None
     return Recipe(
         MOMENTUM_PLAN, lambda values: momentum_of(of.model, values, about).components(), (6,), require=require
     )
 
 
-def _sum_over_bodies(plan: Plan, name: str, of: Subject, given: Names) -> Recipe:
+@with_springs(storing)
+def _potential_energy(of: Subject, given: Names) -> Recipe:
+    return _sum_over_bodies(POTENTIAL_ENERGY_PLAN, "potential", of)
+
+
+def _kinetic_energy(of: Subject, given: Names) -> Recipe:
+    check_moved_base(of.model, given)
+    return _sum_over_bodies(KINETIC_ENERGY_PLAN, "kinetic", of)
+
+
+def _sum_over_bodies(plan: Plan, name: str, of: Subject) -> Recipe:
     return Recipe(plan, lambda values: [values.robot.get(name, 0.0)], ())
 
 
@@ -124,10 +147,8 @@ MOMENTUM_OF_ROBOT = Quantity(
 KINETIC_ENERGY = Quantity(
     "kinetic_energy",
     ("q", "v"),
-    partial(_sum_over_bodies, KINETIC_ENERGY_PLAN, "kinetic"),
+    _kinetic_energy,
     "J",
     optional=("base_twist",),
 )
-POTENTIAL_ENERGY = Quantity(
-    "potential_energy", ("q",), partial(_sum_over_bodies, POTENTIAL_ENERGY_PLAN, "potential"), "J"
-)
+POTENTIAL_ENERGY = Quantity("potential_energy", ("q",), _potential_energy, "J")

@@ -12,11 +12,13 @@ comes from the parent by ``-crm(d)``, and what goes there by ``crf(d)``:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from itertools import chain
 
 from recursa.dynamics.derivatives import CARRIED_FORCE
 from recursa.dynamics.gathering import joint_vector
-from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, joint_torque, resting_force, with_rotors
+from recursa.dynamics.inverse import FORCE_BUFFERS, MOVING_FORCE, joint_torque, pushed, resting_force, with_rotors
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY, velocity
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
@@ -133,6 +135,13 @@ TANGENT = Plan(
         ),
     ),
 )
+
+
+@cache
+def tangent_plan(*, wrenches: bool = False) -> Plan:
+    """Along one direction; wrenches turn with their links."""
+    return replace(TANGENT, sweeps=pushed(TANGENT.sweeps, "f")) if wrenches else TANGENT
+
 
 # The same for one vector x in the place of dq, of dv and of da: three columns of the matrices at once.
 TANGENTS = Plan(

@@ -118,11 +118,11 @@ def turned_back(wrench: Wrench, pose: Array) -> Array:
     A turn w takes ``-w x f`` and ``-w x n`` of force and moment there, and ``p x`` the former at its point p.
     """
     force, moment = (_in_axes(pose[..., :3, :3], np.asarray(x, float)) for x in (wrench.force, wrench.moment))
-    by_force = _skew(force)
-    return np.concatenate([_skew(moment) + _skew(np.asarray(wrench.point, float)) @ by_force, by_force], axis=-2)
+    by_force = skew(force)
+    return np.concatenate([skew(moment) + skew(np.asarray(wrench.point, float)) @ by_force, by_force], axis=-2)
 
 
-def _skew(vector: Array) -> Array:
+def skew(vector: Array) -> Array:
     """``u x`` as matrices (..., 3, 3)."""
     return np.cross(vector[..., None, :], np.eye(3), axisb=0, axisc=-2)
 

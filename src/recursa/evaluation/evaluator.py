@@ -136,10 +136,22 @@ class Evaluator:
         if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
             way = way.recipe.apart
         if isinstance(way, Composed):
-            return into(out, way.make(Others(self, threads), **given))
+            return into(out, way.make(Others(self, threads), **self._as_vectors(quantity, given)))
         if "wrenches" in given:
             given["wrenches"] = wrench_array(self.model, given["wrenches"], lambda: self._poses(given["q"]))
         return self._filled(question, way, quantity.read(given), out, threads)
+
+    def _as_vectors(self, quantity: Quantity, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Joint vectors that are given by joint name as arrays, which composed quantities calculate with."""
+        named = {name: quantity.kind(name) for name, value in arguments.items() if isinstance(value, Mapping)}
+        return {
+            **arguments,
+            **{
+                name: as_array(self.model, name, arguments[name], coordinates=kind.coordinates)
+                for name, kind in named.items()
+                if kind.of_joint is not None
+            },
+        }
 
     def _filled(
         self, question: Question, way: Way, arguments: dict[str, Any], out: Array | None, threads: int | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recursa.diagonal.robot_methods import DiagonalMethods
+from recursa.facade.book import BookMethods
 from recursa.facade.configurations import ConfigurationMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
@@ -23,6 +24,7 @@ class Answers(
     KinematicsMethods,
     MassPropertyMethods,
     DynamicsMethods,
+    BookMethods,
     MatrixMethods,
     RegressorMethods,
     FactorizationMethods,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import gathering
+from recursa.dynamics.discretization import discrete
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.dynamics.losses import DAMPING, JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.sparsity import PATTERNS
@@ -20,7 +21,7 @@ from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
 from recursa.sweeps.batching import Array, as_array, fitting
 
-LinearizeMethod = Literal["spatial", "balafoutis-patel"]
+LinearizeMethod = Literal["spatial", "balafoutis-patel", "direct"]
 
 
 class Linearization(NamedTuple):
@@ -38,7 +39,8 @@ class Linearization(NamedTuple):
 class StateSpace(NamedTuple):
     """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
-    A (..., 2 nv, 2 nv), B (..., 2 nv, nv).
+    A (..., 2 nv, 2 nv), B (..., 2 nv, nv). With ``dt=`` of :meth:`Robot.state_space` they are those of steps of dt
+    seconds: ``(dq, dv)(t + dt) = A (dq, dv)(t) + B dtau``.
     """
 
     A: Array
@@ -146,6 +148,7 @@ class DerivativeMethods(Facade):
         a: ArrayLike,
         *,
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -159,6 +162,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike],
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -171,6 +175,7 @@ class DerivativeMethods(Facade):
         *,
         direction: Sequence[ArrayLike] | None = None,
         method: LinearizeMethod = "spatial",
+        wrenches: Any = None,
         losses: Losses = False,
         out: Array | None = None,
         threads: int | None = None,
@@ -182,6 +187,9 @@ class DerivativeMethods(Facade):
 
         - ``"spatial"``: :meth:`inverse_dynamics_derivatives`, for every kind of joint.
         - ``"balafoutis-patel"``: Algorithm 7.1 (7.3.18)-(7.3.19), for joints that turn or slide, also in trees.
+        - ``"direct"``: (7.3.2)-(7.3.4), every entry for itself in base axes, for the same joints.
+
+        ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`; for the default method.
 
         ``losses=True`` (or "damping") adds those of the joints: their damping to V. Coulomb friction, ``f sign(v)``,
         does not change while a joint slides, so it (and ``losses="friction"``) adds nothing; for a joint at rest, where
@@ -198,11 +206,13 @@ class DerivativeMethods(Facade):
         """
         known_method("linearization", method, tuple(first_order.LINEARIZATIONS))
         damped = known_losses(losses) in DAMPING
+        if wrenches is not None and method != "spatial":
+            raise NoSweepError(f"{method!r} knows no wrenches on links: they are for the default method")
         if direction is None:
             model = Linearization(
                 *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
                 if method != "spatial"
-                else self.inverse_dynamics_derivatives(q, v, a, out=out, threads=threads)
+                else self.inverse_dynamics_derivatives(q, v, a, wrenches=wrenches, out=out, threads=threads)
             )
             if damped:
                 np.einsum("...ii->...i", model.damping)[...] += self._joint_damping
@@ -213,13 +223,25 @@ class DerivativeMethods(Facade):
             dq, dv, da = direction
         except (TypeError, ValueError):
             raise ShapeError("a direction is three arrays (dq, dv, da), each (..., nv)") from None
-        change = self._tangent(q, v, a, dq, dv, da, **given(out=out, threads=threads))
+        wrenches = _listed(wrenches)
+        change = self._tangent(q, v, a, dq, dv, da, **given(wrenches=wrenches, out=out, threads=threads))
+        for forces in self._turned_back(q, wrenches):
+            moved = as_array(self.model, "dq", dq, coordinates=False)
+            change -= (forces @ moved[..., None])[..., 0].astype(change.dtype)
         if damped:
             change += (self._joint_damping * as_array(self.model, "dv", dv, coordinates=False)).astype(change.dtype)
         return change
 
     def state_space(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: Losses = False, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: Losses = False,
+        dt: float | None = None,
+        threads: int | None = None,
     ) -> StateSpace:
         """Motion near a state: ``d/dt (dq, dv) = A (dq, dv) + B dtau``, Balafoutis & Patel (7.2.2).
 
@@ -227,10 +249,18 @@ class DerivativeMethods(Facade):
         stands ``-ad_v`` on free, spherical and planar joints, whose coordinates move along: ``d/dt dq = dv - crm(v)
         dq``; elsewhere it is zero.
 
+        ``wrenches``: what acts on links, as in :meth:`inverse_dynamics_derivatives`: in link axes it turns with the
+        link, in world axes it keeps its direction.
+
         ``losses=True``: damping and friction act too, as in ``forward_dynamics(losses=True)``; "damping" or "friction":
         one of them. ``-inv(mass) damping`` is then part of A's lower right block; Coulomb friction slows the motion
         about which A is taken, and does not change near it while a joint slides. For a joint at rest it is left out: it
         jumps there.
+
+        ``dt``: the model in discrete time instead, for steps of dt seconds in which dtau is held. It is exact for the
+        linear model with A and B as they are at this state: with ``F = [[A, B], [0, 0]]`` the upper rows of ``exp(F
+        dt)`` are (A, B) of a step. Along a motion A and B change; a model for every step is then right to the order of
+        dt. Deviations are those from the motion that goes on from this state under tau.
 
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
@@ -238,6 +268,9 @@ class DerivativeMethods(Facade):
         >>> A.round(6) + 0.0                                # hanging down: -3 g / 2 l
         array([[  0.  ,   1.  ],
                [-49.05,   0.  ]])
+        >>> step = pendulum.state_space([-np.pi / 2], [0.0], [0.0], dt=0.01)
+        >>> bool(np.allclose(step.A[0, 0], np.cos(np.sqrt(49.05) * 0.01)))          # it swings
+        True
         >>> puma = rc.robots.puma560()
         >>> q, v = puma.random_state(0)
         >>> slower = puma.state_space(q, v, v, losses=True).A - puma.state_space(q, v, v - puma.joint_losses(v)).A
@@ -245,18 +278,28 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
         True
         """
+        if dt is not None:
+            return StateSpace(
+                *discrete(*self.state_space(q, v, tau, wrenches=wrenches, losses=losses, threads=threads), dt)
+            )
         which = known_losses(losses)
         if which:
-            given = as_array(self.model, "tau", tau, coordinates=False)
+            driving = as_array(self.model, "tau", tau, coordinates=False)
             lost = self._answer(JOINT_LOSSES, {"v": v}, {"losses": which})
-            fitting(tau=given, v=lost)
-            A, B = self.state_space(q, v, given - lost, threads=threads)
+            fitting(tau=driving, v=lost)
+            A, B = self.state_space(q, v, driving - lost, wrenches=wrenches, threads=threads)
             if which not in DAMPING:
                 return StateSpace(A, B)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
             return StateSpace(A, B)
-        both = self._state_space(q, v, tau) if threads is None else self._state_space(q, v, tau, threads=threads)
-        return StateSpace(*first_order.state_space_halves(both, self.nv))
+        if threads is None and wrenches is None:  # spelled so that single states go straight in
+            return StateSpace(*first_order.state_space_halves(self._state_space(q, v, tau), self.nv))
+        wrenches = _listed(wrenches)
+        both = self._state_space(q, v, tau, **given(wrenches=wrenches, threads=threads))
+        A, B = first_order.state_space_halves(both, self.nv)
+        for forces in self._turned_back(q, wrenches):
+            A[..., self.nv :, : self.nv] += B[..., self.nv :, :] @ forces.astype(A.dtype)
+        return StateSpace(A, B)
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 
@@ -275,11 +318,12 @@ class DerivativeMethods(Facade):
         dv: ArrayLike,
         da: ArrayLike,
         *,
+        wrenches: Any = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """d tau (..., nv) along a direction."""
-        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da}
+        """d tau (..., nv) along a direction; wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "a": a, "dq": dq, "dv": dv, "da": da, "wrenches": wrenches}
         return self._answer(first_order.LINEARIZE_ALONG, arrays, NO_OPTIONS, out, threads)
 
     @answers(first_order.INVERSE_DYNAMICS_DERIVATIVES)
@@ -322,10 +366,18 @@ class DerivativeMethods(Facade):
 
     @answers(first_order.STATE_SPACE)
     def _state_space(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """A and B, one after the other, (..., 6 nv^2)."""
-        return self._answer(first_order.STATE_SPACE, {"q": q, "v": v, "tau": tau}, NO_OPTIONS, out, threads)
+        """A and B, one after the other, (..., 6 nv^2); wrenches turn with their links."""
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches}
+        return self._answer(first_order.STATE_SPACE, arrays, NO_OPTIONS, out, threads)
 
 
 def _listed(wrenches: Any) -> Any:

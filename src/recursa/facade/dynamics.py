@@ -8,8 +8,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.book.augmented_links import AugmentedLinks, augmented_links
-from recursa.book.on_axes import require_axes
 from recursa.dynamics import inverse
 from recursa.dynamics.base_velocity import BaseVelocity
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
@@ -60,10 +58,10 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Joint torques (..., nv) that cause the accelerations a: ``tau = H f``, ``f = phi (M alpha + b)``.
 
-        Armature included, gravity as an upward acceleration of the base. Frames: forces of a free joint are (moment,
-        force) at the link origin in link axes. All methods give the same torques; the first and the
+        Armature and springs included, gravity as an upward acceleration of the base. Frames: forces of a free joint are
+        (moment, force) at the link origin in link axes. All methods give the same torques; the first and the
         last are for every robot, those of Balafoutis & Patel are for joints that turn or slide, and they take
-        ``losses`` but no wrenches and no motion of the base:
+        ``losses`` and ``wrenches`` but no motion of the base:
 
         - ``"newton-euler"``: Rodriguez & Kreutz-Delgado (6)-(12). Kernels use "augmented" where they can.
         - ``"augmented"``: augmented links, Algorithm 5.7 (5.3.44)-(5.3.46), O(n), the fewest operations.
@@ -74,6 +72,7 @@ class DynamicsMethods(Facade):
         - ``"kane"``: partial velocities times inertia forces (5.2.36), (5.2.37), O(n).
         - ``"hollerbach-4x4"``: Lagrange with 4x4 matrices, Algorithm 5.1 (5.2.12), (5.2.13), O(n).
         - ``"hollerbach-3x3"``: Lagrange with 3x3 matrices, Algorithm 5.2 (5.2.15), (5.2.16), O(n).
+        - ``"waters"``: Lagrange with 4x4 matrices, backward sums (5.2.9), (5.2.10), O(n^2).
         - ``"uicker-kahn"``: Lagrange in closed form with 4x4 matrices (5.2.7), O(n^4).
         - ``"closed-form"``: Christoffel symbols of generalised links (5.2.17)-(5.2.20), O(n^3), revolute joints only.
         - ``"denoc"``: twists at mass centres, Saha (30)-(32) and section 5.1, O(n); see :mod:`recursa.denoc`.
@@ -98,23 +97,6 @@ class DynamicsMethods(Facade):
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
         return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
 
-    def augmented_links(self) -> AugmentedLinks:
-        """The augmented links of Balafoutis & Patel, Definition 5.1: what Algorithm 5.7 computes once, off-line.
-
-        Mass outward, first moment u, inertia and Euler tensor of every augmented link (5.3.44), in frames on the joint
-        axes; of a link that carries a prismatic joint, the coefficients in that joint's coordinate.
-
-        >>> import recursa as rc
-        >>> links = rc.robots.stanford().augmented_links()
-        >>> links.mass.round(2)
-        array([21.1, 12.1,  6.1,  2.1,  1.1,  0.5])
-        >>> links.online                                    # it carries the joint that slides
-        ('link2',)
-        """
-        moved = self.evaluator.subject.on_axes
-        require_axes(moved, "augmented", instead="newton-euler")
-        return augmented_links(self.model, moved)
-
     @answers(BIAS_FORCES)
     def bias_forces(
         self,
@@ -125,7 +107,7 @@ class DynamicsMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal and gravity.
+        """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
         ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
         and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
@@ -141,7 +123,7 @@ class DynamicsMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Torques (..., nv) that hold the robot still against gravity: the gradient of the potential energy.
+        """Torques (..., nv) that hold the robot still against gravity: the gradient of its energy, without springs.
 
         ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
         """
@@ -167,10 +149,52 @@ class DynamicsMethods(Facade):
 
     @answers(inverse.REACTION_WRENCHES)
     def reaction_wrenches(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
-        """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11)."""
-        return self._answer(inverse.REACTION_WRENCHES, {"q": q, "v": v, "a": a}, NO_OPTIONS, out, threads)
+        """Wrenches (..., nbodies, 6) across each joint, on the child, in link axes at the link origin: f of (11).
+
+        ``wrenches``, ``base_twist``, ``base_acceleration``: what acts on links and how the base is moved, as in
+        :meth:`inverse_dynamics`.
+        """
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        return self._answer(inverse.REACTION_WRENCHES, arrays, NO_OPTIONS, out, threads)
+
+    @answers(inverse.BASE_WRENCH)
+    def base_wrench(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        wrenches: Any = None,
+        base_twist: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """What the base exerts on the robot, (moment, force) (..., 6), in world axes at the world origin. O(n).
+
+        ``f(0) = sum of phi(0, k) (M alpha + b)``: what a mount has to carry, T(N+1) of Rodriguez & Kreutz-Delgado (76)
+        for a base without mass. ``wrenches``, ``base_twist``, ``base_acceleration`` as in :meth:`inverse_dynamics`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
+        >>> arm.base_wrench([0.0], [0.0], [0.0]).round(6) + 0.0
+        array([0.     , 0.     , 0.73575, 0.     , 4.905  , 0.     ])
+        """
+        arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        return self._answer(inverse.BASE_WRENCH, arrays, NO_OPTIONS, out, threads)
 
     @overload
     def forward_dynamics(
@@ -236,7 +260,7 @@ class DynamicsMethods(Facade):
     ) -> Array | tuple[Array, Array]:
         """Accelerations (..., nv) that the torques cause; with ``links`` also those of all links.
 
-        All but ``"composite"`` compute ``qdd = (I - H psi K)* inv(D) (I - H psi K) (T - C)``, Identity 6 (46) of
+        All but the last three compute ``qdd = (I - H psi K)* inv(D) (I - H psi K) (T - C)``, Identity 6 (46) of
         Rodriguez & Kreutz-Delgado, in O(n); they differ in where velocities and gravity enter:
 
         - ``"articulated"``: three sweeps; Algorithm 4 as arranged by Jain & Rodriguez (Algorithm 2.3).
@@ -250,6 +274,9 @@ class DynamicsMethods(Facade):
           many powers of ten: about 1e-10 at 1e4 to one and 1e-6 at 1e12, where "articulated" has 1e-13 and 1e-11.
         - ``"diagonal"``: by way of total joint rates, Jain & Rodriguez, Algorithm 8.1; see :attr:`diagonal`.
         - ``"composite"``: mass matrix and solve, O(n^3); what robots with tied joints use.
+        - ``"conjugate-gradients"``: ``mass a = tau - C`` from products of the mass matrix with vectors alone, Walker &
+          Orin's fourth method (Balafoutis & Patel, section 6.2); raises :class:`ConvergenceError` where it fails.
+        - ``"least-squares"``: ``P* x = tau - C``, ``P a = x`` with ``mass = P* P``, Angeles & Ma, (6.2.10)-(6.2.17).
 
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.

@@ -19,16 +19,28 @@ import numpy as np
 from recursa.diagonal.robot_methods import Diagonal
 from recursa.diagonal.unnormalized import Unnormalized
 from recursa.dynamics.configuration import random_input
-from recursa.errors import ModelError, RecursaError, SingularHingeError, UntraceableError, unknown_name
+from recursa.errors import ModelError, RecursaError, SingularHingeError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.evaluator import Evaluator, Question
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.answers import Answers
 from recursa.files import write_together
-from recursa.kernels.c_source import MAX_NODES, MAX_OPERATIONS, CFunction, c_header, c_identifier, c_test, c_unit
-from recursa.kernels.graph import Graph, Traced
+from recursa.kernels.c_loops import LoopedCFunction
+from recursa.kernels.c_source import (
+    MAX_NODES,
+    MAX_OPERATIONS,
+    CFunction,
+    CText,
+    c_header,
+    c_identifier,
+    c_test,
+    c_unit,
+)
+from recursa.kernels.graph import Graph, Traced, code_name
+from recursa.kernels.loop import Looped, LoopProgram
 from recursa.model.model import Joint, Model
 from recursa.operators.compiled import CompiledExpression
-from recursa.quantities import Quantity, quantities
+from recursa.quantities import Composed, Quantity, quantities
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
@@ -92,7 +104,7 @@ class ExportMethods(Facade):
             about = _about_formula(quantity, function, title)
         else:
             question = ExportQuestion.of(self.model, quantity, options)
-            function = question.traced(c_identifier(question.title if name is None else name))
+            function = question.function(c_identifier(question.title if name is None else name), self.evaluator)
             states, expected = question.examples()
             title = f"{question.quantity.name} of robot '{self.model.name}', written by Recursa."
             about = _about(question, function, title)
@@ -181,22 +193,48 @@ class ExportQuestion:
         try:
             with np.errstate(all="ignore"):
                 return ScalarEvaluator(self.model).evaluate(self.quantity, arrays, self.options)
-        except (UntraceableError, SingularHingeError, ModelError) as error:
+        except (SingularHingeError, ModelError) as error:
             raise self._refusal(str(error)) from None
 
     def _refusal(self, why: str) -> RecursaError:
         return RecursaError(f"robot '{self.model.name}': {self.quantity.name} cannot be exported: {why}")
 
+    def function(self, name: str, evaluator: Evaluator) -> CText:
+        """The method as a C function: every body spelled out, or loops over bodies where that would be too long."""
+        try:
+            return self._spelled_out(name)
+        except UntraceableError as error:
+            way = evaluator.way(Question.of(self.quantity, self.inputs[len(self.quantity.inputs) :], self.options))
+            if isinstance(way, Composed):
+                raise self._refusal(f"{error}, and it has no loops over bodies") from None
+            internal = [self.quantity.reads.get(one, one) for one in self.inputs]
+            sizes = dict(zip(internal, self.sizes().values(), strict=True))
+            arguments = dict(zip(map(code_name, internal), self.inputs, strict=True))
+            looped = way.recipe.looped or Looped(way.compiled_plan, way.recipe.gather)
+            try:
+                return LoopedCFunction(name, LoopProgram.of(looped, way.kernels.compiled_model, sizes), arguments)
+            except UntraceableError as why:
+                raise self._refusal(f"{error}; as loops over bodies: {why}") from None
+
     def traced(self, name: str) -> CFunction:
-        """The method as a C function."""
+        """The method with every body spelled out."""
+        try:
+            return self._spelled_out(name)
+        except UntraceableError as error:
+            raise self._refusal(str(error)) from None
+
+    def _spelled_out(self, name: str) -> CFunction:
         graph = Graph(MAX_NODES)
-        answer = self.ask({name: graph.inputs(name, size) for name, size in self.sizes().items()})
+        try:
+            answer = self.ask({name: graph.inputs(name, size) for name, size in self.sizes().items()})
+        except StateError as error:  # arrays that want to be numbers
+            raise UntraceableError("a robot of this size has it from several other answers") from error
         if answer.size == 0:
             raise self._refusal("the result has no entries")
         outputs = [x.number if isinstance(x, Traced) else float(x) for x in answer.ravel()]
         function = CFunction(name, graph, outputs, self.sizes())
         if function.operations.total > MAX_OPERATIONS:
-            raise self._refusal(f"over {MAX_OPERATIONS} operations are too many for straight-line code")
+            raise UntraceableError(f"over {MAX_OPERATIONS} operations are too many for straight-line code")
         return function
 
     def shape(self) -> tuple[int, ...]:
@@ -221,7 +259,7 @@ class ExportQuestion:
 
 def _of_formula(
     f: CompiledExpression, model: Model, name: str | None
-) -> tuple[CFunction, dict[str, list[list[float]]], list[list[float]]]:
+) -> tuple[CText, dict[str, list[list[float]]], list[list[float]]]:
     """The C function of a formula, with random states and its values there."""
     if f.model.digest != model.digest:
         raise RecursaError(f"{f.expression} is a formula of robot '{f.model.name}', not of robot '{model.name}'")
@@ -240,20 +278,21 @@ def _of_formula(
     return function, states, answers
 
 
-def _about_formula(f: CompiledExpression, function: CFunction, title: str) -> Iterator[str]:
+def _about_formula(f: CompiledExpression, function: CText, title: str) -> Iterator[str]:
     yield from (title, "", f"It is computed as {f.simplified.text(ascii=True)}.", "")
     yield "Arguments, in order; SI units, radians; vectors of links have six numbers for each, angular part first:"
     words = {"q": "positions", "v": "speeds"}
     for argument, size in function.sizes.items():
         yield f"  {argument}[{size}]: {words.get(argument, 'a free vector of the formula')}"
-    yield f"  out[{len(function.outputs)}]: the value; blocks of links in link axes at the link origin, base first"
+    yield f"  out[{function.size}]: the value; blocks of links in link axes at the link origin, base first"
+    yield from _stack(function)
     yield from ("", "Joints, base first:", *(_joint_line(f.model, joint) for joint in f.model.joints))
 
 
 # ---- documentation ---------------------------------------------------------------------------------------------------
 
 
-def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterator[str]:
+def _about(question: ExportQuestion, function: CText, title: str) -> Iterator[str]:
     """The lines of the header's comment."""
     model = question.model
     yield from (title, "", *_meaning(question.quantity.name), "")
@@ -262,8 +301,9 @@ def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterato
     yield "Arguments, in order; matrices row by row; SI units, radians, six-vectors with the angular part first:"
     for name in question.inputs:
         yield f"  {name}[{function.sizes[name]}]: {_shaped(question.axes(name))}{question.quantity.says(name)}"
-    yield f"  out[{len(function.outputs)}]: {_shaped(question.shape())}{question.units}"
+    yield f"  out[{function.size}]: {_shaped(question.shape())}{question.units}"
     yield "out may be the same array as an input. The function keeps no state and allocates nothing."
+    yield from _stack(function)
     yield from ("", "Joints, base first:", *(_joint_line(model, joint) for joint in model.joints))
     yield from ("", "Links, by number: " + ", ".join(f"{k} {link.name}" for k, link in enumerate(model.links)))
     yield "Gravity in world axes, m/s^2: ({}, {}, {})".format(*model.gravity)
@@ -272,6 +312,11 @@ def _about(question: ExportQuestion, function: CFunction, title: str) -> Iterato
         f"Operations: {counts.mul} products, {counts.add} sums, {counts.div} divisions, {counts.sqrt} roots, "
         f"{counts.trig} sines and cosines"
     )
+
+
+def _stack(function: CText) -> Iterator[str]:
+    if isinstance(function, LoopedCFunction):
+        yield f"It loops over bodies and keeps their numbers on the stack, {8 * function.places['end']} bytes."
 
 
 def _meaning(quantity: str) -> list[str]:

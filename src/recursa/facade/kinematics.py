@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import kinematics
 from recursa.dynamics.base_velocity import BaseVelocity
+from recursa.dynamics.jacobian_rates import JACOBIAN_SECOND_DERIVATIVE
 from recursa.dynamics.kinematics import Frame, Kind
 from recursa.dynamics.link_derivatives import ACCELERATION_DERIVATIVES, VELOCITY_DERIVATIVES
 from recursa.evaluation.answering import answers
@@ -166,6 +167,31 @@ class KinematicsMethods(Facade):
         """
         options = {"link": link, "frame": frame, "base_velocity": base_velocity}
         return self._answer(kinematics.JACOBIAN_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
+
+    @answers(JACOBIAN_SECOND_DERIVATIVE)
+    def jacobian_second_derivative(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        *,
+        frame: Frame = "body",
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Second time derivative of the matrix ``jacobian(q, link, frame=frame)`` along a motion, (..., 6, nv).
+
+        In link axes ``J'' = crm(B - A - crm(V) U) J + crm(U - V) J'`` with U, B velocity and acceleration of the body
+        of a joint and V, A those of the link. The jerk of the link is ``J da/dt + 2 dJ/dt a + d2J/dt2 v``. O(depth).
+
+        >>> import recursa as rc
+        >>> arm, v = rc.robots.planar(2), np.array([1.0, 0.0])
+        >>> (arm.jacobian_second_derivative([0, 0], v, [0, 0], "tip", frame="mixed") @ v)[3:]
+        array([ 0.  , -0.55,  0.  ])
+        """
+        options = {"link": link, "frame": frame}
+        return self._answer(JACOBIAN_SECOND_DERIVATIVE, {"q": q, "v": v, "a": a}, options, out, threads)
 
     # ---- derivatives of one link's motion ----------------------------------------------------------------------------
 

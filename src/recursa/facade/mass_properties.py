@@ -179,8 +179,8 @@ class MassPropertyMethods(Facade):
     ) -> Array:
         """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin.
 
-        ``sum of phi(0, k) M(k) V(k)``, armature left out. ``base_twist``: velocity (..., 6) of a base that is moved, as
-        in :meth:`inverse_dynamics`. Cost: O(n).
+        ``sum of phi(0, k) M(k) V(k)``: armature is left out, which has no axis, the spin of rotors is not.
+        ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).momentum([0.0], [2.0])[4])           # 0.5 kg at 0.15 m, turning with 2 rad/s
@@ -314,7 +314,7 @@ class MassPropertyMethods(Facade):
 
     @answers(mass_properties.POTENTIAL_ENERGY)
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies. Cost: O(n).
+        """Potential energy in joule, (...): ``-sum m g.c`` over the moving bodies, and that of springs. Cost: O(n).
 
         >>> import recursa as rc
         >>> float(rc.robots.planar(1).potential_energy([np.pi / 2]).round(12))     # 0.5 kg at a height of 0.15 m

@@ -38,10 +38,11 @@ class MatrixMethods(Facade):
         - ``"composite"``: composite bodies, Rodriguez & Kreutz-Delgado (28)-(33); for every robot.
         - ``"augmented"``: augmented and generalised links, Balafoutis & Patel, Algorithm 6.2 (6.3.28)-(6.3.30).
         - ``"walker-orin"``: composite bodies about their mass centres, Algorithm 6.1 (6.2.8), (6.2.9).
+        - ``"column"``: inverse dynamics with unit accelerations, Balafoutis & Patel (6.2.4); for every robot.
         - ``"denoc"``: composite bodies about the mass centres of links, Saha (23b), (24); for every robot.
 
-        Those of Balafoutis & Patel are for joints that turn or slide and take no ``parameters``. ``packed=True`` leaves
-        out what is zero for good, (..., n) entries at the places of :meth:`sparsity`.
+        ``"augmented"`` and ``"walker-orin"`` are for joints that turn or slide and take no ``parameters``.
+        ``packed=True`` leaves out what is zero for good, (..., n) entries at the places of :meth:`sparsity`.
 
         ``base_velocity`` says what the first six speeds of a robot with a free base are, (angular, linear):
 

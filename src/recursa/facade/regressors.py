@@ -29,7 +29,7 @@ class RegressorMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses and armature).
+        """The matrix Y (..., nv, 10 nbodies) with ``tau = Y pi`` (without losses, springs and armature).
 
         pi per body: (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes. ``packed``
         as for :meth:`mass_matrix`; most of a humanoid's regressor is zero.

@@ -128,6 +128,12 @@ def _csv_row(columns: list[str], cells: list[str], number: int) -> LinedObject:
     if len(cells) != len(columns):
         raise ModelError(f"the row has {len(cells)} cells, and there are {len(columns)} columns", line=number)
     given = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+    for column, cell in given.items():
+        if column != "joint":
+            try:
+                _number(cell, f"column '{column}'")
+            except ModelError as error:
+                raise ModelError(error.reason, line=number) from None
     row = LinedObject({column: cell for column, cell in given.items() if column in ROW_KEYS})
     row.line = number
     for name, parts in _PARTS.items():

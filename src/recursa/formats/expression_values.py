@@ -17,6 +17,7 @@ from recursa.spatial import constant_trig
 
 MAX_BITS = 4096
 MAX_TEXT = 65_536
+MAX_NESTING = 40  # of lists and dictionaries: Python compares and prints them by recursion
 MAX_WEIGHT = 131_072  # of a list or dictionary with all that is in it, in characters
 _NUMBER = 8  # the weight of a number
 
@@ -44,28 +45,30 @@ class Namespace(dict[str, Any]):
 
 
 def weight(value: Any) -> int:
-    """How many characters a value is about; too many are an error.
+    """How many characters a value is about; too many are an error, and so are lists in too many lists.
 
     >>> weight([1, "ab"])
     18
     """
-    total, pending = 0, [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            total += len(one)
-        elif isinstance(one, dict):
+    total, level = 0, [value]
+    for _ in range(MAX_NESTING):
+        inside: list[Any] = []
+        for one in level:
+            if isinstance(one, str):
+                total += len(one)
+                continue
             total += _NUMBER
-            pending.extend(one.values())
-            total += sum(len(key) if isinstance(key, str) else _NUMBER for key in one)
-        elif isinstance(one, list | tuple):
-            total += _NUMBER
-            pending.extend(one)
-        else:
-            total += _NUMBER
-        if total + len(pending) > MAX_WEIGHT:
-            raise ModelError("a list or dictionary becomes too large")
-    return total
+            if isinstance(one, dict):
+                inside.extend(one.values())
+                total += sum(len(key) if isinstance(key, str) else _NUMBER for key in one)
+            elif isinstance(one, list | tuple):
+                inside.extend(one)
+            if total + len(inside) > MAX_WEIGHT:
+                raise ModelError("a list or dictionary becomes too large")
+        if not inside:
+            return total
+        level = inside
+    raise ModelError(f"lists and dictionaries are nested deeper than {MAX_NESTING}")
 
 
 def bounded(value: Any) -> Any:

@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import Extras, reflected
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, pose, reordered, rotation, shift, unbounded, vector
+from recursa.formats.mjcf_numbers import (
+    BALL,
+    FREE,
+    HINGE,
+    Tables,
+    names_in,
+    pose,
+    reordered,
+    rotation,
+    shift,
+    unbounded,
+    vector,
+)
 from recursa.formats.mjcf_text import Prepared, prepare
 from recursa.formats.source import Source
 from recursa.model.description import Description, JointRecord, JointType, LinkRecord
@@ -23,7 +36,7 @@ from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, SymMat3
 
 
@@ -45,6 +58,7 @@ def read_mjcf(source: Source) -> Description:
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
 _spoiled: list[str] = []
+_compiling = Lock()  # what is done with warnings is said for all threads together
 
 
 class Compiled(NamedTuple):
@@ -58,18 +72,19 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
-    if _spoiled:
-        raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
-    try:
-        model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
-    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-        if _SPOILING in str(error):
-            _spoiled.append(str(error))
-        raise prepared.refused(str(error)) from None
-    finally:
-        mujoco.set_mju_user_warning(before)
+    with _compiling:
+        if _spoiled:
+            raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
+        try:
+            model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+            if _SPOILING in str(error):
+                _spoiled.append(str(error))
+            raise prepared.refused(str(error)) from None
+        finally:
+            mujoco.set_mju_user_warning(before)
     return Compiled(model, prepared)
 
 
@@ -89,10 +104,13 @@ def _library() -> Any:
 class _Translation:
     """A compiled model, and its records."""
 
-    def __init__(self, model: Any, prepared: Prepared) -> None:
-        self.model = model
+    def __init__(self, compiled: Any, prepared: Prepared) -> None:
+        self.compiled = compiled
+        self.model = model = Tables(compiled)
         self.prepared = prepared
         self.names = Names.of(model)
+        self.geom_names = names_in(model, "geom")
+        self.armature, self.damping = (reflected(model, what) for what in ("armature", "damping"))
         self.body_lines = prepared.lines("body")
         self.joint_lines = prepared.lines("joint", "freejoint")
         self.site_lines = prepared.lines("site")
@@ -128,9 +146,11 @@ class _Translation:
 
         names = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos", "jnt_axis",
                  "jnt_range", "dof_armature", "dof_damping", "dof_frictionloss", "qpos0", "site_pos", "site_quat",
-                 "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
+                 "jnt_stiffness", "qpos_spring", "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
+        if np.isfinite(np.concatenate([getattr(self.compiled, name).ravel() for name in names])).all():
+            return
         for name in names:
-            values = getattr(self.model, name)
+            values = getattr(self.compiled, name)
             if not np.isfinite(values).all():
                 row = int(np.argwhere(~np.isfinite(np.asarray(values)))[0][0])
                 where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
@@ -163,7 +183,7 @@ class _Translation:
             return
         for joint in range(first, first + count):
             anchor = vector(model.jnt_pos[joint])
-            start = placed @ shift(anchor) @ self._back(joint)
+            start = composed(composed(placed, shift(anchor)), self._back(joint))
             if joint == first + count - 1:
                 yield link, self._joint(joint, parent, link.name, start, shift(-anchor))
                 return
@@ -210,7 +230,7 @@ class _Translation:
                 size=size if all(size) else (),  # a plane without bounds
                 pose=pose(model.geom_pos[geom], model.geom_quat[geom]),
                 material=Material(rgba=tuple(float(x) for x in model.geom_rgba[geom])),  # type: ignore[arg-type]
-                name=model.geom(geom).name,
+                name=self.geom_names[geom],
             )
 
     def _joint(self, joint: int, parent: str, child: str, placed: Transform, after: Transform) -> JointRecord:
@@ -219,6 +239,7 @@ class _Translation:
         first = int(model.jnt_dofadr[joint])
         own = slice(first, first + KINDS[kind].nv)
         has_axis = KINDS[kind].has_axis
+        stiffness, rest = self._spring(joint)
         return JointRecord(
             name,
             kind,
@@ -227,13 +248,22 @@ class _Translation:
             placement=Transform(placed.rotation.snapped(), placed.translation),
             after=after if any(after.translation) else IDENTITY_TRANSFORM,
             axis=vector(model.jnt_axis[joint]) if has_axis else X_AXIS,
-            armature=reordered(model.dof_armature[own] + reflected(model, joint, "armature")),
-            damping=reordered(model.dof_damping[own] + reflected(model, joint, "damping")),
+            armature=reordered([x + self.armature.get(joint, 0.0) for x in model.dof_armature[own]]),
+            damping=reordered([x + self.damping.get(joint, 0.0) for x in model.dof_damping[own]]),
             friction=reordered(model.dof_frictionloss[own]),
             limits=self._limits(joint) if kind in ("revolute", "prismatic") else None,
             effort=self.extras.effort(joint) if KINDS[kind].nv == 1 else None,
+            stiffness=stiffness,
+            rest=rest,
             line=self.joint_lines.get(name),
         )
+
+    def _spring(self, joint: int) -> tuple[float, float]:
+        """Stiffness and rest; of joints with several freedoms neither is read."""
+        stiffness = float(self.model.jnt_stiffness[joint])
+        if not stiffness or self.model.jnt_type[joint] in (BALL, FREE):
+            return 0.0, 0.0
+        return stiffness, float(self.model.qpos_spring[self.model.jnt_qposadr[joint]])
 
     def _kind(self, joint: int) -> JointType:
         kind = int(self.model.jnt_type[joint])

@@ -8,11 +8,12 @@ where all coordinates are zero, then every joint in the axes of the body, at ``-
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from recursa.errors import ModelError
 from recursa.model.assemble import unit_axis
-from recursa.model.description import JointRecord, LinkRecord
+from recursa.model.description import JointRecord, LinkRecord, Rotor
 from recursa.model.inputs import unused
 from recursa.model.joints import KINDS
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
@@ -155,6 +156,8 @@ def _spell_free(joint: JointRecord, at: Vec3, taken: Collection[str], in_world: 
 def _losses(joint: JointRecord, start: int, end: int) -> tuple[float, float, float]:
     """Armature, damping and friction of some freedoms, which MuJoCo gives one number each."""
     found = []
+    if joint.rotor is not None:
+        joint = _with_armature(joint, joint.rotor)
     for what in ("armature", "damping", "friction"):
         values = set(getattr(joint, what)[start:end] or (0.0,))
         if any(isinstance(value, tuple) for value in values):
@@ -163,6 +166,15 @@ def _losses(joint: JointRecord, start: int, end: int) -> tuple[float, float, flo
             raise ModelError(f"joint '{joint.name}' has a different {what} along each axis; MuJoCo has one number")
         found.append(values.pop())
     return found[0], found[1], found[2]
+
+
+def _with_armature(joint: JointRecord, rotor: Rotor) -> JointRecord:
+    """The joint with its rotor as armature, if that is all that the rotor is."""
+    if rotor.coupled or not rotor.included:
+        armature = f"with_joint('{joint.name}', rotor=rc.Rotor({rotor.inertia:g}, {rotor.ratio:g}, coupled=False))"
+        fix = f"without('{joint.name}')" if rotor.mount == "itself" else armature
+        raise ModelError(f"joint '{joint.name}': MuJoCo has no rotors that spin on a link. Write robot.{fix}")
+    return replace(joint, armature=(sum(joint.armature) + rotor.inertia * rotor.ratio**2,), rotor=None)
 
 
 def _sliding(joint: JointRecord, start: int, end: int) -> tuple[float, float, float]:

@@ -247,8 +247,11 @@ class Extras:
         for joint, name in enumerate(self.names.joints):
             kind, first = int(model.jnt_type[joint]), int(model.jnt_dofadr[joint])
             line = lines.get(name)
-            if model.jnt_stiffness[joint] or _some(model, "jnt_stiffnesspoly", joint):
-                self._note("spring", f"the spring of joint '{name}' was left out: joints have no springs.", line=line)
+            if model.jnt_stiffness[joint] and kind in (BALL, FREE):
+                what = "joints with several freedoms have no springs here"
+                self._note("spring", f"the spring of joint '{name}' was left out: {what}.", line=line)
+            if _some(model, "jnt_stiffnesspoly", joint):
+                self._note("spring", f"joint '{name}': only the linear part of its spring was read.", line=line)
             if _some(model, "dof_dampingpoly", first):
                 self._note("damping", f"joint '{name}': only the linear part of its damping was read.", line=line)
             if kind == BALL and model.jnt_limited[joint]:
@@ -268,17 +271,14 @@ class Extras:
                 self._note("gravcomp", f"body '{name}' {what}.", line=lines.get(name))
 
 
-def reflected(model: Any, joint: int, what: str) -> float:
-    """The armature or damping that motors add to every freedom of a joint: theirs times gear squared."""
-    total = 0.0
-    if not hasattr(model, f"actuator_{what}"):
-        return total  # before MuJoCo 4
-    for k in range(len(model.actuator_trntype)):
-        own, on_joint = float(getattr(model, f"actuator_{what}")[k]), int(model.actuator_trntype[k]) in _ON_JOINTS
-        if own and on_joint and int(model.actuator_trnid[k][0]) == joint:
-            gear = float(model.actuator_gear[_output(model, k)][0])
-            total += gear * gear * own
-    return total
+def reflected(model: Any, what: str) -> dict[int, float]:
+    """The armature or damping that motors add to every freedom of joints: theirs times gear squared."""
+    found: dict[int, float] = {}
+    for k, own in enumerate(getattr(model, f"actuator_{what}", ())):  # from MuJoCo 4 on
+        if own and int(model.actuator_trntype[k]) in _ON_JOINTS:
+            joint, gear = int(model.actuator_trnid[k][0]), float(model.actuator_gear[_output(model, k)][0])
+            found[joint] = found.get(joint, 0.0) + gear * gear * float(own)
+    return found
 
 
 def _output(model: Any, k: int) -> int:
@@ -288,7 +288,7 @@ def _output(model: Any, k: int) -> int:
 
 def _some(model: Any, array: str, row: int) -> bool:
     """Whether a row of an array, which older versions do not have, says anything."""
-    return bool(getattr(model, array)[row].any()) if hasattr(model, array) else False
+    return any(getattr(model, array)[row]) if hasattr(model, array) else False
 
 
 def _shifted(coefficients: Sequence[float], by: float) -> tuple[float, ...]:

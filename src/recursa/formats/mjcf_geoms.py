@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from recursa.formats.xml import Element
 
+FROM_FILES = frozenset({"mesh", "hfield", "sdf"})
+"""Types of geoms that need files."""
+
 _SPREAD = ("frame", "replicate")  # what stands inside belongs to the body around
 
 
@@ -88,7 +91,7 @@ class Masses:
     def _sort_geom(self, geom: Element, around: str | None, counts: bool, moves: bool, found: SortedGeoms) -> None:
         mesh = self.defaults.value(geom, "mesh", around)
         shape = self.defaults.value(geom, "type", around)
-        if mesh is None and shape not in ("mesh", "hfield", "sdf"):
+        if mesh is None and shape not in FROM_FILES:
             return
         if not counts or shape == "hfield" or not self._weighs(geom, around):
             found.idle.append(geom)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from recursa.formats.mjcf_numbers import names_in
 from recursa.model.inputs import unused
 from recursa.model.model import WORLD_LINK
 
@@ -27,20 +28,20 @@ class Names(NamedTuple):
     @classmethod
     def of(cls, model: Any) -> Names:
         """The names in a compiled model, and for what has none."""
-        links = _Taken(model.body(k).name for k in range(int(model.nbody)))
-        joints = _Taken(model.joint(k).name for k in range(int(model.njnt)))
-        bodies = [WORLD_LINK] + [model.body(k).name or links.new(f"body{k}") for k in range(1, int(model.nbody))]
+        own_bodies, own_joints, own_sites = (names_in(model, kind) for kind in ("body", "jnt", "site"))
+        links, joints = _Taken(own_bodies), _Taken(own_joints)
+        bodies = [WORLD_LINK] + [name or links.new(f"body{k}") for k, name in enumerate(own_bodies[1:], 1)]
         named, between, welds = [""] * int(model.njnt), dict[int, str](), dict[int, str]()
         for body in range(1, int(model.nbody)):
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             for place, joint in enumerate(range(first, first + count), 1):
                 number = f"{place}" if count > 1 else ""
-                named[joint] = model.joint(joint).name or joints.new(f"{bodies[body]}_joint{number}")
+                named[joint] = own_joints[joint] or joints.new(f"{bodies[body]}_joint{number}")
                 if place < count:
                     between[joint] = links.new(f"{bodies[body]}_after_{named[joint]}")
             if not count:
                 welds[body] = joints.new(f"{bodies[body]}_weld")
-        sites = [links.new(model.site(k).name or f"site{k}") for k in range(int(model.nsite))]
+        sites = [links.new(name or f"site{k}") for k, name in enumerate(own_sites)]
         frames = [joints.new(f"{site}_frame") for site in sites]
         return cls(bodies, named, sites, between, welds, frames)
 

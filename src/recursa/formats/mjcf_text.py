@@ -11,40 +11,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_geoms import Defaults, Masses
+from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory
 from recursa.formats.source import Assets, Source
 from recursa.formats.xml import Element, clipped, parse
 from recursa.formats.xml_text import start_tag
 from recursa.model.description import Note
 
 MAX_DEPTH = 400  # MuJoCo's own reader stops at 500
-MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
 MAX_COPIES = 4_000  # elements that replicate and attach make, which take it ten times as long
 MAX_FILES = 256 * 1024 * 1024  # bytes of all files together
 
-_SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light", "texture", "material", "lengthrange"}
-"""Looks, measurements and sizes of buffers: nothing about the robot itself."""
-
-_LEFT_OUT = {
-    "contact": ("contact", "contacts are not modelled"),
-    "extension": ("plugin", "plugins are not run"),
-    "plugin": ("plugin", "plugins are not run"),
-    "hfield": ("hfield", "contacts are not modelled"),
-    "skin": ("skin", "skins are not modelled"),
-    "flex": ("flex", "only rigid bodies are modelled"),
-    "flexcomp": ("flex", "only rigid bodies are modelled; its bodies and masses are missing"),
-    "flexvert": ("flex", "only rigid bodies are modelled"),
-    "flexstrain": ("flex", "only rigid bodies are modelled"),
-}
 _SERIOUS = ("plugin", "flex")  # the bodies may move otherwise there, whatever they touch
-_ONLY_LOOKS = {"user", "material"}
+_ONLY_LOOKS = frozenset({"user", "material"})
 _OF_FILES = {"meshdir", "texturedir", "assetdir", "strippath"}
-_OF_COMPILER = _OF_FILES | {"fusestatic", "discardvisual", "usethread", "passthrough", "saveinertial", "savecompiled"}
-_OF_KEYS = {"act", "ctrl", "mpos", "mquat", "plastic"}  # their sizes are those of what may have been left out
+_DROPPED = {
+    "compiler": _ONLY_LOOKS | _OF_FILES
+    | {"fusestatic", "discardvisual", "usethread", "passthrough", "saveinertial", "savecompiled"},
+    "key": _ONLY_LOOKS | {"act", "ctrl", "mpos", "mquat", "plastic"},  # their sizes are those of what is left out
+    "site": _ONLY_LOOKS | {"mesh"},
+}  # fmt: skip
+"""Attributes that are left out, by tag."""
 _MESHES = (".stl", ".obj", ".msh")
 _OWN_COMPILER = '<compiler fusestatic="false" usethread="false"><lengthrange mode="none"/></compiler>'
 """No body is merged, and no simulation is run to find how far muscles reach."""
@@ -54,7 +46,8 @@ _NOT_A_NUMBER = re.compile(r"(?<![^\s+-])nan(?![^\s(])", re.I)  # the compiler w
 _LINE = re.compile(r"\bline (\d+)")
 
 
-class Prepared(NamedTuple):
+@dataclass
+class Prepared:
     """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out."""
 
     text: str
@@ -79,12 +72,15 @@ class Prepared(NamedTuple):
 
     def lines(self, *tags: str) -> dict[str, int]:
         """Where elements with these tags stand in the main file, by name."""
-        main = self.root.source
-        return {
-            one.attributes["name"]: one.line
-            for one in self.places
-            if one.tag in tags and one.source == main and "name" in one.attributes
-        }
+        return {name: line for tag in tags for name, line in self._lines.get(tag, {}).items()}
+
+    @cached_property
+    def _lines(self) -> dict[str, dict[str, int]]:
+        main, found = self.root.source, dict[str, dict[str, int]]()
+        for one in self.places:
+            if "name" in one.attributes and one.source == main:
+                found.setdefault(one.tag, {})[one.attributes["name"]] = one.line
+        return found
 
 
 def prepare(source: Source) -> Prepared:
@@ -156,24 +152,34 @@ class _Model:
 
     def written(self) -> tuple[list[str], list[Element]]:
         """The lines of the text, and the element of each."""
-        self._include(self.root, set(), 1)
-        self._leave_out(self.root)
+        has = Inventory.of(self.root)
+        if "include" in has.tags:
+            self._include(self.root, set(), 1)
+            has = Inventory.of(self.root)
+        if not has.tags.isdisjoint(OMITTED):
+            self._leave_out(self.root)
         settings = self._settings()
-        self._open_models(settings)
-        self._open_meshes(settings)
-        growth = _Growth(self.root, self.gone, self.sizes)
+        if "model" in has.tags:
+            self._open_models(settings)
+        if has.files:
+            self._open_meshes(settings)
+        self.size = self._grown() if has.copies else has.elements
+        self.shared.elements += self.size
+        if self.shared.elements > MAX_ELEMENTS:
+            raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
+        lines: list[str] = []
+        places: list[Element] = []
+        self._write(self.root, has.file_names, lines, places)
+        return lines, places
+
+    def _grown(self) -> int:
+        """How many elements there are with all copies."""
+        growth = Growth(self.root, self.gone, self.sizes)
         grown = growth.of(self.root)
         copies = grown - len(growth.known)
         if copies > MAX_COPIES:
             raise self.root.error(f"copies (replicate, attach) stand for {copies} elements; {MAX_COPIES} are read")
-        self.shared.elements += grown
-        if self.shared.elements > MAX_ELEMENTS:
-            raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
-        self.size = grown
-        lines: list[str] = []
-        places: list[Element] = []
-        self._write(self.root, lines, places)
-        return lines, places
+        return grown
 
     # ---- includes ----------------------------------------------------------------------------------------------------
 
@@ -210,11 +216,11 @@ class _Model:
     def _leave_out(self, element: Element) -> None:
         for child in element.children:
             tag = child.tag.lower()
-            if tag in _SILENT:
+            if tag in SILENT:
                 self.gone.add(id(child))
-            elif tag in _LEFT_OUT:
+            elif tag in LEFT_OUT:
                 self.gone.add(id(child))
-                code, why = _LEFT_OUT[tag]
+                code, why = LEFT_OUT[tag]
                 self.shared.left_out(child, self.main, code, f"<{tag}> was left out: {why}.")
             else:
                 self._leave_out(child)
@@ -290,13 +296,13 @@ class _Model:
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
-    def _write(self, element: Element, lines: list[str], places: list[Element]) -> None:
-        inside = list(self._kept(element))
+    def _write(self, element: Element, files: frozenset[str], lines: list[str], places: list[Element]) -> None:
+        inside = [child for child in element.children if id(child) not in self.gone]
         whole = element is not self.root and not inside
-        lines.append(start_tag(element.tag, self._attributes(element), empty=whole))
+        lines.append(start_tag(element.tag, self._attributes(element, files), empty=whole))
         places.append(element)
         for child in inside:
-            self._write(child, lines, places)
+            self._write(child, files, lines, places)
         if element is self.root:
             lines.append(_OWN_COMPILER)
             places.append(element)
@@ -304,16 +310,21 @@ class _Model:
             lines.append(f"</{element.tag}>")
             places.append(element)
 
-    def _attributes(self, element: Element) -> dict[str, str]:
-        own, tag = self.renamed.get(id(element), {}), element.tag.lower()
-        dropped = set(_ONLY_LOOKS)
-        if tag == "compiler":
-            dropped |= _OF_COMPILER
-        elif tag == "key":
-            dropped |= _OF_KEYS
-        elif tag == "site":
-            dropped |= {"mesh"} | ({"type"} if element.attributes.get("type") == "mesh" else set())
-        kept = {name: value for name, value in element.attributes.items() if name not in dropped} | own
+    def _attributes(self, element: Element, files: frozenset[str]) -> dict[str, str]:
+        """The attributes that are kept; ``files`` are those that name files."""
+        own, tag, kept = self.renamed.get(id(element)), element.tag.lower(), element.attributes
+        dropped = _DROPPED.get(tag, _ONLY_LOOKS)
+        if own or not dropped.isdisjoint(kept):
+            kept = {name: value for name, value in kept.items() if name not in dropped} | (own or {})
+        if tag == "site" and kept.get("type") == "mesh":
+            kept = {name: value for name, value in kept.items() if name != "type"}
+        values = kept.values()
+        fine = all(map(str.strip, values)) and "nan" not in " ".join(values).lower()
+        return kept if fine and files.isdisjoint(kept) else self._checked(element, tag, kept, own or {})
+
+    def _checked(self, element: Element, tag: str, given: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+        """Attributes without those that say nothing; what is no number, and files nobody knows, are errors."""
+        kept = dict(given)
         for name in [name for name, value in kept.items() if name not in _NAMES and not value.strip()]:
             del kept[name]  # as if it were not there; some that must be there make the library hang, see mjcf.py
             reason = f"the attribute '{clipped(name)}' of <{clipped(tag)}> is empty and was passed over."
@@ -326,60 +337,6 @@ class _Model:
             if name not in _NAMES and _NOT_A_NUMBER.search(kept[name]):
                 raise element.error(f'<{clipped(tag)} {clipped(name)}="{clipped(kept[name])}"> is not a number')
         return kept
-
-
-class _Growth:
-    """How many elements there are when everything is copied as often as the compiler would."""
-
-    def __init__(self, root: Element, gone: set[int], sizes: dict[str, int]) -> None:
-        self.root, self.gone, self.sizes = root, gone, sizes
-        self.targets = dict(_named(root, ("body", "frame")))
-        self.known: dict[int, int] = {}
-        self.open: set[int] = set()
-
-    def of(self, element: Element) -> int:
-        """The number for an element and all inside."""
-        if id(element) in self.known:
-            return self.known[id(element)]
-        if id(element) in self.open:
-            raise element.error("it attaches itself")
-        self.open.add(id(element))
-        inside = sum(self.of(child) for child in element.children if id(child) not in self.gone)
-        if element.tag == "attach":
-            inside += self._attached(element)
-        found = 1 + inside * _times(element) if element.tag == "replicate" else (1 + inside) * _times(element)
-        self.open.discard(id(element))
-        self.known[id(element)] = found
-        if found > MAX_ELEMENTS:
-            raise element.error(
-                f"<{clipped(element.tag)}> stands for more than the {MAX_ELEMENTS} elements that are read"
-            )
-        return found
-
-    def _attached(self, attach: Element) -> int:
-        given = attach.attributes
-        if "model" in given:
-            return self.sizes.get(given["model"], 0)
-        target = self.targets.get(given.get("body", given.get("frame", "")))
-        return self.of(target) if target is not None else 0
-
-
-def _named(element: Element, tags: tuple[str, ...]) -> Iterator[tuple[str, Element]]:
-    if element.tag in tags and "name" in element.attributes:
-        yield element.attributes["name"], element
-    for child in element.children:
-        yield from _named(child, tags)
-
-
-def _times(element: Element) -> int:
-    """How often an element is copied: the product of the numbers in its count."""
-    times = 1
-    for word in element.attributes.get("count", "").split():
-        try:
-            times *= max(1, int(float(word)))
-        except (ValueError, OverflowError):
-            continue
-    return times
 
 
 def _below(folder: str, reference: str) -> str:

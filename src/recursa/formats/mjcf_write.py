@@ -34,7 +34,8 @@ def write_mjcf(model: Model, *, stand_in: bool = False) -> str:
 
     Every link is a body and every named frame a site. A link without mass between two joints, with nothing else on it,
     becomes no body: its joints are those of the next link. What MuJoCo has no words for is a ModelError with the name:
-    screws, rotors along link axes of a free or planar joint, inertias that no body can have.
+    screws, rotors that spin on a link, armature along link axes of a free or planar joint, inertias that no body can
+    have.
 
     ``stand_in`` writes the tree alone, a body for every link, with stand-ins for the inertias of moving bodies, for
     programs that put in other numbers afterwards.
@@ -55,7 +56,10 @@ def write_mjcf(model: Model, *, stand_in: bool = False) -> str:
     """
     description = with_free_base(model)
     if stand_in:
-        bare = tuple(replace(joint, armature=(), damping=(), friction=()) for joint in description.joints)
+        bare = tuple(
+            replace(joint, armature=(), damping=(), friction=(), rotor=None, stiffness=0.0)
+            for joint in description.joints
+        )
         description = replace(description, joints=bare)
     return _Writing(description, model, stand_in).text()
 
@@ -203,6 +207,8 @@ class _Writing:
         for name, value in (("armature", end.armature), ("damping", end.damping), ("frictionloss", end.friction)):
             if value:
                 attributes[name] = numbers(value)
+        if joint.stiffness:
+            attributes |= {"stiffness": numbers(joint.stiffness), "springref": numbers(joint.rest)}
         if KINDS[joint.kind].nv == 1 and joint.limits is not None:
             attributes |= {"limited": "true", "range": numbers(*map(_bounded, joint.limits))}
         if KINDS[joint.kind].nv == 1 and joint.effort is not None and math.isfinite(joint.effort):

@@ -218,7 +218,7 @@ _SIMPLE = {str: {"type": "string"}, bool: {"type": "boolean"}, int: {"type": "in
 
 def _object_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     return {
-        "description": " ".join((kind.__doc__ or "").split()),
+        "description": " ".join((kind.__doc__ or "").partition(">>>")[0].split()),  # without examples
         "type": "object",
         "properties": {field.name: _schema(hint, definitions) for field, hint in _fields(kind)},
         "required": [field.name for field, _ in _fields(kind) if field.default is MISSING],

@@ -17,14 +17,14 @@ from recursa.formats.sdf_files import Documents
 from recursa.formats.sdf_gears import relations_of
 from recursa.formats.sdf_joints import Joints, relative
 from recursa.formats.sdf_links import link_record
-from recursa.formats.sdf_scope import WORLD, Scope, composed
+from recursa.formats.sdf_scope import WORLD, Scope
 from recursa.formats.sdf_tree import Tree, tree_of
 from recursa.formats.sdf_values import vector
 from recursa.formats.source import Source
 from recursa.formats.xml import Element, clipped
-from recursa.model.description import Description, JointRecord, LinkRecord
+from recursa.model.description import Description, JointRecord, LinkRecord, Note
 from recursa.model.inputs import unused
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import Vec3
 
 _GRAVITY = Vec3(0.0, 0.0, -9.8)  # of a world that does not say
@@ -85,8 +85,10 @@ def _chosen(world: Scope, arguments: dict[str, str]) -> Scope:
     found = world.models[name] if name is not None else next(iter(moving.values()))
     for scope in world.models.values():
         if scope is not found:
-            reason = f"model '{clipped(scope.element.attributes['name'])}' was left out: a robot is one model."
-            scope.element.forgive("models", reason, "Load it by itself, or remove it.")
+            element, severity = scope.element, "note" if scope.static else "warning"  # scenery is no fault
+            reason = f"model '{clipped(element.attributes['name'])}' was left out: a robot is one model."
+            fix = "Load it by itself, or remove it."
+            element.notes.append(Note("models", reason, fix, element.line, severity))  # type: ignore[arg-type]
     return found
 
 

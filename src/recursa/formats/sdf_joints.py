@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from recursa.errors import did_you_mean
 from recursa.formats.sdf_gears import Gear, Wheel
-from recursa.formats.sdf_scope import WORLD, Node, Scope, composed
+from recursa.formats.sdf_scope import WORLD, Node, Scope
 from recursa.formats.sdf_values import bound, number, strength, vector, word
 from recursa.formats.xml import Element, clipped
+from recursa.model.compound import chained
 from recursa.model.description import DRIVEN, LIMITED, JointRecord, JointType, LinkRecord, Mimic
 from recursa.model.joints import KINDS
 from recursa.model.rounding import Weighed, weighed_transform
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, Z_AXIS, Vec3
 
 _TYPES: dict[str, JointType] = {
@@ -29,6 +30,7 @@ _TYPES: dict[str, JointType] = {
     "gearbox": "fixed",
 }
 _TWO_AXES = ("universal", "revolute2")
+_TWO_PARTS = {"axis": "1", "axis2": "2"}
 
 
 class Joints:
@@ -62,11 +64,12 @@ class Joints:
         kind = _TYPES[type_]
         made = _Joint(scope, stand, pose, owner, element)
         if type_ in _TWO_AXES:
-            cross = f"{full}::cross"
-            self.between.append(LinkRecord(cross, line=element.own_line))
-            first = made.record(f"{full}::axis", kind, (parent, cross), (place[0], IDENTITY_TRANSFORM), "axis")
-            second = made.record(f"{full}::axis2", kind, (cross, child), (IDENTITY_TRANSFORM, place[1]), "axis2")
-            self.records += [first, second]
+            nowhere = IDENTITY_TRANSFORM, IDENTITY_TRANSFORM
+            parts = [made.record(part, kind, ("", ""), nowhere, tag) for tag, part in _TWO_PARTS.items()]
+            whole = JointRecord(full, kind, parent, child, *place, line=element.own_line)
+            between, records = chained(whole, parts)
+            self.between += between
+            self.records += records
         else:
             self.records.append(made.record(full, kind, (parent, child), place, "axis"))
 
@@ -106,8 +109,9 @@ class _Joint(NamedTuple):
         axis, nv = self.element.child(tag), KINDS[kind].nv if kind in KINDS else 0
         dynamics = None if axis is None else axis.child("dynamics")
         limit = None if axis is None else axis.child("limit")
-        if nv and number(dynamics, "spring_stiffness", self.owner, 0.0):
-            reason = f"{self.owner} has a spring, which is not among the forces here."
+        stiffness, rest = (number(dynamics, f"spring_{what}", self.owner, 0.0) for what in ("stiffness", "reference"))
+        if stiffness and nv > 1:
+            reason = f"{self.owner} has a spring, and joints of several freedoms have none here."
             self.element.forgive("spring", reason, "Add its force to tau.")
         damping, friction = (number(dynamics, what, self.owner, 0.0) for what in ("damping", "friction"))
         driven = kind in DRIVEN
@@ -126,6 +130,8 @@ class _Joint(NamedTuple):
             effort=strength(limit, "effort", self.owner) if driven else None,
             velocity=strength(limit, "velocity", self.owner) if driven else None,
             mimic=self.mimic(axis) if driven else None,
+            stiffness=stiffness if driven else 0.0,
+            rest=rest if driven and stiffness else 0.0,
             line=self.element.own_line,
         )
 
@@ -169,7 +175,7 @@ class _Joint(NamedTuple):
             raise element.error(f"{self.owner} mimics the joint '{clipped(named)}', which does not exist. {hint}")
         full = self.scope.path + named
         if leader.element.attributes.get("type") in _TWO_AXES:
-            full += "::" + element.attributes.get("axis", "axis")
+            full += "." + _TWO_PARTS.get(element.attributes.get("axis", "axis"), "1")
         multiplier = number(element, "multiplier", self.owner, 1.0)
         reference = number(element, "reference", self.owner, 0.0)
         return Mimic(full, multiplier, number(element, "offset", self.owner, 0.0) - multiplier * reference)

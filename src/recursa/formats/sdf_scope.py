@@ -13,7 +13,7 @@ from recursa.errors import did_you_mean
 from recursa.formats.sdf_files import MODEL, Documents
 from recursa.formats.sdf_values import base_of, flag, marked, name_of, pose_of, word
 from recursa.formats.xml import Element, clipped
-from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 
 WORLD = "world"
 MAX_NESTING = 40  # of models in models
@@ -236,13 +236,6 @@ class Scope:
 
     def _circle(self, name: str) -> Exception:
         return self.element.error(f"{self.owner}: frame '{clipped(name)}' is relative to itself, by way of others")
-
-
-def composed(first: Transform, second: Transform) -> Transform:
-    """``first @ second``; what is nowhere else stays the same number for number."""
-    if second == IDENTITY_TRANSFORM:
-        return first
-    return second if first == IDENTITY_TRANSFORM else first @ second
 
 
 def _rename_model(joint: Element, name: str) -> None:

@@ -22,12 +22,22 @@ from recursa.formats.urdf_values import (
     number_of,
     numbers_of,
     placement_of,
+    tensor_of,
     text_of,
     vector_of,
     wrong_count,
 )
 from recursa.formats.xml import Element, clipped, parse
-from recursa.model.description import DRIVEN, Description, Friction, JointRecord, JointType, LinkRecord, Mimic
+from recursa.model.description import (
+    DRIVEN,
+    Description,
+    Friction,
+    JointRecord,
+    JointType,
+    LinkRecord,
+    Mimic,
+    Rotor,
+)
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY, Rotation
@@ -43,7 +53,6 @@ _OTHER_FORMATS = {
     "mujocoinclude": "this is a part of an MJCF (MuJoCo) model; load the file that includes it as 'mjcf'",
     "collada": "this is a COLLADA mesh; load the URDF that refers to it",
 }
-_TENSOR = tuple(f"i{entry}" for entry in SymMat3._fields)
 
 
 def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = True) -> Description:
@@ -162,7 +171,7 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     """The tensor about the centre of mass, turned into link axes; entries not given are zero."""
     if element is None:
         return SYM_ZERO
-    tensor = SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _TENSOR])
+    tensor = tensor_of(element, owner)
     return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
 
 
@@ -192,6 +201,9 @@ def _joint(name: str, element: Element) -> JointRecord:
         effort=effort,
         velocity=velocity,
         mimic=_mimic(parts.get("mimic"), owner),
+        stiffness=number_of(dynamics, "stiffness", owner, 0.0) if kind in DRIVEN else 0.0,
+        rest=number_of(dynamics, "rest", owner, 0.0) if kind in DRIVEN else 0.0,
+        rotor=_rotor(dynamics, owner),
         line=element.own_line,
     )
 
@@ -251,7 +263,29 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
         text_of(element, "joint", owner),
         number_of(element, "multiplier", owner, 1.0),
         number_of(element, "offset", owner, 0.0),
+        _yes(element, "rigid", owner, default=False),
     )
+
+
+def _rotor(element: Element | None, owner: str) -> Rotor | None:
+    if element is None or "rotor_inertia" not in element.attributes:
+        return None
+    given = "rotor_axis" in element.attributes
+    return Rotor(
+        number_of(element, "rotor_inertia", owner, 0.0),
+        number_of(element, "rotor_ratio", owner, 1.0),
+        vector_of(element, "rotor_axis", owner, X_AXIS) if given else None,
+        element.attributes.get("rotor_mount", "parent"),
+        _yes(element, "rotor_included", owner, default=True),
+        _yes(element, "rotor_coupled", owner, default=True),
+    )
+
+
+def _yes(element: Element, attribute: str, owner: str, *, default: bool) -> bool:
+    text = element.attributes.get(attribute)
+    if text not in (None, "true", "false"):
+        raise element.error(f"{owner}: the attribute '{attribute}' is true or false, not '{clipped(text)}'")
+    return default if text is None else text == "true"
 
 
 def _friction(element: Element | None, nv: int, owner: str) -> tuple[Friction, ...]:

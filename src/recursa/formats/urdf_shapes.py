@@ -46,16 +46,17 @@ def read_shapes(link: Element, owner: str, materials: Materials) -> Iterator[Geo
 def _shape(
     part: Element, inside: dict[str, Element], role: Role, shape: Element, owner: str, materials: Materials
 ) -> Geometry:
-    is_mesh, material = shape.tag == "mesh", inside.get("material")
+    material = inside.get("material")
+    is_mesh, attributes = shape.tag == "mesh", shape.attributes
     return Geometry(
         shape.tag,
         role,
-        size=() if is_mesh else _size(shape, owner),
-        pose=placement_of(inside.get("origin"), owner),
-        mesh=shape.attributes.get("filename", "") if is_mesh else "",
-        scale=vector_of(shape, "scale", owner, NO_SCALE) if is_mesh else NO_SCALE,
-        material=None if material is None else _material(material, materials),
-        name=part.attributes.get("name", ""),
+        () if is_mesh else _size(shape, owner),
+        placement_of(inside.get("origin"), owner),
+        attributes.get("filename", "") if is_mesh else "",
+        vector_of(shape, "scale", owner, NO_SCALE) if is_mesh else NO_SCALE,
+        None if material is None else _material(material, materials),
+        part.attributes.get("name", ""),
     )
 
 

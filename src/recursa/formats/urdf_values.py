@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 from recursa.errors import ModelError
 from recursa.formats.xml import Element, clipped
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, SymMat3, Vec3
 
 RUN_XACRO = "this is xacro source; declare xmlns:xacro on <robot>, or say format='xacro', to have it expanded"
 
+_PLAIN = re.compile(r"[-+.0-9eE]*").fullmatch
+_ENTRIES = tuple(f"i{entry}" for entry in SymMat3._fields)
+_TEXTS = itemgetter(*_ENTRIES)
 _USUAL = {"0 0 0": ZERO, "0.0 0.0 0.0": ZERO, "1 0 0": X_AXIS, "0 1 0": Y_AXIS, "0 0 1": Z_AXIS}
 """Most vectors in robot files."""
 
@@ -25,10 +29,7 @@ def placement_of(origin: Element | None, owner: str) -> Transform:
     if "quat_xyzw" in origin.attributes:
         return Transform(_quaternion(origin, owner), xyz)
     rpy = vector_of(origin, "rpy", owner, ZERO)
-    if rpy == ZERO:
-        return Transform(IDENTITY, xyz)
-    # the cosine of infinity is nan as well, but with a warning from NumPy
-    return Transform.from_xyz_rpy(xyz, [angle if math.isfinite(angle) else math.nan for angle in rpy])
+    return Transform(IDENTITY if rpy == ZERO else Rotation.from_constant_rpy(*rpy), xyz)
 
 
 def _quaternion(origin: Element, owner: str) -> Rotation:
@@ -92,6 +93,17 @@ def number_of(element: Element | None, attribute: str, owner: str, default: floa
     if text.strip(" \t\r\n") != text:
         forgive_blanks(element, attribute, owner)
     return values[0]
+
+
+def tensor_of(element: Element, owner: str) -> SymMat3:
+    """The six entries of an inertia; those not given are zero."""
+    try:  # as in vector_of
+        texts = _TEXTS(element.attributes)
+        if _PLAIN("".join(texts)):
+            return SymMat3(*map(float, texts))
+    except (KeyError, ValueError):
+        pass
+    return SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _ENTRIES])
 
 
 def numbers_of(element: Element, attribute: str, owner: str) -> Sequence[float]:

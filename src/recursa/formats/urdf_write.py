@@ -133,8 +133,23 @@ def _dynamics(joint: JointRecord) -> list[str]:
         name: numbers(*(values if len(set(values)) > 1 else values[:1]))
         for name, values in losses.items()
         if (backward != forward if name == "friction_negative" else any(values))
-    }
+    } | _transmission(joint)
     return [empty_tag("dynamics", attributes)] if attributes else []
+
+
+def _transmission(joint: JointRecord) -> dict[str, str]:
+    """Spring and rotor, our additions to the format."""
+    found = {"stiffness": numbers(joint.stiffness), "rest": numbers(joint.rest)} if joint.stiffness else {}
+    rotor = joint.rotor
+    if rotor is None:
+        return found
+    found |= {"rotor_inertia": numbers(rotor.inertia), "rotor_ratio": numbers(rotor.ratio)}
+    if rotor.mount != "parent":
+        found["rotor_mount"] = rotor.mount
+    for name in ("included", "coupled"):
+        if not getattr(rotor, name):
+            found[f"rotor_{name}"] = "false"
+    return found
 
 
 def _mimic(joint: JointRecord) -> list[str]:
@@ -142,7 +157,11 @@ def _mimic(joint: JointRecord) -> list[str]:
     if tie is None:
         return []
     return [
-        empty_tag("mimic", {"joint": tie.joint, "multiplier": numbers(tie.multiplier), "offset": numbers(tie.offset)})
+        empty_tag(
+            "mimic",
+            {"joint": tie.joint, "multiplier": numbers(tie.multiplier), "offset": numbers(tie.offset)}
+            | ({"rigid": "true"} if tie.rigid else {}),
+        )
     ]
 
 

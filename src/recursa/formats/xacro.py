@@ -36,7 +36,17 @@ def begins(root: str, text: str) -> bool:
     >>> begins("robot", "<robot xmlns:xacro='http://www.ros.org/wiki/xacro'><link name='${name}'/></robot>")
     True
     """
-    return root == "robot" and "xmlns:xacro" in text and ("<xacro:" in text or "${" in text or "$(" in text)
+    return root == "robot" and "xmlns:xacro" in text and _uses(text) and _uses(_without_comments(text))
+
+
+def _uses(text: str) -> bool:
+    return ("$" in text and ("${" in text or "$(" in text)) or "<xacro:" in text
+
+
+def _without_comments(text: str) -> str:
+    """The text without comments: many files keep in them what they were expanded from."""
+    before, *pieces = text.split("<!--")
+    return before + "".join(piece.partition("-->")[2] for piece in pieces)
 
 
 def read_xacro(source: Source, arguments: Mapping[str, str], *, strict: bool = True) -> Description:

@@ -12,11 +12,20 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from recursa.errors import ModelError
 from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
+
+if TYPE_CHECKING:
+    from recursa.formats.xml_nodes import Handlers, Node
+else:
+    try:
+        from recursa._elements import Handlers, Node
+    except ImportError:  # no compiler when this was installed
+        from recursa.formats.xml_nodes import Handlers, Node
 
 MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -71,23 +80,22 @@ class NotesElsewhere(list[Note]):
         self.notes.append(replace(note, reason=f"{note.reason} ({self.path}, line {note.line})", line=None))
 
 
-class Element:
+class Element(Node):
     """An XML element: tag, attributes, child elements, and where it was opened.
 
     ``text`` is what stands between its tags, outside other elements, if it was asked for. ``notes`` are those of the
     whole document: what breaks the rules and was read all the same.
     """
 
-    __slots__ = ("attributes", "children", "line", "notes", "source", "tag", "text")
+    __slots__ = ()
 
-    def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: list[Note]) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.children: list[Element] = []
-        self.line = line
-        self.source = source
-        self.notes = notes
-        self.text = ""
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element]
+    line: int
+    source: str | None
+    notes: list[Note]
+    text: str
 
     @property
     def own_line(self) -> int | None:
@@ -170,59 +178,48 @@ class _Reading:
     def __init__(self, source: str | None, notes: list[Note], with_text: bool, depth: int) -> None:
         self.depth = depth
         self.source = source
-        self.notes = notes
-        self.root: Element | None = None
-        self.open: list[Element] = []
-        self.parser = parser = expat.ParserCreate("utf-8")
-        parser.StartElementHandler = self.start
-        parser.EndElementHandler = self.end
-        if with_text:
-            parser.CharacterDataHandler = self.characters
-            parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
+        self.with_text = with_text
+        self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
+        self.parser = expat.ParserCreate("utf-8")
 
     def run(self, document: bytes) -> Element:
+        parser, (holder,) = self.parser, self.open
+        always = _may_have_long_values(document)
+        handlers = Handlers(Element, parser, self.open, self.check, self.depth + 1, MAX_ATTRIBUTES, always)
+        parser.StartElementHandler, parser.EndElementHandler = handlers.start, handlers.end
+        if self.with_text:
+            parser.CharacterDataHandler = handlers.characters
+            parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
         try:
             for begin in range(0, len(document), _CHUNK):
-                self.parser.Parse(document[begin : begin + _CHUNK], False)
-            self.parser.Parse(b"", True)
+                parser.Parse(document[begin : begin + _CHUNK], False)
+            parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise self.explained(error) from None
         finally:  # no reference cycle through the handlers is left behind
-            self.parser.StartElementHandler = self.parser.EndElementHandler = None
-            self.parser.StartDoctypeDeclHandler = self.parser.CharacterDataHandler = None
-        assert self.root is not None  # expat refuses a document without an element
-        return self.root
+            parser.StartElementHandler = parser.EndElementHandler = None
+            parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
+        return holder.children[0]  # expat refuses a document without an element
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source, self.notes)
-        unclosed = self.open
-        if unclosed:
-            unclosed[-1].children.append(element)
-        else:
-            self.root = element
-        unclosed.append(element)
-        if len(unclosed) > self.depth:
+    def check(self, element: Element) -> None:
+        """Refuse what is too large or nested too deeply."""
+        tag, attributes = clipped(element.tag), element.attributes
+        if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
         if len(attributes) > MAX_ATTRIBUTES:
-            raise element.error(f"<{clipped(tag)}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
+            raise element.error(f"<{tag}> has {len(attributes)} attributes; at most {MAX_ATTRIBUTES} are read")
         for value in attributes.values():
             if len(value) > MAX_ATTRIBUTE_LENGTH:
-                what = f"an attribute of <{clipped(tag)}> has {len(value)} characters"
+                what = f"an attribute of <{tag}> has {len(value)} characters"
                 raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
-
-    def end(self, tag: str) -> None:
-        self.open.pop()
-
-    def characters(self, text: str) -> None:
-        self.open[-1].text += text
 
     def doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
         raise _doctype_refused(self.parser.CurrentLineNumber, self.source)
 
     def explained(self, error: expat.ExpatError) -> ModelError:
         """Expat's error in words that say where to look."""
-        unclosed = f"<{clipped(self.open[-1].tag)}>, opened on line {self.open[-1].line}," if self.open else ""
+        unclosed = f"<{clipped(self.open[-1].tag)}>, opened on line {self.open[-1].line}," if self.open[1:] else ""
         if error.code in _UNFINISHED:
             missing = f"{unclosed} is never closed" if unclosed else "no element is complete"
             message = f"the file seems cut off: it ends here and {missing}"
@@ -232,6 +229,12 @@ class _Reading:
             hint = _HINTS.get(error.code)
             message = f"XML syntax error: {expat.ErrorString(error.code)}" + (f"; {hint}" if hint else "")
         return ModelError(message, line=error.lineno, source=self.source)
+
+
+def _may_have_long_values(document: bytes) -> bool:
+    """Whether a value may be longer than is read: it has no '<', and covers one of some blocks half as long."""
+    block = MAX_ATTRIBUTE_LENGTH // 2
+    return any(document.find(b"<", at, at + block) < 0 for at in range(0, len(document) - block, block))
 
 
 def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> bytes:

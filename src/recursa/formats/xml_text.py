@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from recursa.errors import ModelError
@@ -11,6 +12,8 @@ HEAD = '<?xml version="1.0" encoding="utf-8"?>'
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 )
+_ORDINARY = re.compile(r"[ !#-%'-;=?-~]*").fullmatch
+_XML_CANNOT_HOLD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def element(tag: str, attributes: dict[str, str], content: Iterable[str] = ()) -> list[str]:
@@ -30,8 +33,10 @@ def empty_tag(tag: str, attributes: dict[str, str]) -> str:
 
 def start_tag(tag: str, attributes: dict[str, str], *, empty: bool) -> str:
     """The tag that an element begins with, or that is all of it."""
-    words = " ".join([tag, *(f'{name}="{escaped(value)}"' for name, value in attributes.items())])
-    return f"<{words}/>" if empty else f"<{words}>"
+    if not _ORDINARY("".join(attributes.values())):
+        attributes = {name: escaped(value) for name, value in attributes.items()}
+    words = "".join([f' {name}="{value}"' for name, value in attributes.items()])
+    return f"<{tag}{words}/>" if empty else f"<{tag}{words}>"
 
 
 def numbers(*values: float) -> str:
@@ -41,14 +46,7 @@ def numbers(*values: float) -> str:
 
 def escaped(text: str) -> str:
     """Text for an attribute; what XML has no way to write is an error."""
-    for character in text:
-        if not _xml_can_hold(ord(character)):
-            raise ModelError(
-                f"the name {text!r} contains {character!r}, which XML cannot hold; rename the link or joint"
-            )
+    wrong = _XML_CANNOT_HOLD.search(text)
+    if wrong:
+        raise ModelError(f"the name {text!r} contains {wrong[0]!r}, which XML cannot hold; rename the link or joint")
     return text.translate(_ESCAPES)
-
-
-def _xml_can_hold(code: int) -> bool:
-    """Whether a character may stand in an XML 1.0 text at all."""
-    return 0x20 <= code <= 0xD7FF or code in (0x9, 0xA, 0xD) or 0xE000 <= code <= 0xFFFD or code >= 0x10000

@@ -17,6 +17,7 @@ from recursa.dynamics.factorization import six_by_six
 from recursa.dynamics.gathering import flat
 from recursa.dynamics.kinematics import RELATIVE, VELOCITY
 from recursa.dynamics.losses import Losses, known_losses, less_losses
+from recursa.dynamics.springs import acting, with_springs
 from recursa.free.arguments import free_flyer
 from recursa.free.base_invariant import LINK_ACCELERATION, Message, branches, messages
 from recursa.model.free_flyer import require_free_flyer
@@ -92,6 +93,7 @@ def dual_plan(*, branching: bool, wrenches: bool = False, losses: Losses = False
     )
 
 
+@with_springs(acting)
 def _dual_quantities(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
     require_free_flyer(of.model, "rc.free.dual_quantities")
     plan = dual_plan(branching=branches(of.model), wrenches="wrenches" in given, losses=losses)

@@ -22,6 +22,7 @@ from functools import cache, partial
 from recursa.dynamics.articulated import BIAS_FORCE, completed
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import less_losses
+from recursa.errors import NoSweepError
 from recursa.free.base_invariant import LINK_ACCELERATION, branches, messages
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.model import Joint
@@ -218,6 +219,12 @@ def measured_entries(values: Values) -> Iterator[Scalar]:
 def _of_every_link(make: Callable[..., Plan], name: str, of: Subject, given: Names) -> Recipe:
     """Motions of all bodies by messages."""
     require_free_flyer(of.model, "messages between links")
+    sprung = [joint.name for joint in of.model.joints if joint.stiffness and name == "AL"]
+    if sprung:
+        raise NoSweepError(
+            f"joint '{sprung[0]}' of robot '{of.model.name}' has a spring, and links apart have no coordinate that "
+            "stretches it. Use robot.simulate, or give the spring's torque as tau"
+        )
     plan = make(branching=branches(of.model), **({"wrenches": True} if given else {}))
     return Recipe(plan, partial(_motions, name), (of.model.nbodies, 6), pivots=_none)
 

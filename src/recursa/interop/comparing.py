@@ -113,7 +113,9 @@ def compare(robot: Robot, peer: Peer, *, states: int = 5, seed: int = 0, toleran
         raise RecursaError(f"robot '{robot.name}' has no joints that move: there is nothing to compare")
     drawn = random_states(robot, states, seed)
     terms = compared(peer)
-    ours, notes = our_terms(robot, terms, drawn)
+    ours, notes = our_terms(_without_springs(robot), terms, drawn)
+    if robot.model.has_springs:
+        notes.append("springs of joints are left out on both sides")
     levels = _tolerances(terms, ours, tolerance)
     suspects = tuple(peer.suspects())
 
@@ -142,6 +144,13 @@ def compare(robot: Robot, peer: Peer, *, states: int = 5, seed: int = 0, toleran
         notes.append(f"mimic joints are tied here and free in {peer.title}: its terms are folded, tau = T' tau_free")
     worth = tuple((conversion, _worth(peer, conversion, drawn[0])) for conversion in peer.conversions())
     return Comparison(robot, peer, states, tuple(explained), suspects, worth, tuple(notes))
+
+
+def _without_springs(robot: Robot) -> Robot:
+    for joint in robot.model.joints:
+        if joint.stiffness:
+            robot = robot.with_joint(joint.name, stiffness=0.0)
+    return robot
 
 
 def random_states(robot: Robot, count: int, seed: int) -> list[State]:

@@ -29,7 +29,7 @@ _ONLY_THERE = {
         ("dof_damping", "dof_dampingpoly", "dof_frictionloss", "actuator_damping", "actuator_dampingpoly"),
         "MuJoCo's inverse and forward dynamics have damping and friction in them; ours with losses=True only",
     ),
-    "springs": (("jnt_stiffness", "jnt_stiffnesspoly"), "joints have springs in MuJoCo, and none here"),
+    "springs": (("jnt_stiffness", "jnt_stiffnesspoly"), "joints have springs in MuJoCo, which are not compared"),
     "tendons": (
         (
             "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_frictionloss",
@@ -296,9 +296,8 @@ class InMujoco(Peer):
 
     def _rotors_differ(self, k: int) -> bool:
         joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
-        there = self.model.dof_armature[first : first + joint.kind.nv] + reflected(
-            self.model, self._joints[k], "armature"
-        )
+        motors = reflected(self.model, "armature").get(self._joints[k], 0.0)
+        there = self.model.dof_armature[first : first + joint.kind.nv] + motors
         return bool((there != self._armature(joint)).any())
 
     def _standing(self) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from recursa.errors import ModelError
 from recursa.interop.offers import OFFERS, Offer
 from recursa.loading import trusted
+from recursa.model.description import Description
 from recursa.quantities import Quantity, quantity
 from recursa.robot import Robot
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -42,6 +44,12 @@ class Conversion(NamedTuple):
     what: str
 
 
+def _untied(description: Description) -> Description:
+    """The description with gears as ties like others, which can be let go."""
+    joints = (replace(one, mimic=one.mimic and replace(one.mimic, rigid=False)) for one in description.joints)
+    return replace(description, joints=tuple(joints))
+
+
 class Peer(ABC):
     """A robot in another program, ``column`` of the table of offers.
 
@@ -58,9 +66,8 @@ class Peer(ABC):
             if not np.isfinite(np.array(inertia.components(), dtype=float)).all():
                 raise ModelError(f"link '{joint.child}' has inertial data that are not finite: see recursa doctor")
         tied = any(joint.tie is not None for joint in model.joints)
-        self.free = (
-            trusted(model.description, gravity=model.gravity, floating=model.floating, mimic="free") if tied else robot
-        )
+        options: dict[str, Any] = {"gravity": model.gravity, "floating": model.floating, "mimic": "free"}
+        self.free = trusted(_untied(model.description), **options) if tied else robot
         self.skip: frozenset[str] = frozenset()
         self.fold = np.zeros((self.free.nv, robot.nv)) if tied else np.eye(robot.nv)
         if tied:

@@ -11,8 +11,8 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from recursa.errors import UntraceableError
 from recursa.kernels.graph import Graph, Node
@@ -36,12 +36,16 @@ _NOT_IDENTIFIERS = {
 
 @dataclass(frozen=True)
 class CFunction:
-    """What becomes ``void name(const double inputs[]..., double out[])``; inputs in the order of ``sizes``."""
+    """What becomes ``void name(const double inputs[]..., double out[])``; inputs in the order of ``sizes``.
+
+    ``constants`` are inputs that are always the same: they become tables before the function.
+    """
 
     name: str
     graph: Graph
     outputs: Sequence[Output]
     sizes: Mapping[str, int]
+    constants: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def operations(self) -> Counts:
@@ -49,11 +53,14 @@ class CFunction:
         return self.graph.counts([x for x in self.outputs if isinstance(x, int)])
 
     @property
+    def size(self) -> int:
+        """Numbers of the result."""
+        return len(self.outputs)
+
+    @property
     def prototype(self) -> str:
         """The declaration, without the semicolon."""
-        arguments = [f"const double {_array(name, size)}" for name, size in self.sizes.items()]
-        arguments.append(f"double {_array('out', len(self.outputs))}")
-        return f"void {self.name}({', '.join(arguments)})"
+        return c_prototype(self.name, self.sizes, self.size)
 
     def definition(self) -> str:
         """The function's text: one constant per node, then the outputs."""
@@ -64,7 +71,60 @@ class CFunction:
         lines += [f"    (void){name};" for name in self.sizes if name not in used]
         results = [_operand(nodes, x) if isinstance(x, int) else c_number(x) for x in self.outputs]
         lines += [f"    out[{place}] = {result};" for place, result in enumerate(results)]
-        return "\n".join([self.prototype, "{", *lines, "}", ""])
+        return "\n".join([*c_constants(self.constants), self.prototype, "{", *lines, "}", ""])
+
+
+class CText(Protocol):
+    """A C function as text: every body spelled out, or loops over bodies."""
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Numbers of the arguments, by name and in order."""
+
+    @property
+    def operations(self) -> Counts:
+        """Operations of one call."""
+
+    @property
+    def size(self) -> int:
+        """Numbers of the result."""
+
+    @property
+    def prototype(self) -> str:
+        """The declaration, without the semicolon."""
+
+    def definition(self) -> str:
+        """The function, and what it needs before it."""
+
+
+def c_prototype(name: str, sizes: Mapping[str, int], result: int) -> str:
+    """The declaration of a function of inputs, without the semicolon."""
+    arguments = [f"const double {_array(argument, size)}" for argument, size in sizes.items()]
+    arguments.append(f"double {_array('out', result)}")
+    return f"void {name}({', '.join(arguments)})"
+
+
+def c_constants(values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Inputs that are always the same, as tables."""
+    return [line for name, own in values.items() for line in c_table("double", name, [c_number(x) for x in own])]
+
+
+def c_table(kind: str, name: str, rows: Sequence[Any]) -> list[str]:
+    """A constant table of one or two dimensions, of numbers or their texts."""
+    nested = bool(rows) and isinstance(rows[0], list)
+    shape = f"[{len(rows)}][{max(1, len(rows[0]))}]" if nested else f"[{max(1, len(rows))}]"
+    texts = ["{" + ", ".join(map(str, row)) + "}" for row in rows] if nested else [str(x) for x in rows] or ["0"]
+    lines = textwrap.wrap(", ".join(texts), 110, break_long_words=False, break_on_hyphens=False)
+    return [f"static const {kind} {name}{shape} = {{", *(f"    {line}" for line in lines), "};", ""]
+
+
+def c_value(nodes: Sequence[Node], number: int, *, spelled: bool = False) -> str:
+    """A node by its name, a constant by its value; with ``spelled`` the expression of the node itself."""
+    return _expression(nodes, nodes[number]) if spelled else _operand(nodes, number)
 
 
 def _array(name: str, size: int) -> str:
@@ -141,7 +201,7 @@ def _harmless(text: str) -> str:
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
-def c_header(function: CFunction, about: Iterable[str]) -> str:
+def c_header(function: CText, about: Iterable[str]) -> str:
     """The header: the documentation and the declaration."""
     guard = f"RECURSA_{c_identifier(function.name).upper()}_H"
     guarded = [
@@ -154,13 +214,13 @@ def c_header(function: CFunction, about: Iterable[str]) -> str:
     return c_comment(about) + "\n".join(guarded)
 
 
-def c_unit(function: CFunction, title: str, stem: str) -> str:
+def c_unit(function: CText, title: str, stem: str) -> str:
     """The source ``stem.c``."""
     return f'{c_comment([title])}\n#include "{stem}.h"\n\n#include <math.h>\n\n{function.definition()}'
 
 
 def c_test(
-    function: CFunction, title: str, stem: str, states: Mapping[str, Any], expected: Sequence[Any], tolerance: float
+    function: CText, title: str, stem: str, states: Mapping[str, Any], expected: Sequence[Any], tolerance: float
 ) -> str:
     """A program ``stem_test.c`` that calls the function at some states and compares with results known beforehand."""
     tables = [_table(name, states[name]) for name in function.sizes]
@@ -169,7 +229,7 @@ def c_test(
         comment=c_comment([title, "", f"cc -std=c99 -O2 {stem}.c {stem}_test.c -lm && ./a.out"]),
         stem=stem,
         states=len(expected),
-        size=len(function.outputs),
+        size=function.size,
         tolerance=c_number(tolerance),
         tables="\n".join([*tables, _table("expected", expected)]),
         call=f"{function.name}({calls})",

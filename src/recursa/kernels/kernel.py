@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from recursa.errors import UntraceableError, unknown_name
 from recursa.kernels import c_source
-from recursa.kernels.c_source import CFunction
+from recursa.kernels.c_loops import LoopedCFunction
+from recursa.kernels.c_source import CFunction, CText
 from recursa.kernels.emit import Function, Output, Shape, module, straight_function
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
@@ -216,25 +218,34 @@ class Kernel:
         return self._program.operations
 
     def source(self, kind: str = "llvm", *, width: int | None = None) -> str:
-        """The generated code: LLVM IR text in the kernel's form, or "c", a C99 function for one state in doubles.
-
-        All but LLVM IR is written with every body spelled out, also where the kernel itself loops over bodies.
-        """
+        """The generated code in the kernel's form: LLVM IR text, or "c", a C99 function for one state in doubles."""
         if kind not in CODES:
             raise unknown_name("kind of source", kind, CODES)
         if kind == "llvm":
             return self._program.ir(simd_shape(self.single) if width is None else Shape(width, self.single))
+        if kind == "c":
+            return self.c_function("kernel").definition()
         straight = self._straight(kind)
         return SPELLED_OUT[kind]("kernel", straight.graph, straight.outputs, straight.sizes)
 
-    def c_function(self, name: str) -> CFunction:
-        """The same as a C function, for files."""
+    def c_function(self, name: str, constants: Mapping[str, Sequence[float]] = MappingProxyType({})) -> CText:
+        """The same as a C function, for files; ``constants`` are inputs that are always the same."""
+        made, own = self._traced, {code_name(input): values for input, values in constants.items()}
+        if isinstance(made, LoopProgram):
+            return LoopedCFunction(name, made, constants=own)
         straight = self._straight("c")
-        return CFunction(name, straight.graph, straight.outputs, straight.sizes)
+        sizes = {input: size for input, size in straight.sizes.items() if input not in own}
+        return CFunction(name, straight.graph, straight.outputs, sizes, own)
+
+    @property
+    def _traced(self) -> Program:
+        return self._program.traced if isinstance(self._program, Recorded) else self._program
 
     def _straight(self, kind: str) -> StraightProgram:
-        if isinstance(self._program, StraightProgram):
-            return self._program
+        """For languages without loops."""
+        made = self._traced
+        if isinstance(made, StraightProgram):
+            return made
         try:
             return self._spelled_out()
         except UntraceableError as error:

@@ -158,11 +158,11 @@ class LoopProgram:
         """What the code reads beside its inputs."""
         found = self._tables.get(shape)
         if found is None:
-            found = self._tables[shape] = _Tables(self, shape).all()
+            found = self._tables[shape] = LoopTables(self, shape).all()
         return found
 
 
-class _Tables:
+class LoopTables:
     """Works out what the code reads beside its inputs."""
 
     def __init__(self, program: LoopProgram, shape: Shape) -> None:
@@ -178,7 +178,7 @@ class _Tables:
         header = {name: self._header(name) for name in loops.writer.header}
         self.integers = np.concatenate([np.array(list(header.values()), np.int64), *self.parts]).astype(np.int32)
         kind = np.float32 if shape.single else np.float64
-        self.numbers = np.concatenate([self._numbers(domain).ravel() for domain in program.plan.domains]).astype(kind)
+        self.numbers = np.concatenate([self.numbers_of(domain).ravel() for domain in program.plan.domains]).astype(kind)
 
     # ---- scratch -----------------------------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class _Tables:
         if kind == "numbers":
             domains = self.program.plan.domains
             before = domains[: domains.index(rest)]
-            return sum(self._numbers(domain).size for domain in before)
+            return sum(self.numbers_of(domain).size for domain in before)
         if name == "entries":
             return self._part(self._entries())
         if name == "loads":
@@ -267,7 +267,7 @@ class _Tables:
     def _runs(self, number: int) -> list[tuple[int, int, int]]:
         """The runs of a sweep over pairs."""
         sweep, model = self.program.plan.sweeps[number], self.program.model
-        kinds = self._column(sweep.domain, "class", count(sweep.domain, model))
+        kinds = self.column(sweep.domain, "class", count(sweep.domain, model))
         return runs(model, sweep.domain, visiting_order(sweep, model), kinds)
 
     def _sizes(self, name: str) -> int:
@@ -312,10 +312,11 @@ class _Tables:
         size = count(domain, self.program.model)
         table = np.zeros((size, len(self.loops.columns[domain])), np.int64)
         for column, index in self.loops.columns[domain].items():
-            table[:, index] = self._column(domain, column, size)
+            table[:, index] = self.column(domain, column, size)
         return table
 
-    def _column(self, domain: str, column: Any, size: int) -> list[int]:
+    def column(self, domain: str, column: Any, size: int) -> list[int]:
+        """A column of the table of integers."""
         model, plan = self.program.model, self.program.plan
         if column == "class":
             numbers = [-1] * size
@@ -362,7 +363,8 @@ class _Tables:
 
     # ---- numbers -----------------------------------------------------------------------------------------------------
 
-    def _numbers(self, domain: str) -> NDArray[np.float64]:
+    def numbers_of(self, domain: str) -> NDArray[np.float64]:
+        """One line of constants per body, link or pair."""
         size = count(domain, self.program.model)
         table = np.zeros((size, self.loops.numbers[domain]))
         for one in self.program.found:

@@ -169,11 +169,9 @@ class Loops:
     def _clear_sums(self, numbers: range) -> None:
         """Begin the sums into which these sweeps add."""
         writer, layout = self.writer, self.layout
-        sweeps = [layout.plan.sweeps[number] for number in numbers]
-        added = {name for sweep in sweeps for step in sweep.steps for name in step.writes}
         for slot in layout.robot:
-            if f"{slot.buffer}@robot" in added:
-                writer.store(writer.shape.constant(self._base_number(slot)), self.robot(slot))
+            if self.added_in(slot, numbers):
+                writer.store(writer.shape.constant(self.base_number(slot)), self.robot(slot))
         totals = [
             index for slot, index in layout.kept[BODIES].items() if slot.area == "total" and slot.sweep in numbers
         ]
@@ -183,18 +181,28 @@ class Loops:
                 for index in totals:
                     writer.store(writer.shape.constant(0.0), writer.scratch(writer.add(first, index)))
 
-    def _base_number(self, slot: Slot) -> float:
+    def added_in(self, slot: Slot, numbers: range) -> bool:
+        """Whether one of these sweeps adds to a number of the whole robot."""
+        sweeps = [self.layout.plan.sweeps[number] for number in numbers]
+        return any(f"{slot.buffer}@robot" in step.writes for sweep in sweeps for step in sweep.steps)
+
+    def classes_in(self, sweep: int) -> list[tuple[int, Class, Block]]:
+        """The classes with something to do in a sweep, by number, and what it is."""
+        return [
+            (number, one, own[sweep])
+            for number, (one, own) in enumerate(zip(self.found, self.blocks, strict=True))
+            if sweep in own and (own[sweep].stores or own[sweep].saves)
+        ]
+
+    def base_number(self, slot: Slot) -> float:
+        """Where a sum over the whole robot begins."""
         buffer = next(b for b in self.layout.plan.buffers if b.name == slot.buffer)
         return float(numbers_of(buffer.base)[slot.leaf])
 
     def _sweep(self, sweep: int) -> None:
         """One loop over the bodies or links in their order."""
         writer = self.writer
-        here = [
-            (number, one, own[sweep])
-            for number, (one, own) in enumerate(zip(self.found, self.blocks, strict=True))
-            if sweep in own and (own[sweep].stores or own[sweep].saves)
-        ]
+        here = self.classes_in(sweep)
         if not here:
             return
         domain = self.layout.plan.sweeps[sweep].domain

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from recursa.book import linearized
+from recursa.book.direct import DIRECT
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
 from recursa.dynamics.sparsity import packed as packed_recipe
+from recursa.dynamics.springs import acting, stiffened, stretching, with_springs
 from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
@@ -34,6 +36,7 @@ from recursa.walks.forward_derivatives import factor_entries, forward_derivative
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(stiffened)
 def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> Recipe:
     model, wrenches = of.model, "wrenches" in given
     recipe = Recipe(
@@ -46,6 +49,7 @@ def _inverse_derivatives(of: Subject, given: Names, *, packed: bool = False) -> 
     return packed_recipe(recipe, "inverse_dynamics_derivatives", model) if packed else recipe
 
 
+@with_springs(stiffened)
 def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bool = False) -> Recipe:
     """Stiffness, damping and mass; with ``losses`` the damping of the joints, too."""
     known_method("linearization", method, tuple(LINEARIZATIONS))
@@ -55,14 +59,18 @@ def _linearize(of: Subject, given: Names, *, method: str = "spatial", losses: bo
     return replace(recipe, gather=partial(_with_damping, of.model, recipe.gather), looped=None)
 
 
-def _algorithm_7_1(of: Subject, given: Names) -> Recipe:
+def _of_the_book(plan: Plan, what: str, of: Subject, given: Names) -> Recipe:
     model = of.model
-    linearized.require_suited(model)
+    linearized.require_suited(model, what)
     gather = partial(derivatives.derivative_entries, model)
-    return Recipe(linearized.ALGORITHM_7_1, gather, (3, model.nv, model.nv), on_axes=True)
+    return Recipe(plan, gather, (3, model.nv, model.nv), on_axes=True)
 
 
-LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {"spatial": _inverse_derivatives, "balafoutis-patel": _algorithm_7_1}
+LINEARIZATIONS: dict[str, Callable[..., Recipe]] = {
+    "spatial": _inverse_derivatives,
+    "balafoutis-patel": partial(_of_the_book, linearized.ALGORITHM_7_1, "Algorithm 7.1"),
+    "direct": partial(_of_the_book, DIRECT, "(7.3.2)-(7.3.4)"),
+}
 
 
 def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
@@ -72,14 +80,17 @@ def _with_damping(model: Model, gather: Gather, values: Values) -> list[Scalar]:
     return entries
 
 
+@with_springs(stretching)
 def _along(of: Subject, given: Names) -> Recipe:
     model = of.model
-    return Recipe(tangent.TANGENT, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
+    plan = tangent.tangent_plan(wrenches="wrenches" in given)
+    return Recipe(plan, partial(tangent.tangent_entries, model), (model.nv,), MayMove.INERTIAS)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(acting, stiffened)
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
     if of.tied:
@@ -115,9 +126,10 @@ def _forward_derivatives_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenche
     return result
 
 
+@with_springs(acting, stiffened)
 def _state_space(of: Subject, given: Names) -> Recipe | Composed:
     """The entries of A, and those of B behind them."""
-    model, apart = of.model, Composed(_state_space_apart)
+    model, apart, wrenches = of.model, Composed(_state_space_apart), "wrenches" in given
     if of.tied or model.nbodies > FEW_BODIES:
         return apart
 
@@ -125,18 +137,18 @@ def _state_space(of: Subject, given: Names) -> Recipe | Composed:
         return inverse_pivots(model, state_space_halves(result, model.nv)[1][..., model.nv :, :], by_factors)
 
     return Recipe(
-        forward_derivatives.STATE_SPACE,
+        forward_derivatives.state_space_plan(wrenches=wrenches),
         partial(forward_derivatives.state_space_entries, model),
         (6 * model.nv * model.nv,),
         MayMove.INERTIAS,
-        cheaper=_by_factors(of, forward_derivatives.STATE_SPACE_BY_FACTORS),
+        cheaper=_by_factors(of, forward_derivatives.state_space_by_factors_plan(wrenches=wrenches)),
         apart=apart,
         pivots=pivots,
     )
 
 
-def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any) -> Array:
-    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau)
+def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None) -> Array:
+    lower = others(FORWARD_DYNAMICS_DERIVATIVES, q=q, v=v, tau=tau, wrenches=wrenches)
     nv, batch = lower.shape[-1], lower.shape[:-3]
     both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
     A, B = state_space_halves(both, nv)
@@ -177,7 +189,8 @@ LINEARIZE_ALONG = Quantity(
     ("q", "v", "a", "dq", "dv", "da"),
     _along,
     FORCES,
-    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da"},
+    optional=("wrenches",),
+    reads={"dq": "joint:dq", "dv": "joint:dv", "da": "joint:da", **READS},
 )
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "forward_dynamics_derivatives",
@@ -188,7 +201,12 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     reads=READS,
 )
 STATE_SPACE = Quantity(
-    "state_space", ("q", "v", "tau"), _state_space, "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau"
+    "state_space",
+    ("q", "v", "tau"),
+    _state_space,
+    "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau",
+    optional=("wrenches",),
+    reads=READS,
 )
 _MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"

@@ -13,6 +13,7 @@ from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.hybrid import hybrid_plan
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES
 from recursa.dynamics.losses import JOINT_LOSSES, Losses
+from recursa.dynamics.springs import half_held, with_springs
 from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import EQUATIONS_OF_MOTION, READS
 from recursa.model.model import Model
@@ -22,6 +23,7 @@ from recursa.sweeps import Values
 from recursa.sweeps.batching import Array, as_array
 
 
+@with_springs(half_held)
 def _hybrid_dynamics(
     of: Subject, given: Names, *, prescribed: tuple[str, ...], losses: Losses = False
 ) -> Recipe | Composed:

@@ -11,16 +11,19 @@ import numpy as np
 
 from recursa.book import augmented
 from recursa.book import methods as book
+from recursa.book.columns import MASS_TIMES, ROOT_TIMES
+from recursa.book.solving import conjugate_gradients, least_squares
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.diagonal import equations as diagonal
-from recursa.dynamics import articulated, four_algorithms, inverse, kinematics, mass_matrix
+from recursa.dynamics import articulated, four_algorithms, geared, inverse, kinematics, mass_matrix
 from recursa.dynamics.base_velocity import changes, in_accelerations, in_forces
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, FORCES, vector_of
 from recursa.dynamics.kinematics import motion_entries
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.dynamics.springs import acting, held, with_springs
 from recursa.errors import NoSweepError, known_method
 from recursa.free.base_invariant import base_invariant_plan, branches
 from recursa.methods.matrices import MASS_MATRIX
@@ -33,11 +36,11 @@ from recursa.sweeps.batching import Array
 
 InverseMethod = Literal[
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
-    "hollerbach-3x3", "uicker-kahn", "closed-form", "denoc",
+    "hollerbach-3x3", "waters", "uicker-kahn", "closed-form", "denoc",
 ]  # fmt: skip
 ForwardMethod = Literal[
     "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-    "diagonal", "base-invariant",
+    "diagonal", "base-invariant", "conjugate-gradients", "least-squares",
 ]  # fmt: skip
 
 FORWARD: dict[str, Callable[..., Plan]] = {
@@ -57,6 +60,7 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 # ---- inverse dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(held)
 def _inverse_dynamics(
     of: Subject,
     given: Names,
@@ -84,6 +88,7 @@ def _inverse_dynamics(
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
+@with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
@@ -104,6 +109,7 @@ def _augmented(*, accelerating: bool, losses: Losses = False) -> Cheaper:
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
 
 
+@with_springs(acting)
 def _forward_dynamics(
     of: Subject,
     given: Names,
@@ -120,32 +126,39 @@ def _forward_dynamics(
     if changes(base_velocity, of.model):
         made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
         return in_accelerations(_in_one(made, base_velocity), base_velocity)
-    model, chosen = of.model, method or ("composite" if of.tied else "articulated")
-    known_method("forward dynamics", chosen, (*FORWARD, "composite"))
+    model, plain = of.model, mass is None and bias is None and not links
+    # wrenches and parameters may be those of a rotor
+    stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and geared.suits(model)
+    chosen = method or ("composite" if of.tied and not stacked else "articulated")
+    known_method("forward dynamics", chosen, (*FORWARD, *_MATRIX_FREE, "composite"))
     if chosen != "composite" and (mass is not None or bias is not None):
         raise NoSweepError(
             f"mass= and bias= choose how the mass matrix and the bias are made, and {chosen!r} makes neither. "
             'Use method="composite"'
         )
-    if of.tied and chosen not in ("composite", "articulated"):
+    if of.tied and chosen not in ("articulated", *_SOLVED):
         raise NoSweepError(
             f"robot '{model.name}' has tied joints, and {chosen!r} needs independent ones. "
-            'Use method="composite", or load the robot with mimic="free"'
+            f'Use method="composite". {model.how_to_untie}'
         )
     if chosen == "diagonal" and not given.isdisjoint(kinematics.BASE_MOTION):
         raise NoSweepError("method 'diagonal' is for a base that rests. Use another one where its motion is given")
     options = {"method": method, "mass": mass, "bias": bias}
-    composite = chosen == "composite" or of.tied
+    composite = chosen in _SOLVED or (of.tied and not stacked)
     if links and (composite or chosen in _WITHOUT_LINKS):
         return Composed(partial(_links_afterwards, {**options, "losses": losses}))
     if losses and (composite or chosen not in _LOSING):
         return Composed(partial(_losses_first, {**options, "links": links}, losses))
+    if chosen in _MATRIX_FREE:
+        return Composed(partial(_by_equations, _MATRIX_FREE[chosen]))
     if composite:
         return Composed(_composite if mass is None and bias is None else partial(_paired, mass, bias))
     inside: dict[str, Any] = {"losses": losses} if losses else {}
     if chosen == "base-invariant":
         require_free_flyer(model, 'method "base-invariant"')
         inside["branching"] = branches(model)
+    if stacked:
+        return Recipe(geared.forward_plan(losses=losses), vector_of(model, "qdd"), (model.nv,))
     plan = FORWARD[chosen](wrenches="wrenches" in given, **({"links": True} if links else {}), **inside)
     if links:
         return Recipe(plan, partial(_joints_and_links, model), (model.nv + 6 * len(model.links),), MayMove.INERTIAS)
@@ -216,11 +229,40 @@ def _paired(
     return _solved(others, M, np.asarray(tau) - C)
 
 
+def _by_equations(
+    solve: Callable[..., Array], others: Any, *, q: Any, v: Any, tau: Any, parameters: Any = None, **more: Any
+) -> Array:
+    """``D a = tau - b`` by a method that does not form D."""
+    others.require_hinges(q=q, parameters=parameters)
+    options = {"losses": False, "method": "newton-euler"}
+    bias = others(INVERSE_DYNAMICS, options, q=q, v=v, a=np.zeros_like(v), parameters=parameters, **more)
+    return solve(others, np.asarray(tau) - bias, q=np.asarray(q), parameters=parameters)
+
+
+def _gradients(others: Any, moments: Array, *, q: Any, parameters: Any) -> Array:
+    """Walker & Orin's fourth method: only products of D with vectors."""
+    return conjugate_gradients(lambda x: others(MASS_TIMES, q=q, a=x, parameters=parameters), moments)
+
+
+def _squares(others: Any, moments: Array, *, q: Any, parameters: Any) -> Array:
+    """Angeles & Ma's second method, (6.2.17): the columns of P from unit vectors."""
+    units = np.eye(moments.shape[-1], dtype=moments.dtype)
+    if moments.dtype == object:  # counted scalars come one state at a time
+        return least_squares(np.stack([others(ROOT_TIMES, q=q, a=unit) for unit in units], axis=-1), moments)
+    own = None if parameters is None else np.asarray(parameters)[..., None, :]
+    return least_squares(np.swapaxes(others(ROOT_TIMES, q=q[..., None, :], a=units, parameters=own), -1, -2), moments)
+
+
+_MATRIX_FREE = {"conjugate-gradients": _gradients, "least-squares": _squares}
+_SOLVED = ("composite", *_MATRIX_FREE)  # those that solve equations in joint space, which may be tied
+
+
 def _solved(others: Any, mass: Array, moments: Array) -> Array:
     """``inv(M) (tau - C)``."""
     return others.solve(mass, moments[..., None])[..., 0]
 
 
+@with_springs(held)
 def _equations_of_motion(of: Subject, given: Names) -> Recipe:
     """The entries of the mass matrix, and the bias behind them."""
     model = of.model

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recursa.book import methods as book
+from recursa.book.columns import COLUMNS, MASS_TIMES_PLAN
 from recursa.denoc import matrices as denoc
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
@@ -32,7 +33,7 @@ from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inver
 from recursa.walks.regressor import REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
 from recursa.walks.regressor import regressor_entries as pair_entries
 
-MassMethod = Literal["composite", "augmented", "walker-orin", "denoc"]
+MassMethod = Literal["composite", "augmented", "walker-orin", "column", "denoc"]
 
 
 def _mass_matrix(
@@ -43,11 +44,14 @@ def _mass_matrix(
         return packed_recipe(whole, "mass_matrix", of.model)
     if changes(base_velocity, of.model):
         return in_rows_and_columns(_mass_matrix(of, given, method=method), base_velocity)
-    known_method("the mass matrix", method, ("composite", *book.MASS, "denoc"))
+    known_method("the mass matrix", method, ("composite", *book.MASS, "column", "denoc"))
     model = of.model
     gather, shape = matrix_of(model, symmetric=True), (model.nv, model.nv)
     if method in book.MASS:
         return Recipe(book.mass_method(of.on_axes, method, tuple(given)), gather, shape, on_axes=True)
+    if method == "column":
+        columns = columns_of(model, MASS_TIMES_PLAN, "T", "a")
+        return Recipe(COLUMNS, gather, shape, MayMove.INERTIAS, looped=columns)
     if method == "denoc":
         return Recipe(
             denoc.GENERALIZED_INERTIA,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite, floats
+from recursa.model.inputs import unit_axis as unit_axis
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import added_inertia
+from recursa.model.transmissions import about, expanded, shares_of, with_rotors
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
+from recursa.spatial.vec3 import ZERO
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -36,6 +37,7 @@ def assemble(
     if mimic not in ("free", "tie"):
         raise ModelError(f"mimic must be 'free' or 'tie', not {mimic!r}")
     acceleration = _gravity(gravity)
+    description = expanded(description)
     tree = _Tree.of(description)
     assembly = _Assembly(tree, mimic)
     assembly.add_root(floating)
@@ -44,14 +46,14 @@ def assemble(
         record = pending.pop()
         assembly.add(record)
         pending.extend(reversed(tree.below(record.child)))
-    joints = assembly.finish()
+    joints, inertias = with_rotors(assembly.finish(), assembly.inertias)
     return Model(
         description=description,
         gravity=acceleration,
         floating=bool(floating),
         mimic=mimic,
         joints=joints,
-        inertias=tuple(assembly.inertias),
+        inertias=inertias,
         links=tuple(assembly.links),
         nq=assembly.nq,
         nv=assembly.nv,
@@ -200,8 +202,16 @@ class _Assembly:
         link = self.tree.links[record.child]
         if record.kind == "fixed":
             self._lay(link, parent.body, _composed(placed, record.after))
+            self._still_rotor(record, parent.body, placed)
         else:
             self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
+
+    def _still_rotor(self, record: JointRecord, body: int, placed: Transform) -> None:
+        """The rotor of a joint that is locked is part of both links, which do not move against each other."""
+        if record.rotor is not None and body != WORLD:
+            moment = sum(shares_of(record.rotor)[:2])
+            still = about(placed.rotation @ unit_axis(record.axis), moment)
+            self.inertias[body] = added_inertia(self.inertias[body], still, IDENTITY_TRANSFORM)
 
     def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
         link = Link(record.name, body, Transform(offset.rotation.snapped(), offset.translation), record.frame)
@@ -235,21 +245,29 @@ class _Assembly:
             velocity=record.velocity,
             mimic=record.mimic,
             tie=None,
+            stiffness=record.stiffness,
+            rest=record.rest,
+            rotor=record.rotor,
         )
         self.joints.append(joint)
         self.inertias.append(RigidInertia.zero())
-        if not (self.mimic == "tie" and record.mimic is not None):
+        if not _follows(record.mimic, self.mimic):
             self.nq += kind.nq
             self.nv += kind.nv
         return len(self.joints) - 1
 
     def finish(self) -> tuple[Joint, ...]:
         """The joints, ties resolved."""
-        if self.mimic == "free" or not any(joint.mimic for joint in self.joints):
+        if not any(_follows(joint.mimic, self.mimic) for joint in self.joints):
             return tuple(self.joints)
         numbers = {joint.name: number for number, joint in enumerate(self.joints)}
         fail = _Failure(self.tree.description)
-        return tuple(_tied(joint, self.joints, numbers, fail) for joint in self.joints)
+        return tuple(_tied(joint, self.joints, numbers, self.mimic, fail) for joint in self.joints)
+
+
+def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
+    """Whether a joint with such a tie has no coordinates of its own."""
+    return mimic is not None and (mode == "tie" or mimic.rigid)
 
 
 def _composed(outer: Transform, inner: Transform) -> Transform:
@@ -267,31 +285,19 @@ def _hinge(record: JointRecord) -> Hinge:
     return Hinge(axis, record.pitch, plane)
 
 
-def unit_axis(axis: Vec3) -> Vec3:
-    """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
-    if axis in (X_AXIS, Y_AXIS, Z_AXIS):
-        return axis
-    largest = max(abs(c) for c in axis)
-    if largest == 0.0:
-        return X_AXIS
-    scaled = axis * (1.0 / largest) if math.isfinite(largest) else axis  # no overflow in the squares
-    length = math.sqrt(scaled.dot(scaled))
-    return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
-
-
 _MOST_TIES = 1000  # from a joint to the one that moves it: every joint follows its own
 _SHOWN = 12  # of these in a message
 
 
-def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], fail: _Failure) -> Joint:
+def _tied(joint: Joint, joints: Sequence[Joint], by_name: dict[str, int], mode: MimicMode, fail: _Failure) -> Joint:
     """The joint with its chain of ties followed to an independent joint."""
-    if joint.mimic is None:
+    if not _follows(joint.mimic, mode):
         return joint
     multiplier, offset = 1.0, 0.0
     mimic: Mimic | None = joint.mimic
     seen = {joint.name: None}  # in order
     last = joint.name
-    while mimic is not None:
+    while mimic is not None and _follows(mimic, mode):
         if mimic.joint not in by_name:
             hint = did_you_mean(mimic.joint, by_name)
             raise fail.of_joint(

@@ -88,7 +88,8 @@ def _around(description: Description, base: str, way: set[str]) -> Description:
         for joint in touching.get(link, []):
             outward = joint.parent == link
             next_link = joint.child if outward else joint.parent
-            passable = joint.name in way or (joint.kind == "fixed" and (outward or moving[link]))
+            driven = outward and joint.mimic is not None and joint.mimic.rigid and joint.mimic.joint in way  # a rotor
+            passable = joint.name in way or driven or (joint.kind == "fixed" and (outward or moving[link]))
             if passable and next_link not in moving:
                 moving[next_link] = moving[link] or joint.kind != "fixed"
                 found[joint.name] = joint if outward else turned(joint)

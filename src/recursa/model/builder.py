@@ -64,6 +64,10 @@ class DescriptionBuilder:
         velocity: Any = None,
         pitch: float | None = None,
         mimic: Any = None,
+        stiffness: float = 0.0,
+        rest: float = 0.0,
+        rotor: Any = None,
+        elastic: Any = None,
     ) -> Self:
         """Add a joint between two links, placed at ``xyz``, ``rpy`` in the parent link.
 
@@ -78,6 +82,14 @@ class DescriptionBuilder:
         - ``limits`` belong to revolute, prismatic and helical joints, ``effort`` and ``velocity`` to these and to
           continuous ones.
         - ``mimic``: a joint name, or (name, multiplier, offset), or a mapping with the keys joint, multiplier, offset.
+
+        Joints of one freedom (revolute, continuous, prismatic, helical) may have
+
+        - ``stiffness``, ``rest``: of a spring at the joint, whose torque is ``-stiffness * (q - rest)``.
+        - ``rotor``: an :class:`~recursa.Rotor`, or a mapping of its fields: the motor's rotor behind a gear.
+        - ``elastic``: the stiffness between gear and link, or (stiffness, damping), or a mapping of both. Joint "elbow"
+          then is the gear's, with the motor's reflected angle and torque, and "elbow.spring" behind it what the spring
+          gives way: the link is at the sum of both.
 
         Compound kinds, which become a chain of simple ones with links without mass between them: joint "wrist" with
         parts 1 and 2 becomes joints "wrist.1" and "wrist.2", and link "wrist.1".
@@ -101,7 +113,7 @@ class DescriptionBuilder:
         options = {
             "axis": axis, "axis2": axis2, "parts": parts, "point": point, "armature": armature, "damping": damping,
             "friction": friction, "limits": limits, "effort": effort, "velocity": velocity, "pitch": pitch,
-            "mimic": mimic,
+            "mimic": mimic, "stiffness": stiffness, "rest": rest, "rotor": rotor, "elastic": elastic,
         }  # fmt: skip
         ends = name_of(parent, f"{where}: parent"), name_of(child, f"{where}: child")
         links, joints = joint_records(name, kind, ends, placement(xyz, rpy, where), options)

@@ -8,7 +8,7 @@ count when two descriptions are compared.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
@@ -35,22 +35,72 @@ DRIVEN: tuple[JointType, ...] = (*LIMITED, "continuous")
 """Kinds that can have a largest effort and speed: those with one freedom."""
 
 
+MOUNTS = ("parent", "child", "itself")
+"""Links of a joint that can carry its motor; "itself" where the child is the rotor, and nothing else."""
+
+LATER = {"later": True}
+"""Metadata of fields that came later: where they say nothing, a robot has the digest that it had without them."""
+
+
 Friction = float | tuple[float, float]
 """Coulomb friction of one freedom: of both directions, or against positive speeds and against negative ones."""
 
 
 def numbers_of(friction: tuple[Friction, ...]) -> tuple[float, ...]:
     """All numbers of a joint's friction, one or two for each freedom."""
-    return tuple(x for one in friction for x in (one if isinstance(one, tuple) else (one,)))
+    for one in friction:
+        if isinstance(one, tuple):
+            return tuple(x for one in friction for x in (one if isinstance(one, tuple) else (one,)))
+    return friction  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """A tie ``q = multiplier * q[joint] + offset``."""
+    """A tie ``q = multiplier * q[joint] + offset``; a rigid one, such as a gear's, holds however others are treated."""
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+    rigid: bool = field(default=False, metadata=LATER)
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """A motor's rotor with its gear: it spins ``ratio`` times as fast as its joint moves, about an axis of the link on
+    which the motor is mounted.
+
+    - ``inertia``: of the rotor about its axis, kg m^2, not reflected through the gear.
+    - ``ratio``: turns of the rotor, relative to the link that carries it, per turn of the joint; negative if it turns
+      the other way. On a prismatic joint radians per metre.
+    - ``axis``: in the joint's frame at zero, as the joint's own axis is; None is the joint's own.
+    - ``mount``: the link that carries it, the joint's "parent" or "child", or any link by its name, in whose axes
+      ``axis`` then is. A rotor that has become a link of its own is mounted on "itself", at a ratio of 1.
+    - ``included``: whether the data of that link have the rotor's inertia already, as of a part that does not spin.
+      Mass and inertia across the axis are always that link's.
+    - ``coupled``: False leaves out what a spinning rotor does to the link that carries it and that link's motion to the
+      rotor; what remains is armature, ``inertia * ratio**2`` (Spong's assumption).
+
+    >>> import recursa as rc
+    >>> rc.robots.planar(2).with_joint("joint2", rotor=rc.Rotor(inertia=2e-5, ratio=100.0)).model.joints[1].rotor.ratio
+    100.0
+    """
+
+    constants: ClassVar[tuple[str, ...]] = ("inertia", "ratio", "mount", "coupled")
+
+    inertia: float
+    ratio: float = 1.0
+    axis: Vec3 | None = None
+    mount: str = "parent"
+    included: bool = True
+    coupled: bool = True
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """A spring with a damper between a gear and what it moves: N m/rad and N m s/rad, on the side of the link."""
+
+    stiffness: float
+    damping: float = 0.0
 
 
 @quickly_made
@@ -84,7 +134,8 @@ class JointRecord:
     The child link's frame stands at ``placement * motion(q) * after`` in the parent link's frame. ``after`` is the
     identity except in standard Denavit-Hartenberg tables, whose link frames sit at the far end of the link. ``axis``
     is as given, unit or not, in the joint's frame. ``armature``, ``damping``, ``friction`` have one entry per freedom,
-    which for friction may be a pair: what opposes positive speeds, and what opposes negative ones.
+    which for friction may be a pair: what opposes positive speeds, and what opposes negative ones. Joints of one
+    freedom may have a spring, whose torque is ``-stiffness * (q - rest)``, a rotor, and an elasticity behind the gear.
     """
 
     name: str
@@ -102,6 +153,10 @@ class JointRecord:
     effort: float | None = None
     velocity: float | None = None
     mimic: Mimic | None = None
+    stiffness: float = field(default=0.0, metadata=LATER)
+    rest: float = field(default=0.0, metadata=LATER)
+    rotor: Rotor | None = field(default=None, metadata=LATER)
+    elastic: Elasticity | None = field(default=None, metadata=LATER)
     line: int | None = field(default=None, compare=False)
 
 

@@ -76,6 +76,13 @@ def _serial(model: Model) -> Sequence[Joint]:
             )
         if joint.tie is not None:
             raise ModelError(f"joint '{joint.name}' is tied to another, which no table can say; load with mimic='free'")
+        if joint.stiffness or joint.rotor is not None:
+            what = "spring" if joint.stiffness else "rotor"
+            raise ModelError(
+                f"joint '{joint.name}' has a {what}, for which a Denavit-Hartenberg table has no column. Take it away, "
+                f"robot.with_joint('{joint.name}', {'stiffness=0.0' if joint.stiffness else 'rotor=None'}), or write a "
+                "robot file, robot.save(path)"
+            )
         if joint.parent != k - 1:
             raise ModelError(
                 f"robot '{model.name}' branches before joint '{joint.name}', and a Denavit-Hartenberg table is a "

@@ -14,7 +14,7 @@ def require_free_flyer(model: Model, what: str) -> None:
     if len(roots) == 1 and roots[0].kind.name == "free":
         raise NoSweepError(
             f"{what}: robot '{model.name}' has tied joints, and its links are not moved by independent ones. "
-            'Load it with mimic="free"'
+            f"{model.how_to_untie}"
         )
     held = ", ".join(f"'{joint.name}' ({joint.kind.name})" for joint in roots) or "nothing that moves"
     others = ', or use a method for any base, such as "articulated"' if what.startswith("method") else ""

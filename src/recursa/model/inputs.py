@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, count
 from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError
-from recursa.model.description import Friction
+from recursa.model.description import Elasticity, Friction, Rotor
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import SymMat3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, SymMat3, Vec3
 
 _TEXT = (str, bytes, bytearray)
 
@@ -164,3 +164,53 @@ def _too_large(what: str) -> ModelError:
 
 def _numbers(size: int) -> str:
     return "a number" if size == 1 else f"{size} numbers"
+
+
+def unit_axis(axis: Vec3) -> Vec3:
+    """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
+    if axis in (X_AXIS, Y_AXIS, Z_AXIS):
+        return axis
+    largest = max(abs(c) for c in axis)
+    if largest == 0.0:
+        return X_AXIS
+    scaled = axis * (1.0 / largest) if math.isfinite(largest) else axis  # no overflow in the squares
+    length = math.sqrt(scaled.dot(scaled))
+    return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
+
+
+def rotor_of(value: Any, what: str) -> Rotor | None:
+    """A rotor: the record, or its fields by name; None for none."""
+    if value is None:
+        return None
+    try:
+        rotor = Rotor(**value) if isinstance(value, Mapping) else value
+    except TypeError as error:
+        raise ModelError(f"{what} takes rc.Rotor(inertia, ratio) or a mapping of its fields: {error}") from None
+    if not isinstance(rotor, Rotor):
+        raise ModelError(f"{what} must be an rc.Rotor, a mapping of its fields or None, not {value!r}")
+    mount = name_of(rotor.mount, f"{what}: mount")
+    inertia, ratio = finite(rotor.inertia, f"{what}: inertia"), finite(rotor.ratio, f"{what}: ratio")
+    axis = rotor.axis
+    if axis is not None:
+        axis = Vec3(*(finite(x, f"{what}: axis") for x in floats(axis, 3, f"{what}: axis")))
+        if not any(axis):
+            raise ModelError(f"{what}: axis must have a direction; it is zero")
+    return Rotor(inertia, ratio, axis, mount, bool(rotor.included), bool(rotor.coupled))
+
+
+def elasticity_of(value: Any, what: str) -> Elasticity | None:
+    """The spring behind a gear: a stiffness, or (stiffness, damping), or both by name; None for a stiff gear."""
+    if value is None:
+        return None
+    if isinstance(value, Elasticity):
+        numbers: tuple[Any, ...] = (value.stiffness, value.damping)
+    elif isinstance(value, Mapping):
+        if not set(value) <= {"stiffness", "damping"} or "stiffness" not in value:
+            raise ModelError(f"{what} takes stiffness and damping by name, not {', '.join(map(str, value))}")
+        numbers = (value["stiffness"], value.get("damping", 0.0))
+    else:
+        numbers = (value, 0.0) if isinstance(value, Real) else floats(value, 2, f"{what}, (stiffness, damping),")
+    stiffness, damping = (
+        finite(x, f"{what}: {name}") for x, name in zip(numbers, ("stiffness", "damping"), strict=True)
+    )
+    return Elasticity(stiffness, damping)

@@ -9,7 +9,17 @@ from typing import Any
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.compound import EULER, chained, universal
 from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, TURNING, JointRecord, LinkRecord, Mimic
-from recursa.model.inputs import finite, floats, frictions, limits_of, name_of, per_freedom, placement
+from recursa.model.inputs import (
+    elasticity_of,
+    finite,
+    floats,
+    frictions,
+    limits_of,
+    name_of,
+    per_freedom,
+    placement,
+    rotor_of,
+)
 from recursa.model.joints import KINDS
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -21,7 +31,10 @@ COMPOUNDS = ("universal", *EULER, "composite")
 _DEFAULTS: Mapping[str, Any] = {
     "axis": (0.0, 0.0, 1.0), "axis2": None, "parts": None, "point": None, "armature": 0.0, "damping": 0.0,
     "friction": 0.0, "limits": None, "effort": None, "velocity": None, "pitch": None, "mimic": None,
+    "stiffness": 0.0, "rest": 0.0, "rotor": None, "elastic": None,
 }  # fmt: skip
+TRANSMISSION = ("stiffness", "rest", "rotor", "elastic")
+"""What joints of one freedom can have between their motor and their links."""
 _OF_PARTS = (*_DEFAULTS, "name", "kind", "xyz", "rpy")
 
 Options = Mapping[str, Any]
@@ -38,6 +51,8 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
     if kind not in COMPOUNDS:
         return (), (replace(_simple(where, name, kind, placed, options), parent=ends[0], child=ends[1]),)
     whole = JointRecord(name, "fixed", *ends, placement=placed)
+    for what in TRANSMISSION:
+        _require(where, what, None if options[what] == 0.0 else options[what], kind, (*DRIVEN, "parts of composite"))
     if kind == "composite":
         return chained(whole, _composite(where, name, options))
     for what in ("point", "pitch", "mimic"):
@@ -56,6 +71,8 @@ def _simple(where: str, name: str, kind: str, placed: Transform, options: Option
     _require(where, "effort", options["effort"], kind, DRIVEN)
     _require(where, "velocity", options["velocity"], kind, DRIVEN)
     _require(where, "point", options["point"], kind, TURNING)
+    for what in TRANSMISSION:
+        _require(where, what, None if options[what] == 0.0 else options[what], kind, DRIVEN)
     nv = KINDS[kind].nv if kind in KINDS else 0
     record = JointRecord(
         name,
@@ -72,8 +89,15 @@ def _simple(where: str, name: str, kind: str, placed: Transform, options: Option
         effort=_strength(options, "effort", where),
         velocity=_strength(options, "velocity", where),
         mimic=_mimic(options["mimic"], where),
+        **transmission({what: options[what] for what in TRANSMISSION}, where),
     )
     return record if options["point"] is None else _beside(record, options["point"], where)
+
+
+def transmission(given: Options, where: str) -> dict[str, Any]:
+    """Springs, rotor and elasticity, as far as they are given, checked."""
+    readers = {"stiffness": finite, "rest": finite, "rotor": rotor_of, "elastic": elasticity_of}
+    return {what: readers[what](value, f"{where}: {what}") for what, value in given.items()}
 
 
 def _beside(record: JointRecord, point: Any, where: str) -> JointRecord:

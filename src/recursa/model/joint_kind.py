@@ -108,6 +108,20 @@ class JointKind:
         """``[x, y]`` of two speeds, the Lie bracket that belongs to ``integrate``; None where it is always zero."""
         return None
 
+    @property
+    def structure(self) -> tuple[tuple[int, int, int, float], ...]:
+        """Structure constants of the speeds, (i, j, k, c) where c is not zero: ``[e_i, e_j] = sum of c_ijk e_k``.
+
+        e_i is the field of unit speed i; derivatives along two of them commute only up to their bracket.
+
+        >>> from recursa.model.joints import KINDS
+        >>> KINDS["revolute"].structure, KINDS["planar"].structure[:2]
+        ((), ((0, 1, 2, 1.0), (0, 2, 1, -1.0)))
+        """
+        unit = [tuple(float(i == j) for j in range(self.nv)) for i in range(self.nv)]
+        brackets = [(i, j, self.bracket(unit[i], unit[j]) or ()) for i in range(self.nv) for j in range(self.nv)]
+        return tuple((i, j, k, float(c)) for i, j, own in brackets for k, c in enumerate(own) if c)
+
     def random(self, rng: Any, limits: tuple[float, float] | None) -> tuple[float, ...]:
         """Coordinates within the limits, or anywhere sensible."""
         low, high = sorted(limits or (-math.inf, math.inf))

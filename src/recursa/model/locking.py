@@ -74,4 +74,6 @@ def _pose(joint: Joint, q: tuple[float, ...]) -> Transform:
 
 def _locked(record: JointRecord, pose: Transform) -> JointRecord:
     fixed = JointRecord(record.name, "fixed", record.parent, record.child, line=record.line)
-    return replace(fixed, placement=record.placement @ pose, after=record.after)
+    still = replace(fixed, placement=record.placement @ pose, after=record.after)
+    brought = record.rotor is not None and not record.rotor.included  # its inertia is in no link's data
+    return replace(still, axis=record.axis, rotor=record.rotor) if brought else still

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from recursa.errors import unknown_name
-from recursa.model.description import Description, Friction, Mimic
+from recursa.model.description import Description, Friction, Mimic, Rotor
 from recursa.model.description import MimicMode as MimicMode
 from recursa.model.joint_kind import Hinge, JointKind
 from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
+from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force, Motion
 
 WORLD = -1
@@ -36,6 +37,21 @@ class Tie:
     offset: float
 
 
+@dataclass(frozen=True)
+class Couple:
+    """What rotors with joints of their own do to the joint that they drive, per unit of its speed: ``J N s``.
+
+    ``beside`` is that of a rotor on the parent, in its axes, ``carried`` of one on the child, in its; ``reflected`` is
+    ``J N^2`` of both.
+    """
+
+    constants: ClassVar = ("beside", "carried", "reflected")
+
+    beside: Vec3
+    carried: Vec3
+    reflected: float
+
+
 @quickly_made
 @dataclass(frozen=True)
 class Joint:
@@ -43,10 +59,13 @@ class Joint:
 
     ``parent`` is the body it hangs on (or WORLD); the child link's frame stands at ``placement J(q) after`` in that
     body's frame, ``after`` being ``None`` where it is the identity. ``q_start`` and ``v_start`` say where its
-    coordinates are; a tied joint points at its source's.
+    coordinates are; a tied joint points at its source's. ``armature`` has what a rotor adds to it.
     """
 
-    constants: ClassVar[tuple[str, ...]] = ("placement", "after", "hinge", "armature", "damping", "friction", "tie")
+    constants: ClassVar[tuple[str, ...]] = (
+        "placement", "after", "hinge", "armature", "damping", "friction", "tie", "stiffness", "rest", "rotor",
+        "couple",
+    )  # fmt: skip
     """The fields whose numbers enter the arithmetic; code that loops over bodies reads them from a table."""
 
     name: str
@@ -66,6 +85,10 @@ class Joint:
     velocity: float | None
     mimic: Mimic | None
     tie: Tie | None
+    stiffness: float = 0.0
+    rest: float = 0.0
+    rotor: Rotor | None = None
+    couple: Couple | None = None
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Pose of this body in its parent body."""
@@ -141,6 +164,21 @@ class Model:
     def total_mass(self) -> float:
         """Mass of all moving bodies."""
         return sum((inertia.mass for inertia in self.inertias), 0.0)
+
+    @property
+    def how_to_untie(self) -> str:
+        """What to do where joints have to be independent, as a sentence without its end."""
+        gears = [joint.name for joint in self.joints if joint.mimic is not None and joint.mimic.rigid]
+        if not gears:
+            return 'Load it with mimic="free"'
+        return (
+            f"'{gears[0]}' is a rotor with a joint of its own: one about its joint's axis, or coupled=False, has none"
+        )
+
+    @cached_property
+    def has_springs(self) -> bool:
+        """Whether some joint has a spring."""
+        return any(joint.stiffness != 0.0 for joint in self.joints)
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
@@ -233,10 +271,17 @@ class Model:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without cached values
 
 
+def _says(value: object, item: Field[object]) -> bool:
+    """Whether a field counts: one that came later does where it says something."""
+    return not item.metadata.get("later") or getattr(value, item.name) != item.default
+
+
 def _content(value: object) -> object:
     """What counts when two models are compared, as nested tuples; equal numbers (0.0 and -0.0) become the same."""
     if is_dataclass(value):
-        return tuple(_content(getattr(value, item.name)) for item in fields(value) if item.compare)
+        return tuple(
+            _content(getattr(value, item.name)) for item in fields(value) if item.compare and _says(value, item)
+        )
     if isinstance(value, tuple):
         return tuple(_content(item) for item in value)
     return float(value) + 0.0 if isinstance(value, int | float) else value

@@ -31,7 +31,7 @@ def pruned(
     held: Mapping[str, float] | None = None,
 ) -> Description:
     """The description with these links and joints; ``held``: values of joints of one freedom that no longer move."""
-    kept_links, kept_joints = tuple(links), tuple(joints)
+    kept_links, kept_joints = _without_lost_rotors(tuple(links), tuple(joints), held or {})
     moving = frozenset(joint.name for joint in kept_joints if joint.kind != "fixed")
     rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {})
     untied = tuple(rest.joint(joint) for joint in kept_joints)
@@ -48,6 +48,18 @@ def pruned(
         actuators=actuators,
         states=states,
         notes=(*description.notes, *rest.notes()),
+    )
+
+
+def _without_lost_rotors(
+    links: tuple[LinkRecord, ...], joints: tuple[JointRecord, ...], held: Mapping[str, float]
+) -> tuple[tuple[LinkRecord, ...], tuple[JointRecord, ...]]:
+    """A rotor that has a joint of its own goes with the joint that it drives."""
+    there = {joint.name for joint in joints} | set(held)
+    lost = {joint.child for joint in joints if joint.mimic and joint.mimic.rigid and joint.mimic.joint not in there}
+    return (
+        tuple(link for link in links if link.name not in lost),
+        tuple(joint for joint in joints if joint.child not in lost),
     )
 
 

@@ -16,6 +16,7 @@ from recursa.errors import ModelError
 from recursa.model.description import Description, Friction, JointRecord
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Model
+from recursa.model.transmissions import turned_rotor
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 
 
@@ -65,13 +66,15 @@ def turned(record: JointRecord) -> JointRecord:
     """The same joint with parent and child exchanged."""
     swapped = replace(record, parent=record.child, child=record.parent)
     if record.kind == "fixed":
-        return replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
+        still = replace(swapped, placement=(record.placement @ record.after).inverse, after=IDENTITY_TRANSFORM)
+        return still if record.rotor is None else replace(still, axis=record.placement.rotation @ record.axis)
     _require_symmetric(record)
     kind = KINDS[record.kind]
     axis = -record.axis if kind.nv == 1 else record.axis
     friction = record.friction if kind.nv == 1 else tuple(map(_backward, record.friction))  # speeds change their sign
     placed = {"placement": record.after.inverse, "after": record.placement.inverse}
-    return replace(swapped, axis=axis, friction=friction, **placed)  # type: ignore[arg-type]
+    rotor = record.rotor and turned_rotor(record.rotor)
+    return replace(swapped, axis=axis, friction=friction, rotor=rotor, **placed)  # type: ignore[arg-type]
 
 
 def _largest(friction: Sequence[Friction]) -> tuple[float, ...]:

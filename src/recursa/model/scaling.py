@@ -14,7 +14,7 @@ Values = tuple[tuple[str, tuple[float, ...]], ...]
 
 
 def scaled(description: Description, length: float, mass: float) -> Description:
-    """The description with lengths and masses scaled; losses, efforts, speeds and gears as they are."""
+    """The description with lengths and masses scaled; losses, springs, efforts, speeds and gears as they are."""
     units = {joint.name: _coordinate(joint, length) for joint in description.joints}
     kinds = {joint.name: joint.kind for joint in description.joints}
     return replace(
@@ -64,6 +64,9 @@ def _joint(joint: JointRecord, length: float, mass: float, units: Mapping[str, f
         armature=tuple(rotor * mass * (length * length if turns else 1.0) for rotor, turns in rotors),
         limits=joint.limits and (joint.limits[0] * unit, joint.limits[1] * unit),
         mimic=tie,
+        rest=joint.rest * unit,
+        rotor=joint.rotor
+        and replace(joint.rotor, inertia=joint.rotor.inertia * mass * length * length, ratio=joint.rotor.ratio / unit),
     )
 
 

@@ -19,8 +19,10 @@ from recursa.model.inputs import (
     symmetric,
     unused,
 )
+from recursa.model.joint_inputs import TRANSMISSION, transmission
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Model
+from recursa.model.transmissions import link_inertias
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, SymMat3, Vec3
 
@@ -72,15 +74,18 @@ def with_free_base(model: Model) -> Description:
 def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description:
     """The description with other inertias of the bodies, about the origins of the links that their joints carry.
 
-    These links have all of it: the others of the same body, those on fixed joints, are left without mass.
+    These links have all of it but for the shares of rotors, which their joints have: the others of the same body, those
+    on fixed joints, are left without mass.
     """
-    carried = {joint.child: inertia for joint, inertia in zip(model.joints, inertias, strict=True)}
+    rest = link_inertias(replace(model, inertias=tuple(inertias)))
+    carried = {joint.child: inertia for joint, inertia in zip(model.joints, rest, strict=True)}
     body = {link.name: link.body for link in model.links}
     description = model.description
     links = (
         _with_inertia(link, carried.get(link.name)) if body[link.name] != WORLD else link for link in description.links
     )
-    return replace(description, links=tuple(links))
+    joints = (replace(joint, rotor=None) if joint.kind == "fixed" else joint for joint in description.joints)
+    return replace(description, links=tuple(links), joints=tuple(joints))
 
 
 def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
@@ -106,7 +111,8 @@ def with_joint(record: JointRecord, changes: dict[str, Any]) -> JointRecord:
     kind, nv = record.kind, KINDS[record.kind].nv
     checked: dict[str, Any] = {}
     for name, value in changes.items():
-        what, kinds = f"{where}: {name}", {"limits": LIMITED, "effort": DRIVEN, "velocity": DRIVEN}.get(name)
+        kinds = {"limits": LIMITED, **dict.fromkeys(("effort", "velocity", *TRANSMISSION), DRIVEN)}.get(name)
+        what = f"{where}: {name}"
         if name == "friction":
             checked[name] = frictions(value, nv, what)
             for x in numbers_of(checked[name]):
@@ -115,6 +121,8 @@ def with_joint(record: JointRecord, changes: dict[str, Any]) -> JointRecord:
             checked[name] = tuple(finite(x, what) for x in per_freedom(value, nv, what))
         elif value is not None and kind not in kinds:
             raise ModelError(f"{where}: a {kind} joint has no {name}; {', '.join(kinds)} joints do")
+        elif name in TRANSMISSION:
+            checked |= transmission({name: value}, where)
         elif name == "limits":
             checked[name] = limits_of(value, what)
         else:

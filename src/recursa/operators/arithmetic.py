@@ -117,7 +117,7 @@ def inverse(expression: Expression) -> Expression:
     D⁻¹ (H φ M φ* H*)⁻¹
     """
     shape = expression.shape
-    if shape is not None and not shape.rows.fits(shape.columns):
+    if shape is not None and not shape.rows.as_large_as(shape.columns):
         raise ShapeError(f"{expression} is {shape}: only something square has an inverse")
     match expression:
         case Identity():
@@ -243,10 +243,19 @@ def _check_neighbours(left: Expression, right: Expression) -> None:
     a, b = known_shape(left), known_shape(right)
     if a.columns.fits(b.rows):
         return
+    if a.columns.as_large_as(b.rows):
+        raise ShapeError(f"cannot multiply {left} by {right}: {_other_axes(a.columns, b.rows)}")
     turned = [transpose(x) for x, fits in ((left, a.rows.fits(b.rows)), (right, a.columns.fits(b.columns))) if fits]
     hint = f" With {' or '.join(map(str, turned))} they would fit." if turned else ""
     raise ShapeError(
         f"cannot multiply {left} by {right}: {left} is {a} and {right} is {b}, but {a.columns} is not {b.rows}.{hint}"
+    )
+
+
+def _other_axes(one: Space, other: Space) -> str:
+    return (
+        f"one has its numbers in {one.axes()}, the other in {other.axes()}, each about its own origin. Formulas do not "
+        'turn one into the other; robot.jacobian(q, link, frame="mixed") has the Jacobians of all links in world axes'
     )
 
 
@@ -279,4 +288,8 @@ def _fitted(term: Expression, leader: Expression) -> Expression:
         if isinstance(inner, Constant):
             return scaled(number, _as_blocks(inner, shape.rows, leader.model))
         return term
+    own = inner.shape or Shape(shape.columns, shape.columns)  # an identity keeps the axes of its columns
+    for one, other in ((shape.rows, own.rows), (shape.columns, own.columns)):
+        if one.as_large_as(other) and not one.fits(other):
+            raise ShapeError(f"cannot add {leader} and {term}: {_other_axes(one, other)}")
     raise ShapeError(f"cannot add {leader} and {term}: {leader} is {shape}, {term} is {term.shape or 'square'}")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.lacking import Lacking
 from recursa.errors import NoSweepError, ShapeError, StateError, UntraceableError, unknown_name
-from recursa.kernels.c_source import CFunction
+from recursa.kernels.c_source import CText
 from recursa.kernels.dispatch import KernelStore, evaluate
 from recursa.kernels.kernel import FORMS, Kernel
 from recursa.model.model import Model
@@ -181,14 +181,12 @@ class CompiledExpression:
         return self._kernel.operations
 
     def source(self, kind: str = "llvm") -> str:
-        """The generated code: "llvm", as it is compiled, or "c"."""
+        """The generated code: "llvm", as it is compiled, or "c"; both in the form of the kernel, :attr:`form`."""
         return self._kernel.source(kind)
 
-    def c_function(self, name: str) -> CFunction:
+    def c_function(self, name: str) -> CText:
         """The same as a C function of that name, which :meth:`Robot.export_c` writes with header and test program."""
-        if self._lowered.constants:
-            raise UntraceableError(f"{self.expression} has vectors of numbers in it, which C code cannot take over")
-        return self._kernel.c_function(name)
+        return self._kernel.c_function(name, self._lowered.constants)
 
     def __repr__(self) -> str:
         arguments = ", ".join(("q", "v" if self._needs_v else "None", *self.inputs))

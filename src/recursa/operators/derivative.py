@@ -16,12 +16,13 @@ them in body axes, unless they are given a rate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from recursa.errors import NoSweepError, StateError, unknown_name
 from recursa.operators.arithmetic import diagonal, product, scaled, total, transpose
 from recursa.operators.expression import (
+    ANY,
     Diagonal,
     Expression,
     Freedom,
@@ -90,6 +91,13 @@ def differentiated(
     return Zero(expression.shape) if isinstance(found, Zero) else found
 
 
+def _row_of(rate: Leaf) -> Expression | None:
+    from recursa.operators.rules import row_of  # which differentiate some of their sides
+
+    found = row_of(rate)
+    return None if found is None else found[1]
+
+
 @dataclass(frozen=True)
 class _Rule:
     along: Freedom | None
@@ -137,22 +145,31 @@ class _Rule:
             )
         if kind.value.steady or (kind is Kind.SPEED and not self.moving):
             return Zero(leaf.shape)
-        if kind is Kind.S and not self.moving:  # H* v is constant in body axes
-            return Zero(leaf.shape)
+        if kind is Kind.S:
+            return self._own_motion(leaf)
         if kind in RATES or kind is Kind.SPEED:
             by_configuration = [Leaf(RATES[kind], model, along=self.along)] if kind in RATES else []
             return total((*by_configuration, *(self._by_speed(kind, Operators(model)) if self.moving else ())))
+        row = _row_of(leaf)
+        if row is not None:
+            return self.of(row)
         raise NoSweepError(
-            f"{leaf} is a rate itself, and its derivative is not among the operators: Table 4 has first derivatives. "
-            "Differentiate the numbers instead, with complex steps of rc.dense or of a compiled expression",
+            f"{leaf} has no derivative among the operators: second ones are of what is made of H, phi, M, V, a and "
+            "gravity, whose first ones have S = crf(H* v) in them and nothing else. Differentiate the numbers instead, "
+            "with complex steps of rc.dense or of a compiled expression",
             leaf,
         )
+
+    def _own_motion(self, leaf: Leaf) -> Expression:
+        """Of ``S = crf(H* v)``: H* and unit velocities are constant in body axes, so only v changes, by its rate."""
+        name = ACCELERATION if leaf.along is None else self.rates.get(leaf.along[0]) if leaf.direction else None
+        return replace(leaf, along=(name, ANY)) if self.moving and name is not None else Zero(leaf.shape)
 
     def _by_speed(self, kind: Kind, o: Operators) -> tuple[Expression, ...]:
         """What a change of v does: ``dx/dv vdot``."""
         change = o.vector(ACCELERATION)
         link = o.phi.T @ o.H.T @ change
-        a = o.S.T @ link - o.S_V.T @ o.H.T @ change  # of a = S* V = crm(V) H* v
+        a = o.S.T @ link + Operators(o.model, (ACCELERATION, ANY)).S.T @ o.V  # of a = S* V = crm(V) H* v
         b = (o.N + o.S_V @ o.M) @ link  # of b = crf(V) M V
         found: dict[Kind, Expression] = {
             Kind.SPEED: change,

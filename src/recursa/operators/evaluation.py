@@ -356,6 +356,8 @@ class Evaluation:
         """The joint speeds along which a leaf is meant: v, or one for a single freedom."""
         if leaf.along is None:
             return self.v
+        if leaf.direction is not None:
+            return self.free_vector(leaf.direction)
         name, freedom = leaf.along
         at = next(joint.v_start for joint in self.model.joints if joint.name == name) + freedom
         return self.zeros(self.nv, 1) + np.eye(self.nv)[at][:, None]

@@ -29,6 +29,8 @@ from recursa.operators.symbols import Kind
 NUMBERS = (int, float, np.integer, np.floating)
 
 Freedom = tuple[str, int]
+ANY = -1
+"""In the place of a freedom's number: all joints move, as the free vector of that name says."""
 """A joint by name and one of its freedoms: the direction of a derivative, if it is not the motion itself."""
 
 
@@ -201,7 +203,8 @@ class Leaf(Expression):
     """An operator or vector of a robot.
 
     ``links`` are those of a pick-off B; ``along`` is the freedom whose unit velocity is meant instead of v, in what
-    knows a velocity of the robot: S, S_V, Omega, and derivatives. ``filter`` is the matrix of which P, D, G, K,
+    knows a velocity of the robot: S, S_V, Omega, and derivatives; with the number :data:`ANY` it is the name of a free
+    joint vector instead. ``filter`` is the matrix of which P, D, G, K,
     tau_bar, psi, E_psi and Upsilon are, where it is not the mass matrix.
     """
 
@@ -214,12 +217,20 @@ class Leaf(Expression):
     def _key(self) -> Hashable:
         return self.kind, self.robot.digest, self.links, self.along, self.filter
 
+    @property
+    def direction(self) -> Vector | None:
+        """The free vector along which it is meant, if it is one."""
+        if self.along is None or self.along[1] != ANY:
+            return None
+        return Vector(self.along[0], space_of(self.robot, "joint"))
+
     @cached_property
     def shape(self) -> Shape:
         """By the table of symbols; a pick-off of several links has six columns for each."""
         symbol = self.kind.value
         rows, columns = space_of(self.robot, symbol.rows), space_of(self.robot, symbol.columns)
-        return Shape(rows, columns if columns.name != "tip" else columns._replace(size=6 * len(self.links)))
+        at_links = columns._replace(size=6 * len(self.links), links=self.links)
+        return Shape(rows, at_links if columns.name == "tip" else columns)
 
     @property
     def model(self) -> Model:
@@ -442,6 +453,8 @@ def free_vectors(expression: Expression) -> tuple[Vector, ...]:
     """
     if isinstance(expression, Vector):
         return (expression,)
+    if isinstance(expression, Leaf) and expression.direction is not None:
+        return (expression.direction,)
     return tuple(dict.fromkeys(vector for part in all_parts_of(expression) for vector in free_vectors(part)))
 
 

@@ -83,7 +83,7 @@ class Inversion:
 
     def apply(self, expression: Expression, inner: Expression, operand: Value) -> Value:
         """``inv(inner) operand``."""
-        space = known_shape(inner).rows
+        space = known_shape(inner).columns
         if not has_inverse(inner):
             raise self.lowering.refusal(expression)
         positive = Structure.SEMIDEFINITE in structure(inner)

@@ -83,7 +83,7 @@ class Operators:
         if tied is not None:
             raise NoSweepError(
                 f"robot '{model.name}' has tied joints ('{tied}' follows another): the operators are those of trees "
-                'with independent joints. Load it with mimic="free"'
+                f"with independent joints. {model.how_to_untie}"
             )
         self.model, self.direction, self.filter = model, along, filter
         self.I = Identity()

@@ -19,6 +19,7 @@ from recursa.operators.arithmetic import coefficient, inverse, product, total, t
 from recursa.operators.assembly import Assembly
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
+    ANY,
     Blocks,
     Constant,
     Diagonal,
@@ -340,8 +341,10 @@ class Lowering:
         return velocity if name == "{v}" else self.steps.rate(name[1:-1], velocity)
 
     def _unit(self, along: Freedom) -> str:
-        """The input that holds the unit velocity of one freedom."""
+        """The input that holds the unit velocity of one freedom, or the free vector along which a letter is meant."""
         joint, freedom = along
+        if freedom == ANY:
+            return input_name(Vector(joint, Space("joint", self.model.nv)))
         at = next(x.v_start for x in self.model.joints if x.name == joint) + freedom
         name = self._free_name(f"unit{at}", Space("joint", self.model.nv))
         self.constants[name] = tuple(float(k == at) for k in range(self.model.nv))

@@ -28,8 +28,8 @@ from typing import Literal, NamedTuple, Protocol
 from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
-from recursa.operators.derivative import sensitivity, time_derivative
-from recursa.operators.expression import Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
+from recursa.operators.derivative import ACCELERATION, sensitivity, time_derivative
+from recursa.operators.expression import ANY, Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of
 from recursa.operators.symbols import SHORT, WITH_BRACKETS, Kind
@@ -358,6 +358,8 @@ class _Parser:
         token, model = self.now, self.o.model
         self.at += 1
         text = token.text[1:-1].strip()
+        if text in (ACCELERATION, *self.vectors) and text not in {joint.name for joint in model.joints}:
+            return text, ANY
         name, comma, number = text.rpartition(",")
         numbered = comma and number.strip().isdecimal() and text not in {joint.name for joint in model.joints}
         try:

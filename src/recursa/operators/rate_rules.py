@@ -99,8 +99,14 @@ def rate_of_the_gyroscopic_force(o: Operators) -> Sides:
 
 @identity("gravity is constant in the world", TABLE)
 def rate_of_gravity(o: Operators) -> Sides:
-    """``gravity_dot = S_V* gravity``: it turns against the bodies."""
-    return o.gravity_dot, o.S_V.T @ o.gravity
+    """``gravity_dot = phi* S* gravity``: every body has it from its parent."""
+    return o.gravity_dot, o.phi.T @ o.S.T @ o.gravity
+
+
+@identity("gravity is constant in the world", RATE_RULES)
+def gravity_turns_against_the_bodies(o: Operators) -> Sides:
+    """``phi* S* gravity = S_V* gravity``."""
+    return o.phi.T @ o.S.T @ o.gravity, o.S_V.T @ o.gravity
 
 
 @identity(f"from {JR} Table 4, row 2", TABLE)

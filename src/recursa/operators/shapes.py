@@ -8,14 +8,26 @@ from recursa.model.model import Model
 
 
 class Space(NamedTuple):
-    """What a vector lives in: "joint" (nv), "link" (6 nbodies), "tip" (6), "one"; "" fits any of the same size."""
+    """What a vector lives in: "joint" (nv), "link" (6 nbodies), "tip" (6), "one"; "" fits any of the same size.
+
+    ``links`` are those in whose axes, and about whose origins, the numbers of a tip space are; none of them fits any.
+    """
 
     name: str
     size: int
+    links: tuple[str, ...] = ()
 
     def fits(self, other: Space) -> bool:
         """Whether vectors of one may stand where those of the other are expected."""
+        return self.as_large_as(other) and (self.links == other.links or () in (self.links, other.links))
+
+    def as_large_as(self, other: Space) -> bool:
+        """Whether they are of the same kind and size, in whichever axes."""
         return self.size == other.size and (self.name == other.name or "" in (self.name, other.name))
+
+    def axes(self) -> str:
+        """In words, of a tip space."""
+        return f"axes of {', '.join(self.links)}"
 
     def __repr__(self) -> str:
         return f"{self.name} {self.size}".strip()

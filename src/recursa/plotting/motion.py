@@ -39,6 +39,7 @@ def plot_motion(
     panels: Sequence[str] | None = None,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
+    bands: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Figure:
     """Panels of a motion at instants t (n,): q (n, nq), v and tau (n, nv); returns the figure, saves it to ``path``.
 
@@ -46,7 +47,8 @@ def plot_motion(
     times speed); without it, all that the data allow. Joints that turn and joints that slide have panels of their own,
     as their units differ; so do quaternions. ``energy`` is one curve (n,) or several by name; without it, the robot
     computes it from q and v. Without ``path`` the figure is one of pyplot's, if that is imported, and ``plt.show()``
-    shows it.
+    shows it. ``bands`` shades what may be: half widths about the curves of positions and speeds, (n, nv) each, but for
+    quaternions.
 
     >>> import recursa as rc
     >>> arm = rc.robots.stanford()
@@ -65,6 +67,7 @@ def plot_motion(
         None if v is None else _rows("v", v, len(when), robot.nv),
         None if tau is None else _rows("tau", tau, len(when), robot.nv),
         _energies(energy, len(when)),
+        None if bands is None else tuple(_rows("bands", one, len(when), robot.nv) for one in bands),
     )
     drawn = list(given.panels(panels))
     if not drawn:
@@ -115,6 +118,7 @@ class _Motion:
     v: Array | None
     tau: Array | None
     energy: dict[str, Array] | None
+    bands: tuple[Array, ...] | None = None
 
     def panels(self, wanted: Sequence[str] | None) -> Iterator[Panel]:
         """Those asked for, or all for which there is something."""
@@ -139,19 +143,32 @@ class _Motion:
             curves = {n: q[:, k] for k, n in enumerate(names) if units[k] == unit}
             if curves:
                 title = {"rad": "joint angles", "m": "positions", "1": "rotations"}[unit]
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(model))
+                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(model), bands=self._about_positions())
 
-    def _by_unit(self, values: Array, turning: tuple[str, str], sliding: tuple[str, str]) -> Iterator[Panel]:
+    def _about_positions(self) -> dict[str, Array]:
+        """Bands of joints whose coordinates are moved as their speeds are."""
+        names, found = coordinate_names(self.robot.model), {}
+        for joint in self.robot.model.joints if self.bands is not None else ():
+            if joint.independent and joint.kind.nq == joint.kind.nv == 1:
+                assert self.bands is not None
+                found[names[joint.q_start]] = self.bands[0][:, joint.v_start]
+        return found
+
+    def _by_unit(
+        self, values: Array, turning: tuple[str, str], sliding: tuple[str, str], widths: Array | None = None
+    ) -> Iterator[Panel]:
         """Freedoms that turn and those that slide, each with the label of the axis and the title."""
         names, turns = freedom_names(self.robot.model), angular(self.robot.model)
         for kind, (label, title) in ((True, turning), (False, sliding)):
             curves = {name: values[:, k] for k, name in enumerate(names) if turns[k] is kind}
+            bands = {} if widths is None else {name: widths[:, k] for k, name in enumerate(names)}
             if curves:
-                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(self.robot.model))
+                yield Panel(_TIME, label, self.t, curves, title, numbers=_colours(self.robot.model), bands=bands)
 
     def _speeds(self) -> Iterator[Panel]:
         assert self.v is not None
-        return self._by_unit(self.v, ("speed, rad/s", "turning speeds"), ("speed, m/s", "sliding speeds"))
+        labels = ("speed, rad/s", "turning speeds"), ("speed, m/s", "sliding speeds")
+        return self._by_unit(self.v, *labels, None if self.bands is None else self.bands[1])
 
     def _torques(self) -> Iterator[Panel]:
         assert self.tau is not None

@@ -32,6 +32,7 @@ class Panel:
     total: str | None = None  # the curve that sums up the others, drawn in black
     marks: bool = False  # a dot where each curve starts
     numbers: Mapping[str, int] = field(default_factory=dict)  # of colours, by name, where the order is not enough
+    bands: Mapping[str, Array] = field(default_factory=dict)  # half the width of a band about a curve, by name
 
 
 def draw_panels(path: str | os.PathLike[str], title: str, *panels: Panel) -> None:
@@ -61,6 +62,8 @@ def _draw(axes: Any, panel: Panel) -> None:
             axes.plot(x, curve, color="black", label=plain(name), linewidth=2.6, zorder=1.9)  # below what it sums up
         else:
             axes.plot(x, curve, line_style(k), color=colour(k), label=plain(name), linewidth=1.6)
+        if name in panel.bands:
+            axes.fill_between(x, curve - panel.bands[name], curve + panel.bands[name], color=colour(k), alpha=0.2, lw=0)
         if panel.marks:
             axes.plot(x[:1], curve[:1], "o", color=colour(k), markersize=4)
     axes.set_xlabel(panel.x_label)

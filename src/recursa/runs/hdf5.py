@@ -10,6 +10,7 @@
     /options, /statistics             attributes
     /options/times    where samples were asked for
     /events/name /t /q /v
+    /base/q /v /a     how the base was moved, if it was, as of a free joint
     /dense/...        the integrator's interpolants, if they were kept
 
 The first 512 bytes, which HDF5 leaves to its user, say so in a line of text, with a checksum of all that follows.
@@ -50,7 +51,7 @@ _MEANINGS = {
     "v": "speeds",
     "a": "accelerations",
     "tau": "torques and forces of the drives, without losses",
-    "work": "what drives and wrenches put in since the start",
+    "work": "what drives, wrenches and what moves the base put in since the start",
     "lost": "what losses and stops took since the start",
     "energy": "kinetic and potential energy",
 }

@@ -16,7 +16,7 @@ from recursa.formats.robot_text import model_from_text, model_text
 from recursa.model.model import Model
 from recursa.runs import interpolants
 from recursa.runs.options import Options, options_again
-from recursa.runs.run import Happened, Run, Status
+from recursa.runs.run import BASE_SIZES, BaseMotion, Happened, Run, Status
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
@@ -27,8 +27,9 @@ SAMPLES = ("t", "q", "v", "a", "tau", "work", "lost")
 TIMES = "options/times"
 DENSE = "dense/"
 _LARGEST = 2**63  # of what was counted or timed
+BASE = tuple(f"base/{name}" for name in BaseMotion._fields)
 _EVENTS = ("events/t", "events/q", "events/v")
-ARRAYS = (*SAMPLES, TIMES, *_EVENTS, *(DENSE + name for name in interpolants.NAMES))
+ARRAYS = (*SAMPLES, TIMES, *BASE, *_EVENTS, *(DENSE + name for name in interpolants.NAMES))
 
 
 def as_plain(run: Run) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def as_plain(run: Run) -> dict[str, Any]:
     arrays = {name: getattr(run, name) for name in SAMPLES}
     if run.options.times is not None:
         arrays[TIMES] = run.options.times
+    arrays |= dict(zip(BASE, run.base or (), strict=False))
     arrays["events/t"] = np.array([event.t for event in run.events], dtype=float)
     arrays["events/q"] = np.array([event.q for event in run.events], dtype=float).reshape(rows, model.nq)
     arrays["events/v"] = np.array([event.v for event in run.events], dtype=float).reshape(rows, model.nv)
@@ -88,6 +90,7 @@ def from_plain(data: Mapping[str, Any], robot_of: Callable[[Model], Robot]) -> R
         },
         momentum_kept=bool(data["momentum_kept"]),
         pieces=interpolants.from_arrays(options.integrator, dense),
+        base=BaseMotion(*(arrays[name] for name in BASE)) if BASE[0] in arrays else None,
     )
 
 
@@ -115,6 +118,8 @@ def _require_shapes(arrays: Mapping[str, Array], model: Model, events: int, opti
     wanted: dict[str, tuple[int, ...]] = dict.fromkeys(("t", "work", "lost"), (rows,))
     wanted |= {"q": (rows, nq)} | dict.fromkeys(("v", "a", "tau"), (rows, nv))
     wanted |= {"events/t": (events,), "events/q": (events, nq), "events/v": (events, nv)}
+    if any(name in arrays for name in BASE):
+        wanted |= {name: (rows, size) for name, (_, size) in zip(BASE, BASE_SIZES, strict=True)}
     if TIMES in arrays:
         wanted[TIMES] = (arrays[TIMES].size,)
     if any(name.startswith(DENSE) for name in arrays):

@@ -16,6 +16,8 @@ from recursa.dynamics.configuration import CHART_RATES
 from recursa.errors import StateError
 from recursa.model.model import WORLD
 from recursa.runs.options import Options
+from recursa.spatial.rotation import Quaternion, Rotation
+from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import Violation, violations
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from recursa.robot import Robot
+    from recursa.runs.sensitivity import Band
 
 _ROUNDING = 1e-14  # of the potential energy: what a robot at rest shows
 
@@ -40,15 +43,39 @@ class Happened(NamedTuple):
     v: Array
 
 
+class BaseMotion(NamedTuple):
+    """How the base was moved: as q (n, 7), v (n, 6), a (n, 6) of a free joint, in the world and in axes of the base."""
+
+    q: Array
+    v: Array
+    a: Array
+
+    @classmethod
+    def of(cls, states: Sequence[tuple[Array, Array, Array]]) -> BaseMotion:
+        """From one state an instant."""
+        return cls(*(np.array([state[k] for state in states], dtype=float).reshape(-1, n) for k, n in BASE_SIZES))
+
+    def in_world(self, vectors: Array) -> Array:
+        """Vectors (n, 3) in axes of the base, in those of the world."""
+        turned = Rotation.from_quaternion(Quaternion(*self.q[:, 3:].T)) @ Vec3(*vectors.T)
+        return np.stack(turned, axis=-1)
+
+
+BASE_SIZES = ((0, 7), (1, 6), (2, 6))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A simulation: states at the times t, what drove them, and how well the integrator did.
 
     - ``t`` (n,), ``q`` (n, nq), ``v`` (n, nv), ``a`` (n, nv); ``tau`` (n, nv) torques of the drives, without losses.
-    - ``work``, ``lost`` (n,): joule since the start that drives and wrenches put in, and that losses and stops took.
+    - ``work``, ``lost`` (n,): joule since the start that drives, wrenches and what moves the base put in, and that
+      losses and stops took.
     - ``events``: those that happened, in order; ``status``: "finished", "stopped" (by an event), "interrupted",
       "failed"; ``message`` says why.
     - ``options``: what was asked for; ``statistics``: steps, evaluations, seconds.
+    - ``base``: how the base was moved, q (n, 7), v (n, 6), a (n, 6) as of a free joint; None where it stood still.
+      Energies and momentum are those in the world, the motion of the base included.
 
     >>> import recursa as rc
     >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
@@ -71,6 +98,7 @@ class Run:
     statistics: dict[str, float]
     momentum_kept: bool = False  # whether nothing but gravity acts from outside
     pieces: Sequence[tuple[float, float, Any]] = field(default=())  # the integrator's interpolants, if they were kept
+    base: BaseMotion | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -93,12 +121,17 @@ class Run:
     @cached_property
     def kinetic_energy(self) -> Array:
         """In joule, (n,)."""
-        return np.asarray(self.robot.kinetic_energy(self.q, self.v))
+        twist = None if self.base is None else self.base.v
+        return np.asarray(self.robot.kinetic_energy(self.q, self.v, base_twist=twist))
 
     @cached_property
     def potential_energy(self) -> Array:
         """In joule, (n,)."""
-        return np.asarray(self.robot.potential_energy(self.q))
+        mass = self.robot.model.total_mass
+        if self.base is None or mass == 0.0:
+            return np.asarray(self.robot.potential_energy(self.q))
+        center = self.base.q[:, :3] + self.base.in_world(self.robot.center_of_mass(self.q))
+        return -mass * center @ np.array(self.robot.model.gravity)
 
     @cached_property
     def energy(self) -> Array:
@@ -131,7 +164,10 @@ class Run:
     @cached_property
     def momentum(self) -> Array:
         """(angular about the centre of mass, linear), world axes, (n, 6)."""
-        return np.asarray(self.robot.momentum(self.q, self.v))
+        if self.base is None:
+            return np.asarray(self.robot.momentum(self.q, self.v))
+        own = self.robot.momentum(self.q, self.v, base_twist=self.base.v)
+        return np.concatenate([self.base.in_world(part) for part in np.split(own, 2, axis=-1)], axis=-1)
 
     @property
     def momentum_drift(self) -> float | None:
@@ -265,15 +301,30 @@ class Run:
 
     # ---- showing and saving ------------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        bands: Band | None = None,
+        sigmas: float = 2.0,
+        **options: Any,
+    ) -> Figure:
         """Draw coordinates, speeds, torques and energy over time; returns the figure, and saves it to ``path``.
 
-        Curves show the motion between samples, too (:meth:`finely`). ``options`` are those of
+        Curves show the motion between samples, too (:meth:`finely`). ``bands``, what :meth:`Sensitivity.band` makes of
+        uncertain parameters, shades ``sigmas`` standard deviations about positions and speeds. ``options`` are those of
         :func:`recursa.plotting.plot_motion`.
         """
         from recursa.plotting import plot_motion  # matplotlib takes long to import
 
-        return plot_motion(self.robot, *self.finely(), path=path, **options)
+        t, q, v, tau = self.finely() if self.base is None else (self.t, self.q, self.v, self.tau)
+        if self.base is not None:  # its motion is known at samples alone
+            energies = {"kinetic": self.kinetic_energy, "potential": self.potential_energy, "total": self.energy}
+            options = {"energy": energies} | options
+        if bands is not None:
+            widths = [[np.interp(t, bands.t, column) for column in one.T] for one in (bands.q, bands.v)]
+            options["bands"] = tuple(sigmas * np.array(one).T for one in widths)
+        return plot_motion(self.robot, t, q, v, tau, path=path, **options)
 
     def animate(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the motion as an animated GIF; ``options`` are those of :func:`recursa.plotting.animate`."""

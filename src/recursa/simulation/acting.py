@@ -16,7 +16,7 @@ Record = dict[str, Any]
 _WRENCH = ("force", "moment", "point")
 
 
-def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[Event, ...]) -> Record:
+def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[Event, ...], base: Any = None) -> Record:
     """For a checkpoint; stops with the numbers that they have got."""
     return {
         "torque": _torque(torque),
@@ -25,6 +25,7 @@ def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[E
         if stops is None
         else {"joints": stops.names, "stiffness": stops.stiffness, "damping": stops.damping},
         "events": [[event.name, event.stop, event.direction] for event in events],
+        "base": None if base is None else _function(base),
     }
 
 
@@ -62,7 +63,7 @@ def _function(given: Any) -> Record:
 
 
 def again(kept: Record | None, given: Any, what: str) -> Any:
-    """Torques or wrenches of a run that goes on: from the record, or from the caller where they were functions."""
+    """Torques, wrenches, base of a run that goes on: from the record, or from the caller where they were functions."""
     if kept is not None and kept["kind"] == "function":
         if given is None:
             raise StateError(

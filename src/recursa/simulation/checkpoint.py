@@ -33,6 +33,7 @@ from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
+from recursa.simulation.moved_base import moved_base
 from recursa.simulation.steppers import RunState
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
@@ -208,26 +209,32 @@ class Kept:
         """How many there are so far."""
         return sum(len(one["samples"][0]) for one in self._checkpoints if one["samples"])
 
-    def simulation(self, robot: Robot, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
+    def simulation(
+        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool
+    ) -> Simulation:
         """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
         try:
-            return self._simulation(robot, torque, wrenches, events, progress)
+            return self._simulation(robot, torque, wrenches, events, base, progress)
         except RecursaError:
             raise
         except MALFORMED as error:
             raise _unusable(self.path, error) from None
 
-    def _simulation(self, robot: Robot, torque: Any, wrenches: Any, events: Any, progress: bool) -> Simulation:
+    def _simulation(
+        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool
+    ) -> Simulation:
         acting = self._header["acting"]
         watched = events_of(events)
         require_same_events(acting["events"], watched)
         q0, v0 = self._header["q0"], self._header["v0"]
+        moved = moved_base(robot.model, again(acting.get("base"), base, "base"), self.options.duration)
         equations = equations_in(self.options.coordinates)(
             robot,
-            torque_function(robot, again(acting["torque"], torque, "torque")),
-            wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches")),
+            torque_function(robot, again(acting["torque"], torque, "torque"), moved),
+            wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches"), moved),
             stop_forces(robot, stops_again(acting["stops"]), q0),
             self.options.losses,
+            moved,
         )
         found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
         state = self._state()

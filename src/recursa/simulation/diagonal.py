@@ -17,9 +17,11 @@ import numpy as np
 from recursa.diagonal.equations import equations_plan, reading
 from recursa.diagonal.quantities import JOINT_RATES
 from recursa.dynamics import configuration, gathering
+from recursa.dynamics.springs import acting, with_springs
+from recursa.errors import StateError
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.simulation.equations import Equations, Rates, coordinate_rates
+from recursa.simulation.equations import Equations, Outside, Rates, coordinate_rates
 from recursa.sweeps import Plan, base_to_tip
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -33,7 +35,12 @@ class DiagonalEquations(Equations):
     def __init__(self, robot: Any, *acting: Any) -> None:
         robot.diagonal._independent()
         super().__init__(robot, *acting)
-        self._slopes = robot.evaluator.trusting_entry(SLOPES, () if self.wrenches is None else ("wrenches",))
+        if self.base is not None:
+            raise StateError(
+                "base= moves the base, and total rates are those of a robot whose base stands still: leave "
+                'coordinates="diagonal" out'
+            )
+        self._slopes = robot.evaluator.trusting_entry(SLOPES, self.given)
         self._joint_rates = robot.evaluator.trusting_entry(JOINT_RATES)
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
@@ -59,41 +66,39 @@ class DiagonalEquations(Equations):
         if not self.passive:
             return super()._rates_of(t, y)
         self.evaluations += 1
-        return self._diagonally_solved(y[: self.nq], y[self.nq :], self._zero, None)[: self.nq + self.nv]
+        return self._diagonally_solved(y[: self.nq], y[self.nq :], self._zero, ())[: self.nq + self.nv]
 
     def slopes(self, t: float, q: Array, u: Array) -> Rates:
         """Everything at an instant; ``a`` is the rate of nu."""
         self.evaluations += 1
         n = self.nq + self.nv
         if self.passive:
-            found = self._diagonally_solved(q, u, self._zero, None)
+            found = self._diagonally_solved(q, u, self._zero, ())
             return Rates(found[: self.nq], found[n:], found[self.nq : n], self._zero, 0.0, 0.0)
         v = self.to_joint(q, u)
-        tau, wrench, moving, lost = self.moving(t, q, v)
+        tau, outside, moving, lost = self.moving(t, q, v)
         if self.locked.size:
             moving = moving.copy()
-            moving[self.locked] += self.holding(q, self.solved(q, v, moving, wrench)[self.nq :])[0]
-        found = self._diagonally_solved(q, u, moving, wrench)
+            moving[self.locked] += self.holding(q, self.solved(q, v, moving, outside)[self.nq :])[0]
+        found = self._diagonally_solved(q, u, moving, outside)
         qdot = coordinate_rates(self.robot, q, v) if self.locked.size else found[: self.nq]
-        return Rates(qdot, v, found[self.nq : n], tau, self.power(q, v, tau, wrench), lost)
+        return Rates(qdot, v, found[self.nq : n], tau, self.power(q, v, found[self.nq : n], tau, outside), lost)
 
-    def accelerated(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+    def accelerated(self, q: Array, u: Array, tau: Array, outside: Outside) -> Array:
         """Rate of nu from the torques that move the bodies."""
-        return self._diagonally_solved(q, u, tau, wrench)[self.nq : self.nq + self.nv]
+        return self._diagonally_solved(q, u, tau, outside)[self.nq : self.nq + self.nv]
 
-    def _diagonally_solved(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+    def _diagonally_solved(self, q: Array, u: Array, tau: Array, outside: Outside) -> Array:
         """(dq/dt, dnu/dt, v); nan where something is not finite, or an error that names a joint."""
-        given = (q, u, tau) if wrench is None else (q, u, tau, wrench)
+        given = (q, u, tau, *outside)
         if self._slopes is not None:
             result: Any = self._slopes(*given)
             if result is not NotImplemented:
                 return result
-        robot, shape = self.robot, (self.nq + 2 * self.nv,)
         if not all(np.isfinite(x).all() for x in given):
-            return np.full(shape, np.nan)
-        shaped = None if wrench is None else wrench.reshape(robot.nlinks, 6)
-        arguments = {"q": self.normalized(q), "nu": u, "tau": tau, "wrenches": shaped}
-        return robot.evaluator.evaluate(SLOPES, arguments)
+            return np.full(self.nq + 2 * self.nv, np.nan)
+        arguments = {"q": self.normalized(q), "nu": u, "tau": tau, **self._shaped(outside)}
+        return self.robot.evaluator.evaluate(SLOPES, arguments)
 
 
 @cache
@@ -105,6 +110,7 @@ def _slopes_plan(*, wrenches: bool) -> Plan:
     return Plan("diagonalised equations and coordinate rates", (*plan.buffers, *rates.buffers), (*plan.sweeps, last))
 
 
+@with_springs(acting)
 def _slopes(of: Subject, given: Names) -> Recipe:
     model = of.model
 

@@ -12,7 +12,7 @@ from recursa.errors import LimitWarning, SimulationError, StateError
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.asking import from_outside
 from recursa.runs.options import Options
-from recursa.runs.run import Happened, Run, Status, keeps_momentum
+from recursa.runs.run import BaseMotion, Happened, Run, Status, keeps_momentum
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
@@ -340,9 +340,8 @@ class Simulation:
             np.array(column, dtype=float).reshape(len(times), width)
             for column, width in zip(rows[1:], widths, strict=True)
         )
-        kept = keeps_momentum(
-            equations.robot, equations.damping + equations.friction.sum(axis=0), equations.wrenches is not None, tau
-        )
+        outside = equations.wrenches is not None or equations.base is not None
+        kept = keeps_momentum(equations.robot, equations.damping + equations.friction.sum(axis=0), outside, tau)
         statistics = {**self.stepper.statistics(), "seconds": self._elapsed}
         return Run(
             equations.robot,
@@ -360,6 +359,7 @@ class Simulation:
             statistics,
             kept,
             tuple(self.pieces),
+            None if equations.base is None else BaseMotion.of([equations.base.at(t) for t in times.tolist()]),
         )
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.dynamics import articulated, configuration, gathering
+from recursa.dynamics.kinematics import BASE_MOTION
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
+from recursa.dynamics.springs import acting, with_springs
 from recursa.integrators.asking import from_outside, told_when
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.forces import StopForces, Torque, checked_torque
+from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
 from recursa.sweeps.fusing import fuse
@@ -22,6 +25,7 @@ from recursa.sweeps.plan import Plan
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+Outside = tuple[Array, ...]
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What mechanics raise at a state that an integrator has lost, such as a hinge inertia below zero by rounding."""
 
@@ -33,7 +37,7 @@ class Rates(NamedTuple):
     v: Array  # (nv,)
     a: Array  # (nv,) rate of the speeds that are integrated: of v, or of nu
     tau: Array  # (nv,) of the drives
-    gained: float  # power of drives and wrenches
+    gained: float  # power of drives, wrenches and the base
     lost: float  # power that losses and stops take out
 
 
@@ -57,24 +61,25 @@ class Equations:
         wrenches: Torque | None = None,
         stops: StopForces | None = None,
         losses: Losses = True,
+        base: MovedBase | None = None,
     ) -> None:
         self.robot = robot
         self.nq, self.nv = robot.nq, robot.nv
-        self.torque, self.wrenches, self.stops = torque, wrenches, stops
+        self.torque, self.wrenches, self.stops, self.base = torque, wrenches, stops, base
         self.damping = np.array(gathering.damping_coefficients(robot.model)) * (losses in DAMPING)
         self.friction = np.array(gathering.friction_coefficients(robot.model)) * (losses in FRICTION)
         self.rubbing = self.friction.any(axis=0)  # (nv,) which freedoms have friction
         self.damped, self.rubbed = bool(self.damping.any()), bool(self.rubbing.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
-        self._undriven = torque is None and wrenches is None and stops is None
+        self._undriven = torque is None and wrenches is None and stops is None and base is None
         self.passive = self._undriven and not (self.damped or self.rubbed)
         self.evaluations = 0
         self.trouble = ""  # why rates were not finite, if it is known
         self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
         self.quaternions = robot.model.quaternions
         self._tied = any(not joint.independent for joint in robot.model.joints)
-        given = () if wrenches is None else ("wrenches",)
-        self._native = None if self._tied else robot.evaluator.trusting_entry(RATES, given)
+        self.given = (*(() if wrenches is None else ("wrenches",)), *(() if base is None else BASE_MOTION))
+        self._native = None if self._tied else robot.evaluator.trusting_entry(RATES, self.given)
 
     # ---- states as one vector ----------------------------------------------------------------------------------------
 
@@ -115,9 +120,9 @@ class Equations:
         """Everything at an instant, with the rate of the speeds that are integrated; for integrators."""
         return self.rates(t, q, u)
 
-    def accelerated(self, q: Array, u: Array, tau: Array, wrench: Array | None) -> Array:
+    def accelerated(self, q: Array, u: Array, tau: Array, outside: Outside) -> Array:
         """Rate of the speeds that are integrated, from the torques that move the bodies."""
-        return self.solved(q, u, tau, wrench)[self.nq :]
+        return self.solved(q, u, tau, outside)[self.nq :]
 
     # ---- rates -------------------------------------------------------------------------------------------------------
 
@@ -137,7 +142,7 @@ class Equations:
                 result: Any = self._native(y[: self.nq], y[self.nq :], self._zero)
                 if result is not NotImplemented:
                     return result
-            return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, None)
+            return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, ())
         n = self.nq + self.nv
         result = np.empty(n + 2)
         rates = self.slopes(t, self.normalized(y[: self.nq]), y[self.nq : n])
@@ -148,17 +153,17 @@ class Equations:
     def rates(self, t: float, q: Array, v: Array) -> Rates:
         """Everything at an instant; q has unit quaternions. Where the torque is not finite, nothing is."""
         self.evaluations += 1
-        tau, wrench, moving, lost = self.moving(t, q, v)
-        both = self.solved(q, v, moving, wrench)
+        tau, outside, moving, lost = self.moving(t, q, v)
+        both = self.solved(q, v, moving, outside)
         a = both[self.nq :]
         if self.locked.size:
             a = a + self.holding(q, a)[1]
             a[self.locked] = 0.0
-        return Rates(both[: self.nq], v, a, tau, self.power(q, v, tau, wrench), lost)
+        return Rates(both[: self.nq], v, a, tau, self.power(q, v, a, tau, outside), lost)
 
-    def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array, float]:
-        """Torques of the drives, wrenches, all torques that move the bodies, and the power that is lost."""
-        tau, wrench, stop = self.acting(t, q, v)
+    def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array, float]:
+        """Torques of the drives, what acts from outside, all torques that move the bodies, the power that is lost."""
+        tau, outside, stop = self.acting(t, q, v)
         moving, lost = tau, 0.0
         if stop is not None:
             moving, lost = moving + stop, lost - float(stop.dot(v))
@@ -168,19 +173,24 @@ class Equations:
         if self.rubbed:
             rub = self.rub(self.slip)
             moving, lost = moving - rub, lost + float(rub.dot(v))
-        return tau, wrench, moving, lost
+        return tau, outside, moving, lost
 
     def rub(self, direction: Array) -> Array:
         """Friction (nv,) at freedoms that slide in a direction, 1 or -1; zero where that is 0."""
         forward, backward = self.friction
         return np.where(direction < 0.0, backward, forward) * direction
 
-    def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None, Array | None]:
-        """Torques of the drives, wrenches and torques of stops at an instant; nan where the state is not finite."""
+    def acting(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array | None]:
+        """Torques of the drives, what acts from outside and torques of stops; nan where the state is not finite.
+
+        From outside act, in the order of ``given``, wrenches on links and the motion of the base.
+        """
         if self._undriven:
-            return self._zero, None, None
+            return self._zero, (), None
+        base = () if self.base is None else self.base.acting(t)
         if q.dot(self._zero_q) + v.dot(self._zero) != 0.0:  # nan as soon as one entry is not finite
-            return np.full(self.nv, np.nan), None if self.wrenches is None else np.zeros(6 * self.robot.nlinks), None
+            none = () if self.wrenches is None else (np.zeros(6 * self.robot.nlinks),)
+            return np.full(self.nv, np.nan), (*none, *base), None
         tau = self._zero if self.torque is None else told_when(self.torque, "torque=", t, q, v)
         if tau.__class__ is not np.ndarray or tau.shape != (self.nv,) or tau.dtype != np.float64:
             tau = checked_torque(self.robot.model, tau, t)
@@ -189,13 +199,26 @@ class Equations:
             name = freedom_name(self.robot.model, freedom)
             self.trouble = f"the torque of {name} at t = {t:.6g} s is {tau[freedom]}"
             tau = np.full(self.nv, np.nan)
-        wrench = None if self.wrenches is None else told_when(self.wrenches, "wrenches=", t, q, v)
-        return tau, wrench, None if self.stops is None else self.stops(q, v)
+        wrenches = () if self.wrenches is None else (told_when(self.wrenches, "wrenches=", t, q, v),)
+        return tau, (*wrenches, *base), None if self.stops is None else self.stops(q, v)
 
-    def power(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> float:
-        """Of drives and wrenches: ``tau . v + sum of wrench . V``."""
+    def power(self, q: Array, v: Array, a: Array, tau: Array, outside: Outside) -> float:
+        """Of drives, wrenches and base: ``tau . v + sum of wrench . V + base wrench . twist``."""
         power = 0.0 if self.torque is None else float(tau.dot(v))
-        return power if wrench is None else power + float(wrench @ self.robot.velocities(q, v).ravel())
+        if not outside:
+            return power
+        shaped = self._shaped(outside)
+        twist, wrenches = shaped.get("base_twist"), shaped.get("wrenches")
+        if wrenches is not None:
+            power += float(np.vdot(wrenches, self.robot.velocities(q, v, base_twist=twist)))
+        if twist is None:
+            return power
+        return power + float(self.robot.base_wrench(q, v, a, **shaped) @ twist) if np.isfinite(a).all() else np.nan
+
+    def _shaped(self, outside: Outside) -> dict[str, Any]:
+        """What acts from outside, by the names of arguments."""
+        named = dict(zip(self.given, outside, strict=True))
+        return named | ({"wrenches": named["wrenches"].reshape(-1, 6)} if "wrenches" in named else {})
 
     def holding(self, q: Array, a: Array) -> tuple[Array, Array]:
         """Torques at the locked freedoms that take their acceleration away, and what they do to all others.
@@ -206,25 +229,23 @@ class Equations:
         torques = -np.linalg.solve(W[self.locked], a[self.locked])
         return torques, W @ torques
 
-    def solved(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> Array:
+    def solved(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
         """(dq/dt, dv/dt) from the torques that move the bodies."""
         if self._native is not None:
-            given = (q, v, tau) if wrench is None else (q, v, tau, wrench)
-            result: Any = self._native(*given)
+            result: Any = self._native(q, v, tau, *outside)
             if result is not NotImplemented:
                 return result
-        return self._general(q, v, tau, wrench)
+        return self._general(q, v, tau, outside)
 
-    def _general(self, q: Array, v: Array, tau: Array, wrench: Array | None) -> Array:
+    def _general(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
         """The same where nothing is compiled, or where something is not finite: nan, or an error that names a joint."""
         if not all(np.isfinite(x).all() for x in (q, v, tau)):
             return np.full(self.nq + self.nv, np.nan)
-        robot = self.robot
-        shaped = None if wrench is None else wrench.reshape(robot.nlinks, 6)
+        robot, shaped = self.robot, self._shaped(outside)
         if self._tied:
-            a = robot.forward_dynamics(q, v, tau, wrenches=shaped)
+            a = robot.forward_dynamics(q, v, tau, **shaped)
             return np.concatenate([coordinate_rates(robot, q, v), a])
-        return robot.evaluator.evaluate(RATES, {"q": q, "v": v, "tau": tau, "wrenches": shaped})
+        return robot.evaluator.evaluate(RATES, {"q": q, "v": v, "tau": tau, **shaped})
 
 
 @cache
@@ -232,6 +253,7 @@ def _rates_plan(*, wrenches: bool) -> Plan:
     return fuse(articulated.forward_plan(wrenches=wrenches), configuration.COORDINATE_RATES_PLAN)
 
 
+@with_springs(acting)
 def _rates(of: Subject, given: Names) -> Recipe:
     model = of.model
 
@@ -247,7 +269,7 @@ RATES = Quantity(
     ("q", "v", "tau"),
     _rates,
     "dq/dt, places as in q, and dv/dt, places as in v",
-    optional=("wrenches",),
+    optional=("wrenches", *BASE_MOTION),
     reads={"wrenches": "wrench"},
 )
 

@@ -150,9 +150,10 @@ class Settling(OneRun):
         """Accelerations without losses; what they do is known when the step is over."""
         eq, u = self.equations, v[: self.nv]
         eq.evaluations += 1
-        self._tau, self._wrench, self._stop = eq.acting(self.t + at * self.h, q, eq.to_joint(q, u))
+        self._before = eq.to_joint(q, u)
+        self._tau, self._outside, self._stop = eq.acting(self.t + at * self.h, q, self._before)
         moving = self._tau if self._stop is None else self._tau + self._stop
-        rate = eq.accelerated(q, u, moving, self._wrench)
+        rate = eq.accelerated(q, u, moving, self._outside)
         return u, rate if eq.passive else np.concatenate([rate, np.zeros(2)])
 
     def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -167,7 +168,7 @@ class Settling(OneRun):
             u1 = eq.from_joint(q, v1)
         if self._stop is not None:
             lost -= self.h * float(self._stop @ v1)
-        gained = self.h * eq.power(q, v1, self._tau, self._wrench)
+        gained = self.h * eq.power(q, v1, (v1 - self._before) / self.h, self._tau, self._outside)
         return v1, np.concatenate([u1, v[self.nv :] + np.array([gained, lost])])
 
     def _slowed(self, q: Array, v1: Array) -> tuple[Array, float]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics.wrenches import listed_wrenches, wrench_array
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
+from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class DesiredMotion(Protocol):
 # ---- torques ---------------------------------------------------------------------------------------------------------
 
 
-def torque_function(robot: Robot, torque: Any) -> Torque | None:
+def torque_function(robot: Robot, torque: Any, base: MovedBase | None = None) -> Torque | None:
     """What drives the joints as a function of (t, q, v); None where nothing does.
 
     A controller has a method ``torque``; a desired motion a method ``sample``, and is driven by inverse dynamics along
@@ -54,7 +55,7 @@ def torque_function(robot: Robot, torque: Any) -> Torque | None:
     if isinstance(torque, Controller):
         return torque.torque
     if hasattr(torque, "sample"):
-        return _feed_forward(robot, torque)
+        return _feed_forward(robot, torque, base)
     if callable(torque):
         return torque
     constant = as_array(robot.model, "torque", torque, coordinates=False).astype(float)
@@ -63,7 +64,7 @@ def torque_function(robot: Robot, torque: Any) -> Torque | None:
     return lambda t, q, v: constant
 
 
-def _feed_forward(robot: Robot, motion: Any) -> Torque:
+def _feed_forward(robot: Robot, motion: Any, base: MovedBase | None) -> Torque:
     """Torques that keep a robot on a desired motion as long as it is on it; at its end they hold it still."""
     end = float(getattr(motion, "end", getattr(motion, "duration", np.inf)))  # trajectories may start later than at 0
     at_rest = np.zeros(robot.nv)
@@ -72,7 +73,8 @@ def _feed_forward(robot: Robot, motion: Any) -> Torque:
         q, v, a = motion.sample(min(t, end))
         if t > end:
             v = a = at_rest
-        return robot.inverse_dynamics(q, v, a, losses=True)
+        moved = (None, None) if base is None else base.acting(t)
+        return robot.inverse_dynamics(q, v, a, losses=True, base_twist=moved[0], base_acceleration=moved[1])
 
     return torque
 
@@ -97,14 +99,20 @@ def checked_torque(model: Model, tau: Any, t: float) -> Array:
 # ---- wrenches --------------------------------------------------------------------------------------------------------
 
 
-def wrench_function(robot: Robot, wrenches: Any) -> Torque | None:
-    """What acts on links as a function of (t, q, v) with values (6 nlinks,); None where nothing does."""
+def wrench_function(robot: Robot, wrenches: Any, base: MovedBase | None = None) -> Torque | None:
+    """What acts on links as a function of (t, q, v) with values (6 nlinks,); None where nothing does.
+
+    World axes are those of the world, also where the base moves in it.
+    """
     if wrenches is None:
         return None
     shape = (robot.nlinks, 6)
 
+    def poses(q: Array, t: float) -> Array:
+        return robot.poses(q) if base is None else base.poses(t, robot.poses(q))
+
     def resolved(given: Any, q: Array, t: float) -> Array:
-        array = np.asarray(wrench_array(robot.model, given, lambda: robot.poses(q)), dtype=float)
+        array = np.asarray(wrench_array(robot.model, given, lambda: poses(q, t)), dtype=float)
         if array.shape != shape:
             raise ShapeError(f"the wrenches at t = {t:.6g} s have shape {array.shape}, expected {shape}")
         if not np.isfinite(array).all():

@@ -57,7 +57,8 @@ class RigidInertia(NamedTuple):
         return self.moment - _steiner(self.com(), self.first)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]
-        return RigidInertia(self.mass + other.mass, self.first + other.first, self.moment + other.moment)
+        mass, first, moment = self
+        return RigidInertia(mass + other.mass, first + other.first, moment + other.moment)
 
     def __matmul__(self, motion: Motion) -> Force:
         """Momentum of a motion: ``(I w + h x v, m v - h x w)``, 24 mul 18 add."""
@@ -73,20 +74,20 @@ class RigidInertia(NamedTuple):
 
         ``I' = I + 2 (h.r) 1 - h r^T - r h^T + m (r.r 1 - r r^T)``, arranged over ``h + h'`` with ``h' = h + m r``.
         """
-        h, r = self.first, offset
-        moved = h + r * self.mass
-        sx, sy, sz = r.x * (h.x + moved.x), r.y * (h.y + moved.y), r.z * (h.z + moved.z)
-        i = self.moment
+        moved = self.first + offset * self.mass
+        (hx, hy, hz), (rx, ry, rz), (mx, my, mz) = self.first, offset, moved
+        sx, sy, sz = rx * (hx + mx), ry * (hy + my), rz * (hz + mz)
+        xx, yy, zz, xy, xz, yz = self.moment
         return RigidInertia(
             self.mass,
             moved,
             SymMat3(
-                i.xx + (sy + sz),
-                i.yy + (sx + sz),
-                i.zz + (sx + sy),
-                i.xy - (moved.x * r.y + r.x * h.y),
-                i.xz - (moved.x * r.z + r.x * h.z),
-                i.yz - (moved.y * r.z + r.y * h.z),
+                xx + (sy + sz),
+                yy + (sx + sz),
+                zz + (sx + sy),
+                xy - (mx * ry + rx * hy),
+                xz - (mx * rz + rx * hz),
+                yz - (my * rz + ry * hz),
             ),
         )
 
@@ -98,8 +99,10 @@ class RigidInertia(NamedTuple):
 
 def _steiner(com: Vec3, first: Vec3) -> SymMat3:
     """``m (c.c 1 - c c^T)`` from c and m c."""
-    x, y, z = com.x * first.x, com.y * first.y, com.z * first.z
-    return SymMat3(y + z, x + z, x + y, -(com.x * first.y), -(com.x * first.z), -(com.y * first.z))
+    a, b, c = com
+    u, v, w = first
+    x, y, z = a * u, b * v, c * w
+    return SymMat3(y + z, x + z, x + y, -(a * v), -(a * w), -(b * w))
 
 
 @one_operand

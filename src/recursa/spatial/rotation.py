@@ -201,45 +201,39 @@ class Rotation(NamedTuple):
     def __matmul__(self, other: Rotation) -> Rotation: ...
     def __matmul__(self, other: Vec3 | Rotation) -> Vec3 | Rotation:
         """Rotate a vector (9 mul 6 add) or compose two rotations (27 mul 18 add)."""
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = self
         if isinstance(other, Vec3):
             x, y, z = other
-            return Vec3(
-                self.xx * x + self.xy * y + self.xz * z,
-                self.yx * x + self.yy * y + self.yz * z,
-                self.zx * x + self.zy * y + self.zz * z,
-            )
-        a, b, c = (self @ column for column in other.columns())
-        return Rotation(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
+            return Vec3(xx * x + xy * y + xz * z, yx * x + yy * y + yz * z, zx * x + zy * y + zz * z)
+        a, b, c, d, e, f, g, h, i = other
+        return Rotation(
+            xx * a + xy * d + xz * g, xx * b + xy * e + xz * h, xx * c + xy * f + xz * i,
+            yx * a + yy * d + yz * g, yx * b + yy * e + yz * h, yx * c + yy * f + yz * i,
+            zx * a + zy * d + zz * g, zx * b + zy * e + zz * h, zx * c + zy * f + zz * i,
+        )  # fmt: skip
 
     def inverse_times(self, v: Vec3) -> Vec3:
         """``R^T v``: reference components to body components."""
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = self
         x, y, z = v
-        return Vec3(
-            self.xx * x + self.yx * y + self.zx * z,
-            self.xy * x + self.yy * y + self.zy * z,
-            self.xz * x + self.yz * y + self.zz * z,
-        )
+        return Vec3(xx * x + yx * y + zx * z, xy * x + yy * y + zy * z, xz * x + yz * y + zz * z)
 
     def symmetric(self, a: SymMat3) -> SymMat3:
         """``R A R^T`` of a symmetric matrix, 31 mul 28 add.
 
         ``A - A_zz 1`` has a zero corner, and the trace gives the last diagonal entry.
         """
-        axx, ayy = a.xx - a.zz, a.yy - a.zz
-        r1, r2, r3 = self.rows()
-        y1 = Vec3(
-            r1.x * axx + r1.y * a.xy + r1.z * a.xz,
-            r1.x * a.xy + r1.y * ayy + r1.z * a.yz,
-            r1.x * a.xz + r1.y * a.yz,
-        )
-        y2 = Vec3(
-            r2.x * axx + r2.y * a.xy + r2.z * a.xz,
-            r2.x * a.xy + r2.y * ayy + r2.z * a.yz,
-            r2.x * a.xz + r2.y * a.yz,
-        )
-        sxx, syy = y1.dot(r1), y2.dot(r2)
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = self
+        axx, ayy, azz, axy, axz, ayz = a
+        axx, ayy = axx - azz, ayy - azz
+        ux, uy, uz = xx * axx + xy * axy + xz * axz, xx * axy + xy * ayy + xz * ayz, xx * axz + xy * ayz
+        vx, vy, vz = yx * axx + yy * axy + yz * axz, yx * axy + yy * ayy + yz * ayz, yx * axz + yy * ayz
+        sxx, syy = ux * xx + uy * xy + uz * xz, vx * yx + vy * yy + vz * yz
         szz = axx + ayy - sxx - syy
-        return SymMat3(sxx + a.zz, syy + a.zz, szz + a.zz, y1.dot(r2), y1.dot(r3), y2.dot(r3))
+        return SymMat3(
+            sxx + azz, syy + azz, szz + azz,
+            ux * yx + uy * yy + uz * yz, ux * zx + uy * zy + uz * zz, vx * zx + vy * zy + vz * zz,
+        )  # fmt: skip
 
     def rows(self) -> tuple[Vec3, Vec3, Vec3]:
         """The rows of the matrix."""
@@ -254,11 +248,7 @@ class Rotation(NamedTuple):
 
         cos(pi/2) in floating point is 6e-17; a specialised kernel would carry it along for ever.
         """
-        if self == IDENTITY:
-            return IDENTITY
-        return Rotation(*[
-            e if tolerance < abs(e) < _BELOW_ONE else _snap(e, tolerance) for e in map(float, self)
-        ])  # fmt: skip
+        return IDENTITY if self == IDENTITY else _snapped(self, tolerance)
 
 
 @lru_cache(maxsize=4096)
@@ -275,6 +265,14 @@ def _coordinate_axis(axis: Vec3) -> int | None:
 
 
 _BELOW_ONE = 0.999  # an entry far from all exact ones, if it is not near zero
+
+
+@lru_cache(maxsize=4096)
+def _snapped(rotation: Rotation, tolerance: float) -> Rotation:
+    """As :func:`_constant_turns`, of few different ones; those that are equal (0.0 and -0.0) give the same bits."""
+    return Rotation(*[
+        e if tolerance < abs(e) < _BELOW_ONE else _snap(e, tolerance) for e in map(float, rotation)
+    ])  # fmt: skip
 
 
 def _snap(entry: float, tolerance: float) -> float:

@@ -144,6 +144,13 @@ class Transform(NamedTuple):
 IDENTITY_TRANSFORM = Transform(IDENTITY, ZERO)
 
 
+def composed(first: Transform, second: Transform) -> Transform:
+    """``first @ second`` of constants; what an identity leaves as it is stays the same number for number."""
+    if second == IDENTITY_TRANSFORM:
+        return first
+    return second if first == IDENTITY_TRANSFORM else first @ second
+
+
 def log_of(rotation_vector: Vec3, translation: Vec3) -> Motion:
     """The motion of a displacement given as rotation vector and translation (inverse left Jacobian)."""
     w, t = rotation_vector, translation

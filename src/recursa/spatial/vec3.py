@@ -32,31 +32,36 @@ class Vec3(NamedTuple):
         return Vec3(float(x), float(y), float(z))
 
     def __add__(self, other: Vec3) -> Vec3:  # type: ignore[override]
-        return Vec3(self.x + other.x, self.y + other.y, self.z + other.z)
+        a, b, c = self
+        x, y, z = other
+        return Vec3(a + x, b + y, c + z)
 
     def __sub__(self, other: Vec3) -> Vec3:
-        return Vec3(self.x - other.x, self.y - other.y, self.z - other.z)
+        a, b, c = self
+        x, y, z = other
+        return Vec3(a - x, b - y, c - z)
 
     def __neg__(self) -> Vec3:
         return Vec3(-self.x, -self.y, -self.z)
 
     def __mul__(self, factor: Scalar) -> Vec3:
-        return Vec3(self.x * factor, self.y * factor, self.z * factor)
+        x, y, z = self
+        return Vec3(x * factor, y * factor, z * factor)
 
     def __rmul__(self, factor: Scalar) -> Vec3:
         return self * factor
 
     def dot(self, other: Vec3) -> Scalar:
         """Scalar product, 3 mul 2 add."""
-        return self.x * other.x + self.y * other.y + self.z * other.z
+        a, b, c = self
+        x, y, z = other
+        return a * x + b * y + c * z
 
     def cross(self, other: Vec3) -> Vec3:
         """Vector product ``self x other``, 6 mul 3 add."""
-        return Vec3(
-            self.y * other.z - self.z * other.y,
-            self.z * other.x - self.x * other.z,
-            self.x * other.y - self.y * other.x,
-        )
+        a, b, c = self
+        x, y, z = other
+        return Vec3(b * z - c * y, c * x - a * z, a * y - b * x)
 
     def norm_squared(self) -> Scalar:
         """Square of the length."""
@@ -137,11 +142,9 @@ class SymMat3(NamedTuple):
 
     def __matmul__(self, u: Vec3) -> Vec3:
         """Matrix times vector, 9 mul 6 add."""
-        return Vec3(
-            self.xx * u.x + self.xy * u.y + self.xz * u.z,
-            self.xy * u.x + self.yy * u.y + self.yz * u.z,
-            self.xz * u.x + self.yz * u.y + self.zz * u.z,
-        )
+        xx, yy, zz, xy, xz, yz = self
+        x, y, z = u
+        return Vec3(xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z)
 
     def trace(self) -> Scalar:
         """Sum of the diagonal."""
