@@ -432,6 +432,23 @@ def _leaves(kept: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize(
     "change",
     [
+        lambda state: state.update(next_time=0),
+        lambda state: state["stepper"].update(count=state["stepper"]["count"] - 3),
+        lambda state: state["stepper"].update(count=10**15),
+        lambda state: state["stepper"].update(origin=0.09),
+    ],
+)
+def test_run_does_not_go_back_in_time(change: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    rc.robots.planar(1).simulate(
+        [0.1], duration=0.1, integrator="rk4", step=0.01, samples=5, checkpoint=file, checkpoint_every=0
+    )
+    _require_refused(file, lambda header, last: change(last["state"]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
         lambda solver: solver.update(fun=3),
         lambda solver: solver.update(J=np.full(solver["J"].shape, np.nan)),
         lambda solver: solver.update(LU_real=(solver["J"], np.full(len(solver["y"]), 2**30))),

@@ -386,7 +386,7 @@ class Simulation:
 
     def described(self) -> dict[str, Any]:
         """What :meth:`state` gives, but for lists of what is done and the state itself, which the stepper has, too."""
-        equations, times = self.equations, self.options.times
+        equations = self.equations
         return {
             "stepper": self.stepper.described(self.end),
             "slip": floats(equations.nv),
@@ -394,7 +394,7 @@ class Simulation:
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
             "stalls": count(),
-            "next_time": count(0 if times is None else len(times)),
+            "next_time": count(),
             "stopped_by": one_of("", *(event.name for event in self.events)),
             "seconds": real(0.0),
         }
@@ -415,6 +415,9 @@ class Simulation:
         t, where = self._accepted
         if self.stepper.t != t or not all(map(np.allclose, self.stepper.now, where)):
             raise ValueError(f"the integrator is at t = {self.stepper.t:g} s in another state than the run, at {t:g} s")
+        passed = 0 if self.options.times is None else int(np.searchsorted(self.options.times, t, "right"))
+        if self._next_time != passed:
+            raise ValueError(f"it has samples at {self._next_time} of the times asked for, and {passed} are over")
 
     # ---- what went wrong ---------------------------------------------------------------------------------------------
 

@@ -86,6 +86,8 @@ class FixedStep(Stepper):
         self.t = self.t_old = state["t"]
         self._origin, self._count, self.steps = state["origin"], state["count"], state["steps"]
         self.now = self._before = RunState(*(state[name].copy() for name in RunState._fields))
+        if abs(self.t - self._origin - self._count * self.step) > (1.0 + 1e-6) * self.step:
+            raise ValueError(f"its time, {self.t:g} s, is not the one after {self._count} steps of {self.step:g} s")
 
 
 class Manifold:
