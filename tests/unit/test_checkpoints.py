@@ -455,6 +455,7 @@ def test_run_does_not_go_back_in_time(change: Any, tmp_path: Path) -> None:
         lambda solver: solver.update(LU_complex=(solver["J"], np.arange(len(solver["y"])))),
         lambda solver: solver.update(Z=solver["Z"], t_old=None),
         lambda solver: solver.update(h_abs_old=0.0),
+        lambda solver: solver.update(jac_factor=np.zeros(len(solver["y"]))),
     ],
 )
 def test_wrong_factors_are_not_given_to_lapack(change: Any, tmp_path: Path) -> None:

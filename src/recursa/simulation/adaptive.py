@@ -16,11 +16,14 @@ import numpy as np
 import scipy.integrate
 
 from recursa.integrators import INTEGRATORS
+from recursa.integrators.asking import from_outside
 from recursa.integrators.implicit import no_step
 from recursa.simulation.described import array, count, floats, indices, one_of, pair, perhaps, real, step_size
 from recursa.simulation.equations import Equations
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
+
+_SHARE = float(np.finfo(float).eps)  # of a coordinate, by which it is varied for a Jacobian: less changes nothing
 
 
 def _kept(integrator: str, n: int, end: float) -> dict[str, Any]:
@@ -35,7 +38,7 @@ def _kept(integrator: str, n: int, end: float) -> dict[str, Any]:
     pivots = indices(n, n)  # LAPACK follows them wherever they lead
     return {
         **common, "h_abs_old": perhaps(step_size), "error_norm_old": perhaps(real(0.0)), "J": floats(n, n),
-        "jac_factor": perhaps(vector), "LU_real": perhaps(pair(floats(n, n), pivots)),
+        "jac_factor": perhaps(floats(n, low=_SHARE)), "LU_real": perhaps(pair(floats(n, n), pivots)),
         "LU_complex": perhaps(pair(array(complex, n, n), pivots)), "current_jac": one_of(True, False),
         "Z": perhaps(floats(3, n)),
     }  # fmt: skip
@@ -110,7 +113,12 @@ class Adaptive(Stepper):
     def _step(self, bound: float) -> None:
         solver = self._solver
         solver.t_bound, solver.status = bound, "running"
-        solver.step()
+        try:
+            solver.step()
+        except ValueError as error:  # SciPy looks at what it gives to LAPACK: such a Jacobian, or such rates
+            if "infs or NaNs" in str(error) and not from_outside(error):
+                raise no_step() from None
+            raise
         if solver.status == "failed":
             raise no_step()
 

@@ -58,10 +58,10 @@ def array(kind: type, *shape: int) -> Callable[[Any], bool]:
     return lambda kept: isinstance(kept, np.ndarray) and kept.dtype == kind and kept.shape == shape
 
 
-def floats(*shape: int) -> Callable[[Any], bool]:
-    """Finite real numbers in this shape."""
+def floats(*shape: int, low: float = -math.inf) -> Callable[[Any], bool]:
+    """Finite real numbers in this shape, of ``low`` or more."""
     shaped = array(float, *shape)
-    return lambda kept: shaped(kept) and bool(np.isfinite(kept).all())
+    return lambda kept: shaped(kept) and bool((np.isfinite(kept) & (kept >= low)).all())
 
 
 def indices(below: int, length: int | None = None) -> Callable[[Any], bool]:
