@@ -100,14 +100,20 @@ def _fuzz(seconds: float, inputs: int, seed: int, readers: list[str], place: Pat
 
 
 def _require_read(good: dict[str, list[bytes]], place: Path) -> None:
-    """Good inputs are read: mutations of what is refused at once would find nothing."""
+    """Good inputs are read: mutations of what is refused at once would find nothing. Pieces of robots may be beside."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for reader, texts in good.items():
+            refused = []
             for data in texts:
                 file = place / f"input{SUFFIXES.get(reader, '')}"
                 file.write_bytes(data)
-                READERS[reader](file)
+                try:
+                    READERS[reader](file)
+                except rc.ModelError as error:
+                    refused.append(error)
+            if len(refused) == len(texts):
+                raise refused[0]
 
 
 def _portion(seed: str, count: int, end: float, chosen: dict[str, list[bytes]], place: Path) -> None:

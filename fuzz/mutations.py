@@ -7,6 +7,7 @@ import hashlib
 import json
 import random
 import re
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,9 @@ JSON_VALUES = [
     float("inf"), "", "world", "x" * 5000, "\x1b[2J", "\ud800", [], {}, [[]], [None], [0, 0, 0], {"array": []},
     {"array": ["<f8", [0], "C"]}, {"dict": {}}, {"number": ["<i8", [], "C"]},
 ]  # fmt: skip
+NUMBERS = [
+    struct.pack("<d", one) for one in (0.0, -0.0, -1.0, 1e308, -1e308, 1e-320, 1e9, float("nan"), float("inf"))
+] + [struct.pack("<q", one) for one in (1, -1, 2**31, 2**62, -(2**63))]  # of arrays
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
@@ -117,7 +121,7 @@ def mutated_index(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
-    """One of the texts in a checkpoint."""
+    """One of the texts in a checkpoint, or numbers of its arrays."""
     first, *blocks = data.split(journal._MARK)
     if not blocks:
         return data
@@ -125,8 +129,14 @@ def mutated_blocks(data: bytes, rng: random.Random) -> bytes:
     chosen = rng.randrange(len(blocks))
     payload = blocks[chosen][head:]
     length = int.from_bytes(payload[:8], "little")
-    text = mutated_json(payload[8 : 8 + length], rng)
-    blocks[chosen] = blocks[chosen][:head] + len(text).to_bytes(8, "little") + text + payload[8 + length :]
+    text, arrays = payload[8 : 8 + length], payload[8 + length :]
+    if rng.random() < 0.3 and len(arrays) >= 8:
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            at = 8 * rng.randrange(len(arrays) // 8)
+            arrays = arrays[:at] + rng.choice(NUMBERS) + arrays[at + 8 :]
+    else:
+        text = mutated_json(text, rng)
+    blocks[chosen] = blocks[chosen][:head] + len(text).to_bytes(8, "little") + text + arrays
     return first + b"".join(journal._MARK + one for one in blocks)
 
 

@@ -16,10 +16,12 @@ _STALE = 3600.0  # seconds without a change after which a file beside its place 
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """All files or none: written beside their places, then moved there. Text is UTF-8 with plain line ends.
+    """Files written beside their places, then, when all are on the disk, moved there one after the other.
 
-    Whoever looks finds the old file or the new one, never half of it; after a loss of power, too, since content is on
-    the disk before it is moved, and the move is when this returns.
+    Whoever looks finds of each file the old one or the new one, never half of it; after a loss of power, too. An error
+    while they are written, such as a full disk, leaves all the old ones. No system moves several files at once: where
+    the power, or the process, ends between two moves some files are new and some old, until they are written again.
+    When this returns all are new, and stay so. Text is UTF-8 with plain line ends.
     """
     mark = secrets.token_hex(4)
     temporary = {path: path.with_name(f".{path.name}.{mark}") for path in contents}

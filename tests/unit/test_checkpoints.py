@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -348,17 +350,137 @@ def test_full_disk_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         lambda header, last: last["state"].update(accepted=(0.0, (np.zeros(1), ["x"], np.zeros(2)))),
         lambda header, last: last.update(samples=[np.zeros(1), *[np.zeros((1, 1)) * 1j] * 4, np.zeros((1, 2))]),
         lambda header, last: header.pop("digest"),
+        lambda header, last: last["state"].update(seconds="long"),
+        lambda header, last: last["state"].update(evaluations=[]),
+        lambda header, last: last["state"]["stepper"].update(steps={}),
+        lambda header, last: header.update(every=10**400),
+        lambda header, last: header.update(q0=np.zeros(4)),
+        lambda header, last: header["options"].update(step=1e-300),
+        lambda header, last: header["options"].update(times=np.array([0.0, 0.5])),
+        lambda header, last: header["options"].update(times=[10**400]),
+        lambda header, last: header["acting"].update(torque={"kind": "constant", "values": np.array([np.nan])}),
+        lambda header, last: header["acting"].update(
+            torque={"kind": "table", "t": np.zeros(2), "tau": np.zeros((2, 1)), "between": "linear"}
+        ),
+        lambda header, last: last.update(samples=[np.array([0.2]), *[np.zeros((1, 1))] * 4, np.zeros((1, 2))]),
+        lambda header, last: last.update(pieces=_pieces(header, 0.05) | {"start": np.zeros((1, 5))}),
+        lambda header, last: last.update(pieces=_pieces(header, 0.3)),
+        lambda header, last: last["state"].update(accepted=(0.05, last["state"]["accepted"][1])),
+        lambda header, last: last["state"]["stepper"]["solver"].update(y=np.array([0.1, 1e9])),
     ],
 )
 def test_checkpoint_with_a_right_checksum_and_wrong_content_is_refused(change: Any, tmp_path: Path) -> None:
     file = tmp_path / "run.part"
     rc.robots.planar(1).simulate([0.1], duration=0.1, checkpoint=file, checkpoint_every=0)
+    _require_refused(file, change)
+
+
+def _require_refused(file: Path, change: Any) -> None:
+    """Changed so, with right checksums, and in a run that would go on."""
     header, *checkpoints = map(unpack, journal.read_blocks(file)[0])
     checkpoints[-1]["finished"] = False
     change(header, checkpoints[-1])
     file.write_bytes(journal._FIRST_LINE + b"".join(journal.block(pack(one)) for one in (header, *checkpoints)))
-    with pytest.raises(rc.ResultFileError, match="is damaged"):
+    with pytest.raises(rc.ResultFileError, match=f"'{re.escape(str(file))}' is damaged"):
         rc.resume(file)
+
+
+def _pieces(header: dict[str, Any], end: float) -> dict[str, np.ndarray]:
+    header["options"]["dense"] = True
+    span = np.array([[0.0, end, 0.0, end]])
+    return {"span": span, "start": np.zeros((1, 2)), "coefficients": np.zeros((1, 7, 2))}
+
+
+WRONG = [10**400, float("nan"), "x", None, {}, np.zeros(7), np.full(9, 1e9)]
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "radau", "rk4"])
+def test_nothing_that_is_kept_can_be_anything(integrator: str, tmp_path: Path) -> None:
+    """Every number and array of a state exchanged for what is none of it: never an exception of another kind."""
+    file = tmp_path / "run.part"
+    given = arguments(integrator, checkpoint=file, checkpoint_every=0, dense=False, duration=0.03, samples=3)
+    rubbing().simulate(*START, **given)
+    blocks = journal.read_blocks(file)[0][:-1]
+    refused = 0
+    for path in _leaves(unpack(blocks[-1])["state"]):
+        for wrong in WRONG:
+            last = unpack(blocks[-1])
+            holder = last["state"]
+            for key in path[:-1]:
+                holder = holder[key]
+            if wrong is None and holder[path[-1]] is None:
+                continue
+            holder[path[-1]] = wrong
+            changed = [*blocks[:-1], pack(last)]
+            file.write_bytes(journal._FIRST_LINE + b"".join(map(journal.block, changed)))
+            try:
+                rc.resume(file, progress=False)  # Radau can do without some of what it keeps
+            except rc.ResultFileError as error:
+                refused += "is damaged" in str(error)
+            else:
+                assert wrong is None, path
+    assert refused > 10 * len(WRONG)
+
+
+def _leaves(kept: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, value in kept.items():
+        if isinstance(value, dict):
+            yield from ((name, *more) for more in _leaves(value))
+        yield (name,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.update(next_time=0),
+        lambda state: state["stepper"].update(count=state["stepper"]["count"] - 3),
+        lambda state: state["stepper"].update(count=10**15),
+        lambda state: state["stepper"].update(origin=0.09),
+    ],
+)
+def test_run_does_not_go_back_in_time(change: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    rc.robots.planar(1).simulate(
+        [0.1], duration=0.1, integrator="rk4", step=0.01, samples=5, checkpoint=file, checkpoint_every=0
+    )
+    _require_refused(file, lambda header, last: change(last["state"]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda solver: solver.update(fun=3),
+        lambda solver: solver.update(J=np.full(solver["J"].shape, np.nan)),
+        lambda solver: solver.update(LU_real=(solver["J"], np.full(len(solver["y"]), 2**30))),
+        lambda solver: solver.update(LU_complex=(solver["J"], np.arange(len(solver["y"])))),
+        lambda solver: solver.update(Z=solver["Z"], t_old=None),
+        lambda solver: solver.update(h_abs_old=0.0),
+        lambda solver: solver.update(jac_factor=np.zeros(len(solver["y"]))),
+    ],
+)
+def test_wrong_factors_are_not_given_to_lapack(change: Any, tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1, integrator="radau", checkpoint=file, checkpoint_every=0)
+    _require_refused(file, lambda header, last: change(last["state"]["stepper"]["solver"]))
+
+
+def test_exceptions_of_functions_stay_what_they_are_when_a_run_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "run.part"
+    rc.robots.planar(1).simulate([0.1], duration=0.1, torque=lambda t, q, v: [0.0], checkpoint=file)
+
+    def wrong(t: float, q: Any, v: Any) -> Any:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as raised:
+        rc.resume(file, torque=wrong)
+    assert not isinstance(raised.value, rc.RecursaError)
+
+
+@pytest.mark.parametrize("option", ["duration", "step", "rtol", "checkpoint_every", "samples"])
+def test_numbers_beyond_floats_are_refused(option: str, tmp_path: Path) -> None:
+    value = [10**400] if option == "samples" else 10**400
+    with pytest.raises(rc.StateError, match=option):
+        rc.robots.planar(1).simulate([0.1], **{"duration": 0.1, "checkpoint": tmp_path / "run.part", option: value})
 
 
 @pytest.mark.parametrize(

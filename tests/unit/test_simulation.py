@@ -282,6 +282,14 @@ def test_runaway_is_an_error_that_names_joint_and_cause() -> None:
         robot.simulate([0.1], [1.0], duration=5.0, torque=lambda t, q, v: [np.inf])
 
 
+def test_jacobian_that_overflows_is_no_step():
+    def torque(t, q, v):
+        return [-1e303 * np.sign(q[0] - 0.1)]
+
+    with pytest.raises(rc.SimulationError, match="no step is small enough at t = 0 s"):
+        rc.robots.planar(1).simulate([0.1], duration=0.1, integrator="radau", torque=torque)
+
+
 def slides_and_turns() -> rc.Robot:
     """Beyond about 1e8 m of a slide, rounding leaves the first joint a hinge inertia below zero."""
     b = rc.Builder("slides").link("arm", mass=1.0, com=(0.1, 0, 0.2), inertia=(0.1, 0.2, 0.3))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from recursa.dynamics.wrenches import Wrench, listed_wrenches
-from recursa.errors import StateError, shortened
+from recursa.errors import RecursaError, StateError, shortened
 from recursa.simulation.events import Event
 from recursa.simulation.forces import Controller, StopForces, Stops
 from recursa.trajectories.torque_tables import TorqueTable
@@ -74,11 +74,22 @@ def again(kept: Record | None, given: Any, what: str) -> Any:
     if given is not None:
         had = "had none" if kept is None else "are in the file"
         raise StateError(f"{what}= is given, but the run goes on as it began, and its {what} {had}: leave it out")
-    if kept is None:
-        return None
+    try:
+        return None if kept is None else _data(kept)
+    except RecursaError as error:
+        raise ValueError(f"its {what}: {error}") from None
+
+
+def _data(kept: Record) -> Any:
+    """Torques or wrenches from the record, which may be anyone's."""
     if kept["kind"] == "table":
         return TorqueTable(kept["t"], kept["tau"], kept["between"])
-    return [Wrench(**one) for one in kept["values"]] if kept["kind"] == "wrenches" else kept["values"]
+    values = kept["values"]
+    listed = kept["kind"] == "wrenches"
+    for numbers in [one[name] for one in values for name in _WRENCH] if listed else [values]:
+        if not np.isfinite(numbers).all():
+            raise ValueError("torques or wrenches that are not finite")
+    return [Wrench(**one) for one in values] if listed else values
 
 
 def stops_again(kept: Record | None) -> Stops | None:

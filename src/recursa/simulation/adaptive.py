@@ -16,19 +16,32 @@ import numpy as np
 import scipy.integrate
 
 from recursa.integrators import INTEGRATORS
+from recursa.integrators.asking import from_outside
 from recursa.integrators.implicit import no_step
+from recursa.simulation.described import array, count, floats, indices, one_of, pair, perhaps, real, step_size
 from recursa.simulation.equations import Equations
 from recursa.simulation.steppers import RunState, Stepper
 from recursa.sweeps.batching import Array
 
-_COMMON = ("t", "t_old", "y", "y_old", "f", "h_abs", "status", "nfev", "njev", "nlu")
-_OWN = {
-    "dop853": ("h_previous",),
-    "rk45": ("h_previous",),
-    "radau": (
-        "h_abs_old", "error_norm_old", "J", "jac_factor", "LU_real", "LU_complex", "current_jac", "Z",
-    ),
-}  # fmt: skip
+_SHARE = float(np.finfo(float).eps)  # of a coordinate, by which it is varied for a Jacobian: less changes nothing
+
+
+def _kept(integrator: str, n: int, end: float) -> dict[str, Any]:
+    """What is kept of a solver by its name there, for a state of n numbers."""
+    time, vector = real(0.0, end), floats(n)
+    common = {
+        "t": time, "t_old": perhaps(time), "y": vector, "y_old": perhaps(vector), "f": vector, "h_abs": step_size,
+        "status": one_of("running", "finished"), "nfev": count(), "njev": count(), "nlu": count(),
+    }  # fmt: skip
+    if integrator != "radau":
+        return {**common, "h_previous": perhaps(step_size)}
+    pivots = indices(n, n)  # LAPACK follows them wherever they lead
+    return {
+        **common, "h_abs_old": perhaps(step_size), "error_norm_old": perhaps(real(0.0)), "J": floats(n, n),
+        "jac_factor": perhaps(floats(n, low=_SHARE)), "LU_real": perhaps(pair(floats(n, n), pivots)),
+        "LU_complex": perhaps(pair(array(complex, n, n), pivots)), "current_jac": one_of(True, False),
+        "Z": perhaps(floats(3, n)),
+    }  # fmt: skip
 
 
 class Adaptive(Stepper):
@@ -44,6 +57,7 @@ class Adaptive(Stepper):
         self._solver_type = getattr(scipy.integrate, INTEGRATORS[integrator].solver)
         self._options = {"rtol": rtol, "atol": atol, "max_step": max_step}
         self._end = end
+        self._names = tuple(_kept(integrator, equations.size, end))
         self._solver: Any = None
         self._mark: dict[str, Any] = {}
         self._dense: Any = None
@@ -99,7 +113,12 @@ class Adaptive(Stepper):
     def _step(self, bound: float) -> None:
         solver = self._solver
         solver.t_bound, solver.status = bound, "running"
-        solver.step()
+        try:
+            solver.step()
+        except ValueError as error:  # SciPy looks at what it gives to LAPACK: such a Jacobian, or such rates
+            if "infs or NaNs" in str(error) and not from_outside(error):
+                raise no_step() from None
+            raise
         if solver.status == "failed":
             raise no_step()
 
@@ -129,7 +148,7 @@ class Adaptive(Stepper):
 
     def _captured(self) -> dict[str, Any]:
         """References to what a step replaces; none of it is changed in place."""
-        return {name: getattr(self._solver, name) for name in (*_COMMON, *_OWN[self.integrator])}
+        return {name: getattr(self._solver, name) for name in self._names}
 
     def _put(self, captured: dict[str, Any]) -> None:
         for name, value in captured.items():
@@ -142,11 +161,14 @@ class Adaptive(Stepper):
         kept = copy.deepcopy(self._captured())
         return {"solver": kept, "t_old": self.t_old, "steps": self.steps, "counts": self._counts.copy()}
 
+    def described(self, end: float) -> dict[str, Any]:
+        """The solver's own, and the counts of those before it."""
+        solver = _kept(self.integrator, self.equations.size, end)
+        return {"solver": solver, "t_old": real(0.0, end), "steps": count(), "counts": array(int, 3)}
+
     def restore(self, state: dict[str, Any]) -> None:
         """As it was, but for the interpolant of the step before."""
         kept = copy.deepcopy(state["solver"])
-        if not (0.0 < kept["h_abs"] < np.inf and 0.0 <= kept["t"] <= self._end):  # else no step would ever be accepted
-            raise ValueError(f"a step of {kept['h_abs']} s at t = {kept['t']} s")
         evaluations = self.equations.evaluations
         with np.errstate(all="ignore"):
             options = self._options | {"first_step": min(1e-6, self._end - kept["t"]) or None}

@@ -21,6 +21,7 @@ import numpy as np
 from recursa.errors import RecursaError, ResultFileError, StateError, printable_or_refused
 from recursa.files import named_file
 from recursa.formats.robot_text import model_from_text, model_text
+from recursa.integrators.asking import from_outside
 from recursa.runs import interpolants
 from recursa.runs.hdf5 import OURS
 from recursa.runs.journal import MAGIC, SUFFIX, Journal, read_blocks, require_checkpoint
@@ -29,11 +30,13 @@ from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
 from recursa.runs.saving import first_bytes
 from recursa.simulation.acting import Record, again, require_same_events, stops_again
+from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
 from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
 from recursa.simulation.moved_base import moved_base
+from recursa.simulation.options import checked_again
 from recursa.simulation.steppers import RunState
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
@@ -118,7 +121,7 @@ def interval(every: Any) -> float:
     """Seconds between checkpoints, checked."""
     try:
         seconds = float(every)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = np.nan
     if not seconds >= 0.0:
         raise StateError(f"checkpoint_every must be seconds, at least 0 (after every step), not {every!r}")
@@ -173,12 +176,13 @@ class Kept:
         try:
             self._header = unpack(blocks[0])
             self._checkpoints = [unpack(one) for one in blocks[1:]]
+            self.model = model_from_text(self._header["robot"])
             stored = self._header["options"]
-            self.options = options_again(stored, stored["times"])
+            require_described(perhaps(lambda times: isinstance(times, np.ndarray)), stored["times"], "times")
+            self.options = checked_again(self.model, options_again(stored, stored["times"]))
             self.every = interval(self._header["every"])
             self.finished = bool(self._checkpoints[-1]["finished"])
             self.t = float(self._checkpoints[-1]["state"]["accepted"][0])
-            self.model = model_from_text(self._header["robot"])
             self._require_sound()
             same = bool(self.model.digest == self._header["digest"])
         except MALFORMED as error:
@@ -188,20 +192,24 @@ class Kept:
 
     def _require_sound(self) -> None:
         """Times and arrays as a run of this robot has them: what the file says may be anyone's."""
-        nq, nv = self.model.nq, self.model.nv
-        if not 0.0 <= self.t <= self.options.duration:
-            raise ValueError(f"its time is {self.t}")
+        nq, nv, time = self.model.nq, self.model.nv, real(0.0, self.options.duration)
+        for name, n in (("q0", nq), ("v0", nv)):
+            require_described(floats(n), self._header[name], name)
+        where = pair(floats(nq), floats(nv), floats(2))
+        done = 0.0
         for one in self._checkpoints:
-            _, where = one["state"]["accepted"]
-            rows = len(one["samples"][0]) if one["samples"] else 0
-            widths = ((), (nq,), (nv,), (nv,), (nv,), (2,))
-            _require_shapes(where, [(nq,), (nv,), (2,)])
-            _require_shapes(one["samples"], [(rows, *width) for width in widths] if one["samples"] else [])
-            for event in one["happened"]:
-                _require_shapes(event[2:], [(nq,), (nv,)])
-                printable_or_refused(event[0])
-                if not isinstance(event[1], float) or not 0.0 <= event[1] <= self.options.duration:
-                    raise ValueError("the time of an event is none of the run")
+            require_described(pair(time, where), one["state"]["accepted"], "accepted")
+            if one["samples"]:
+                rows = len(one["samples"][0])
+                for column, width in zip(one["samples"], ((), (nq,), (nv,), (nv,), (nv,), (2,)), strict=True):
+                    require_described(array(float, rows, *width), column, "samples")
+                times = np.concatenate([[done], one["samples"][0], [self.options.duration]])
+                if not (np.diff(times) >= 0.0).all():
+                    raise ValueError("the times of its samples do not rise, or are none of the run")
+                done = times[-2]
+            for name, *event in one["happened"]:
+                printable_or_refused(name)
+                require_described(pair(time, floats(nq), floats(nv)), tuple(event), "happened")
             printable_or_refused(one["state"]["stopped_by"])
 
     @property
@@ -215,9 +223,9 @@ class Kept:
         """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
         try:
             return self._simulation(robot, torque, wrenches, events, base, progress)
-        except RecursaError:
-            raise
         except MALFORMED as error:
+            if isinstance(error, RecursaError) or from_outside(error):  # of the caller's functions
+                raise
             raise _unusable(self.path, error) from None
 
     def _simulation(
@@ -237,8 +245,19 @@ class Kept:
             moved,
         )
         found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
+        for one in self._checkpoints:
+            self._require_pieces(one["pieces"], equations.size)
         found.restore(self._state())
         return found
+
+    def _require_pieces(self, arrays: dict[str, Array], n: int) -> None:
+        if not arrays:
+            return
+        shapes = interpolants.shapes(self.options.integrator, len(arrays["span"]), n)
+        require_described({name: floats(*shape) for name, shape in shapes.items()}, arrays, "pieces")
+        spans = arrays["span"]
+        if not ((spans >= 0.0) & (spans <= self.options.duration)).all() or not (spans[:, 3] > spans[:, 2]).all():
+            raise ValueError("its interpolants hold at times that are none of the run")
 
     def _state(self) -> dict[str, Any]:
         checkpoints = self._checkpoints
@@ -257,16 +276,12 @@ class Kept:
 
 
 def _unusable(path: Path, error: BaseException) -> ResultFileError:
-    why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    return ResultFileError(f"file '{path}' is damaged, or was written by another version of Recursa: {why}")
-
-
-def _require_shapes(arrays: Any, shapes: list[tuple[int, ...]]) -> None:
-    found = [np.shape(one) for one in arrays]
-    if found != shapes:
-        raise ValueError(f"its arrays have shapes {found}, which have to be {shapes}")
-    if not all(isinstance(one, np.ndarray) and one.dtype == float for one in arrays):
-        raise ValueError("its arrays have to be of floats")
+    told = " ".join(str(error).split())[:200]
+    why = told if type(error) is ValueError else f"{type(error).__name__}: {told}"
+    return ResultFileError(
+        f"file '{path}' is damaged, or was written by another version of Recursa: {why}.\n"
+        "  Go on with the version that wrote it, or with a copy of the file from before; else start the run again."
+    )
 
 
 @contextmanager

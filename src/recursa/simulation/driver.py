@@ -15,6 +15,7 @@ from recursa.runs.options import Options
 from recursa.runs.run import BaseMotion, Happened, Run, Status, keeps_momentum
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
+from recursa.simulation.described import array, count, floats, indices, one_of, real, require_described
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, crossing
 from recursa.simulation.fixed import FixedStep
@@ -383,8 +384,25 @@ class Simulation:
             "accepted": self._accepted,
         }
 
+    def described(self) -> dict[str, Any]:
+        """What :meth:`state` gives, but for lists of what is done and the state itself, which the stepper has, too."""
+        equations = self.equations
+        return {
+            "stepper": self.stepper.described(self.end),
+            "slip": floats(equations.nv),
+            "locked": indices(equations.nv),
+            "evaluations": count(),
+            "watched": array(float, *self._watched.shape),
+            "stalls": count(),
+            "next_time": count(),
+            "stopped_by": one_of("", *(event.name for event in self.events)),
+            "seconds": real(0.0),
+        }
+
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Go on from there; a ValueError if no run like this one can have been there."""
+        described = self.described()
+        require_described(described, {name: state[name] for name in described})
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
         self.stepper.restore(state["stepper"])
@@ -394,6 +412,12 @@ class Simulation:
         self.samples, self.happened = list(state["samples"]), list(state["happened"])
         self.pieces, self._accepted = list(state["pieces"]), state["accepted"]
         self._looked = self.stepper.steps, self.stepper.t
+        t, where = self._accepted
+        if self.stepper.t != t or not all(map(np.allclose, self.stepper.now, where)):
+            raise ValueError(f"the integrator is at t = {self.stepper.t:g} s in another state than the run, at {t:g} s")
+        passed = 0 if self.options.times is None else int(np.searchsorted(self.options.times, t, "right"))
+        if self._next_time != passed:
+            raise ValueError(f"it has samples at {self._next_time} of the times asked for, and {passed} are over")
 
     # ---- what went wrong ---------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from recursa.dynamics import configuration
 from recursa.integrators import Integrator, weighted
+from recursa.simulation.described import count, floats, real
 from recursa.simulation.equations import Equations, chart_rates
 from recursa.simulation.friction import box_forces, holding_bounds
 from recursa.simulation.steppers import RunState, Stepper
@@ -74,11 +75,19 @@ class FixedStep(Stepper):
         kept = {name: x.copy() for name, x in self.now._asdict().items()}
         return {"t": self.t, "origin": self._origin, "count": self._count, "steps": self.steps, **kept}
 
+    def described(self, end: float) -> dict[str, Any]:
+        """Two times, two counts, a state."""
+        time, nq, nv = real(0.0, end), self.equations.nq, self.equations.nv
+        state = {"q": floats(nq), "u": floats(nv), "work": floats(2)}
+        return {"t": time, "origin": time, "count": count(), "steps": count(), **state}
+
     def restore(self, state: dict[str, Any]) -> None:
         """As it was."""
         self.t = self.t_old = state["t"]
         self._origin, self._count, self.steps = state["origin"], state["count"], state["steps"]
         self.now = self._before = RunState(*(state[name].copy() for name in RunState._fields))
+        if abs(self.t - self._origin - self._count * self.step) > (1.0 + 1e-6) * self.step:
+            raise ValueError(f"its time, {self.t:g} s, is not the one after {self._count} steps of {self.step:g} s")
 
 
 class Manifold:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, get_args
 
 import numpy as np
@@ -75,11 +76,17 @@ def options_of(
     )
 
 
+def checked_again(model: Model, options: Options) -> Options:
+    """Options that come from a file, as if the caller had said them."""
+    said = {("samples" if item.name == "times" else item.name): getattr(options, item.name) for item in fields(options)}
+    return options_of(model, **said)
+
+
 def _number(name: str, value: Any, low: float | None = None, unit: str = "") -> float:
     """A finite number, above zero or at least ``low``."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StateError(f"{name} must be a number, not {value!r}") from None
     if not np.isfinite(number) or (number <= 0.0 if low is None else number < low):
         wanted = "above 0" if low is None else f"at least {low:.3g}"
@@ -97,7 +104,7 @@ def _times(samples: Any, duration: float, most: int) -> Array:
         return np.linspace(0.0, duration, int(samples))
     try:
         times = np.asarray(samples, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StateError(f"samples must be a whole number or times in seconds, not {samples!r}") from None
     if times.ndim != 1 or not times.size:
         raise ShapeError(f"the times of samples must be one row of numbers, not of shape {times.shape}")

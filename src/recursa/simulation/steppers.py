@@ -57,6 +57,10 @@ class Stepper:
         """All that the next step depends on, as plain numbers and arrays."""
         raise NotImplementedError
 
+    def described(self, end: float) -> dict[str, Any]:
+        """What :meth:`state` gives, in a run that ends at ``end``; see :mod:`recursa.simulation.described`."""
+        raise NotImplementedError
+
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from :meth:`state`; what follows is the same to the bit."""
+        """Go on from :meth:`state`, which is as described; what follows is the same to the bit."""
         raise NotImplementedError
