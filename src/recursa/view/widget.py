@@ -58,7 +58,7 @@ def _kind() -> Callable[..., Widget]:
     except ImportError:
         raise RecursaError("a widget needs the package 'anywidget': pip install 'recursa[notebook]'") from None
 
-    class RobotWidget(anywidget.AnyWidget):
+    class RobotWidget(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]  # where it is not installed
         _esm = MODULE
         page = traitlets.Unicode().tag(sync=True)
         height = traitlets.Int().tag(sync=True)
