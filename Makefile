@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 NO_SLOW := -m "not slow"
-LENGTHY := docs* cli* count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
+LENGTHY := docs* cli* *fuzz faulty_disks count_tables checkpoints may_move base_parameters batching factorization explain* motion_plots \
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 

@@ -78,7 +78,7 @@ def test_damaged_bytes_of_tables(data: bytes) -> None:
     load(data, "dh")
 
 
-@settings(fuzzing, max_examples=1000)
+@settings(fuzzing, max_examples=300)  # test_real_files_fuzz.py has 2,000 more
 @given(damaged_text(TABLES, VALUES))
 def test_nasty_values_in_tables(text: str) -> None:
     load(text, "dh")
