@@ -109,11 +109,11 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
 
 
 @pytest.mark.parametrize("task", ["pose", "position", "orientation"])
-@pytest.mark.parametrize("make", [small_flyer, mixed_tree], ids=["small_flyer", "mixed_tree"])
-def test_steps_agree_in_every_form(make, task):
+@pytest.mark.parametrize("name", TREES)
+def test_steps_agree_in_every_form(name, task):
     answers = []
     for form in ("interpreted", "straight", "loop"):
-        robot = make()
+        robot = TREES[name]()
         link, rng = robot.link_names[-1], np.random.default_rng(0)
         q = np.stack([robot.random_state(rng)[0] for _ in range(9)])
         wide = np.full((9, robot.nv), 0.7)

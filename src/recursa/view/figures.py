@@ -72,6 +72,8 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
     notes = []
     if any(map(any, friction_coefficients(model))):
         notes.append("Dry friction is left out in this page; damping of the joints is not.")
+    if model.has_springs:
+        notes.append("Springs of joints act; Hold, and the torques that hold a pose, carry the weight alone.")
     return found, notes
 
 
