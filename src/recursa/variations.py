@@ -16,6 +16,15 @@ from recursa.lookups import Lookups
 from recursa.model.assemble import assemble
 from recursa.model.attaching import attached
 from recursa.model.branches import chain, without
+from recursa.model.constraints import (
+    WORLD_NAME,
+    Constraint,
+    Contact,
+    JointRelation,
+    Loop,
+    Prescribed,
+    with_link_names,
+)
 from recursa.model.description import MimicMode
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.geometry import ROLES, Role
@@ -223,6 +232,52 @@ class Variations(Facade):
         before = ready_for(self.model.description, name, changes)
         joints = tuple(with_joint(record, changes) if record.name == name else record for record in before.joints)
         return self._changed(description=replace(before, joints=joints))
+
+    # ---- constraints -------------------------------------------------------------------------------------------------
+
+    def with_constraints(self, *constraints: Constraint) -> Self:
+        """The same robot with loops, contacts, relations and prescribed motions, which its motion then obeys.
+
+        They are added to those that it has: :class:`~recursa.Loop`, :class:`~recursa.Contact`,
+        :class:`~recursa.JointRelation`, :class:`~recursa.Prescribed`. :meth:`forward_dynamics` obeys them;
+        :meth:`inverse_dynamics` without ``actuated`` and the mass matrix are still those of the tree. See
+        :doc:`constraints`.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))
+        >>> robot.ncon, len(robot.constraints)
+        (5, 1)
+        """
+        for one in constraints:
+            if not isinstance(one, Loop | Contact | JointRelation | Prescribed):
+                raise ModelError(
+                    f"with_constraints takes rc.Loop, rc.Contact, rc.JointRelation and rc.Prescribed, not {one!r}"
+                )
+        model = self.model
+        root = WORLD_NAME if model.floating or not model.links else model.links[0].name
+        known = {link.name for link in model.links}
+        named = (with_link_names(one, lambda x: x if x in known or x != WORLD_NAME else root) for one in constraints)
+        description = replace(model.description, constraints=(*model.description.constraints, *named))
+        return self._changed(description=description)
+
+    def without_constraints(self, *names: str) -> Self:
+        """The same robot without the constraints of these names, or without any: the tree.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(2).with_constraints(rc.JointRelation({"joint1": 1, "joint2": 2}, name="gear"))
+        >>> robot.without_constraints("gear") == rc.robots.planar(2)
+        True
+        """
+        there = self.model.description.constraints
+        for name in names:
+            if name not in [one.name for one in there]:
+                raise unknown_name("constraint", name, [one.name for one in there if one.name], owner=self._owner)
+        kept = tuple(one for one in there if names and one.name not in names)
+        return self._changed(description=replace(self.model.description, constraints=kept))
+
+    @property
+    def _owner(self) -> str:
+        return f"robot '{self.model.name}'"
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 

@@ -209,6 +209,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -230,6 +231,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -251,6 +253,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -288,8 +291,16 @@ class DynamicsMethods(Facade):
         - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
           :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``prescribed``: accelerations of joints and links that are :class:`~recursa.Prescribed`, zero by default.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+
+        The motion of a robot with constraints obeys them (:meth:`with_constraints`), by these methods:
+
+        - ``"augmentation"``: multipliers from the Delassus matrix ``A = G inv(mass) G*``, all in sweeps;
+          ``a = a_free + inv(mass) G* lambda``, ``A lambda = -(G a_free + constraint_bias)``. The default.
+        - ``"projection"``: the mass matrix between projections onto the speeds that the constraints allow, O(n^3); what
+          robots with tied joints use.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
@@ -300,7 +311,7 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
-        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration, "prescribed": prescribed}
         chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         options = {**chosen, "base_velocity": base_velocity}
         if not links:

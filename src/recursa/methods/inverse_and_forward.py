@@ -13,6 +13,7 @@ from recursa.book import augmented
 from recursa.book import methods as book
 from recursa.book.columns import MASS_TIMES, ROOT_TIMES
 from recursa.book.solving import conjugate_gradients, least_squares
+from recursa.constraints import quantities as constraints
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
@@ -40,7 +41,7 @@ InverseMethod = Literal[
 ]  # fmt: skip
 ForwardMethod = Literal[
     "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-    "diagonal", "base-invariant", "conjugate-gradients", "least-squares",
+    "diagonal", "base-invariant", "conjugate-gradients", "least-squares", "augmentation", "projection",
 ]  # fmt: skip
 
 FORWARD: dict[str, Callable[..., Plan]] = {
@@ -126,6 +127,8 @@ def _forward_dynamics(
     if changes(base_velocity, of.model):
         made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
         return in_accelerations(_in_one(made, base_velocity), base_velocity)
+    if constraints.constrained(of):
+        return _constrained(of, given, {"losses": losses, "method": method, "links": links}, mass, bias)
     model, plain = of.model, mass is None and bias is None and not links
     # wrenches and parameters may be those of a rotor
     stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and geared.suits(model)
@@ -167,6 +170,21 @@ def _forward_dynamics(
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def _constrained(
+    of: Subject, given: Names, options: dict[str, Any], mass: str | None, bias: str | None
+) -> Recipe | Composed:
+    """Accelerations that obey constraints; how mass matrix and bias are made is not for callers to choose there."""
+    if mass is not None or bias is not None:
+        raise NoSweepError("mass= and bias= are for method 'composite' of trees, and this robot has constraints")
+    chosen = constraints.chosen_method(of, options["method"])
+    if chosen == constraints.PROJECTION:
+        if options["links"]:
+            return Composed(partial(_links_afterwards, {"method": chosen, "losses": options["losses"]}))
+        if options["losses"]:
+            return Composed(partial(_losses_first, {"method": chosen, "links": False}, options["losses"]))
+    return constraints.forward_recipe(of, given, **options)
 
 
 def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
@@ -287,7 +305,7 @@ FORWARD_DYNAMICS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     ACCELERATIONS,
-    optional=OPTIONAL,
+    optional=(*OPTIONAL, "prescribed"),
     reads=READS,
     fixed={"links": False},
     of_joints=True,
@@ -297,7 +315,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
-    optional=OPTIONAL,
+    optional=(*OPTIONAL, "prescribed"),
     reads=READS,
     fixed={"links": True},
 )

@@ -47,7 +47,7 @@ def assemble(
         assembly.add(record)
         pending.extend(reversed(tree.below(record.child)))
     joints, inertias = with_rotors(assembly.finish(), assembly.inertias)
-    return Model(
+    model = Model(
         description=description,
         gravity=acceleration,
         floating=bool(floating),
@@ -58,6 +58,9 @@ def assemble(
         nq=assembly.nq,
         nv=assembly.nv,
     )
+    if description.constraints:
+        model.equations  # noqa: B018: they are checked when they are made
+    return model
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:

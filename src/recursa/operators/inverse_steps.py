@@ -15,7 +15,7 @@ from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
 from recursa.operators.root_steps import root_solve, root_solve_transposed, root_times, root_transposed
-from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
+from recursa.spatial.small_systems import Rows, solve_general, solve_positive, unless_rounding
 from recursa.operators.steps import (
     Eliminations,
     Freedoms,
