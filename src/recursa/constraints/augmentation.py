@@ -14,7 +14,7 @@ joints is added to the innovations, and the last sweep of forward dynamics is do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recursa.constraints import closing
@@ -51,11 +51,22 @@ class Numbers(NamedTuple):
         return Numbers((0.0,) * start + tuple(entries) + (0.0,) * (count - start - len(entries)))
 
 
+@one_operand
 class Felt(NamedTuple):
-    """What of a row's wrench is felt at a body."""
+    """What of every row's wrench is felt at a body; nothing of most."""
 
-    row: int
-    force: Force
+    forces: tuple[Force, ...]
+
+    def __add__(self, other: Felt) -> Felt:  # type: ignore[override]
+        return Felt(tuple(a + b for a, b in zip(self.forces, other.forces, strict=True)))
+
+    @staticmethod
+    def of(count: int, forces: Mapping[int, Force]) -> Felt:
+        """Forces of some rows by number."""
+        return Felt(tuple(forces.get(row, _NO_FORCE) for row in range(count)))
+
+
+_NO_FORCE = Force.zero()
 
 
 class Pull(NamedTuple):
@@ -178,7 +189,7 @@ def wrench_steps(model: Model) -> Iterator[Sweep]:
         if isinstance(of, Closing):
             for side in (0, 1):
                 if of.links[side] != NO_LINK and model.links[of.links[side]].body != WORLD:
-                    yield each_link(_wrench_step(of, side), only=(of.links[side],))
+                    yield each_link(_wrench_step(model.ncon, of, side), only=(of.links[side],))
         elif isinstance(of, Relating):
             for number, powers in of.terms:
                 yield base_to_tip(_relation_step(of.start, powers), only=(number,))
@@ -186,12 +197,12 @@ def wrench_steps(model: Model) -> Iterator[Sweep]:
             yield base_to_tip(_telling_step(of.start), only=(of.joint,))
 
 
-def _wrench_step(of: Closing, side: int) -> Step:
+def _wrench_step(count: int, of: Closing, side: int) -> Step:
     reads, both = read_ends(of)
 
-    def wrenches(offset: Transform, *put: Numbers) -> tuple[Felt, ...]:
+    def wrenches(offset: Transform, *put: Numbers) -> Felt:
         forces = wrenches_on_link(of, side, *both(*put))
-        return tuple(Felt(of.start + k, offset.force(force)) for k, force in enumerate(forces))
+        return Felt.of(count, {of.start + k: offset.force(force) for k, force in enumerate(forces)})
 
     return Step(wrenches, ("offset", *reads), ("felt@body",), "rows of G as wrenches on the body")
 
@@ -310,22 +321,24 @@ def passing(count: int, unit_length: float) -> Step:
 
     @divides_by_hinges
     def passed(
-        joint: Joint, done: tuple[Elimination, ...], felt: tuple[Felt, ...], pull: tuple[Pull, ...], step: Transform
-    ) -> tuple[tuple[Response, ...], Numbers, Numbers, tuple[Felt, ...]]:
-        together: dict[int, Force] = {}
-        for row, force in felt:
-            together[row] = together[row] + force if row in together else force
+        joint: Joint,
+        rows: tuple[int, ...],
+        done: tuple[Elimination, ...],
+        felt: Felt,
+        pull: tuple[Pull, ...],
+        step: Transform,
+    ) -> tuple[tuple[Response, ...], Numbers, Numbers, Felt]:
         pulled = dict(pull)
-        responses, onward = [], []
-        for row in sorted({*together, *pulled}):
-            w, torque = together.get(row, Force.zero()), pulled.get(row, (0.0,) * len(done))
+        responses, onward = list[Response](), dict[int, Force]()
+        for row in rows:
+            w, torque = felt.forces[row], pulled.get(row, (0.0,) * len(done))
             eps, nu = list[Scalar](), list[Scalar]()
             for (column, u, inverse_d), t in zip(done, torque, strict=True):
                 eps.append(t + column.dot(w))
                 nu.append(eps[-1] * inverse_d)
                 w = w - u * nu[-1]
             responses.append(Response(row, tuple(eps), tuple(nu)))
-            onward.append(Felt(row, step.force(w)))
+            onward[row] = step.force(w)
         entries: list[Scalar] = [0.0] * len(where)
         for k, (i, eps_i, _) in enumerate(responses):
             for j, _, nu_j in responses[k:]:
@@ -333,11 +346,11 @@ def passing(count: int, unit_length: float) -> Step:
         yielding: Scalar = 0.0
         for turns, one in zip(joint.kind.angular, done, strict=True):
             yielding = yielding + one.inverse_d * (unit_length * unit_length if turns else 1.0)
-        return tuple(responses), Numbers(tuple(entries)), Numbers((yielding,)), tuple(onward)
+        return tuple(responses), Numbers(tuple(entries)), Numbers((yielding,)), Felt.of(count, onward)
 
     return Step(
         passed,
-        ("joint", "elimination", "felt", "pull", "X"),
+        ("joint", "rows here", "elimination", "felt", "pull", "X"),
         ("responses", "delassus@robot", "yielding@robot", "felt@parent"),
         "eps = H psi w, A += eps inv(D) eps*                              (46)",
     )
@@ -348,15 +361,38 @@ def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     return sum(others, start=first)
 
 
+def rows_at(model: Model) -> dict[int, tuple[int, ...]]:
+    """The rows that are felt at each body, by number, where there are any."""
+    found: dict[int, set[int]] = {}
+    for of in model.equations:
+        if isinstance(of, Closing):
+            ends = {model.links[link].body for link in of.links if link != NO_LINK} - {WORLD}
+        else:
+            ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
+        for body in (k for end in ends for k in model.support(end)):
+            found.setdefault(body, set()).update(range(of.start, of.start + len(of.units)))
+    return {body: tuple(sorted(found[body])) for body in sorted(found)}
+
+
 def row_bodies(model: Model) -> tuple[int, ...]:
     """The bodies that some row is felt at."""
-    ends = {model.links[link].body for link in ends_of(model)} - {WORLD}
-    for of in model.equations:
-        if isinstance(of, Relating):
-            ends |= {number for number, _ in of.terms}
-        elif isinstance(of, Telling):
-            ends.add(of.joint)
-    return tuple(sorted({k for end in ends for k in model.support(end)}))
+    return tuple(rows_at(model))
+
+
+def marking(model: Model) -> Iterator[Sweep]:
+    """Says at each body which rows it feels: bodies that feel the same share code."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for body, rows in rows_at(model).items():
+        alike.setdefault(rows, []).append(body)
+    for rows, bodies in alike.items():
+        yield base_to_tip(_marking(rows), NOTHING_PULLS, only=tuple(bodies))
+
+
+def _marking(rows: tuple[int, ...]) -> Step:
+    def marked(joint: Joint) -> tuple[int, ...]:
+        return rows
+
+    return Step(marked, ("joint",), ("rows here",), "the rows that are felt here")
 
 
 # ---- the small system ------------------------------------------------------------------------------------------------
@@ -408,13 +444,17 @@ def driven(nu: Sequence[Scalar], responses: tuple[Response, ...], multipliers: N
 DRIVEN = Step(driven, ("nu", "responses", "lambda@robot"), ("nu",), "nu += inv(D) eps lambda")
 
 
+def row_buffers(count: int) -> tuple[Buffer, ...]:
+    """What is known of rows at bodies."""
+    nothing = (Buffer(name, ()) for name in ("rows here", "pull", "responses"))
+    return Buffer("felt", Felt.of(count, {})), *nothing
+
+
 def constraint_buffers(model: Model) -> tuple[Buffer, ...]:
     """What rows and multipliers are kept in, beside what ends are put down in."""
     count = model.ncon
     return (
-        Buffer("felt", ()),
-        Buffer("pull", ()),
-        Buffer("responses", ()),
+        *row_buffers(count),
         Buffer("delassus", Numbers.zero(len(places(count)))),
         Buffer("yielding", Numbers.zero(1)),
         Buffer("demand", Numbers.zero(count)),
@@ -426,7 +466,7 @@ def inward(model: Model, unit_length: float) -> tuple[Sweep, ...]:
     """From the rows at the ends to the Delassus matrix."""
     bodies = row_bodies(model)
     return (
-        base_to_tip(NOTHING_PULLS, only=bodies),
+        *marking(model),
         *wrench_steps(model),
         tip_to_base(passing(model.ncon, unit_length), only=bodies),
     )

@@ -8,7 +8,6 @@ from recursa.constraints import augmentation, closing
 from recursa.constraints.augmentation import (
     ACCELERATION,
     DRIVEN,
-    NOTHING_PULLS,
     PLACED,
     POSE,
     TWIST,
@@ -19,9 +18,11 @@ from recursa.constraints.augmentation import (
     constraint_buffers,
     demand_steps,
     inward,
+    marking,
     put_down_ends,
     read_ends,
     row_bodies,
+    row_buffers,
     slope,
     solving,
     wrench_steps,
@@ -111,24 +112,22 @@ def errors_of(values: Values, count: int) -> tuple[Scalar, ...]:
 
 
 def rigidly_passed(
-    joint: Joint, felt: tuple[Felt, ...], pull: tuple[Pull, ...], step: Transform
-) -> tuple[tuple[Response, ...], tuple[Felt, ...]]:
+    joint: Joint, rows: tuple[int, ...], felt: Felt, pull: tuple[Pull, ...], step: Transform
+) -> tuple[tuple[Response, ...], Felt]:
     """What rows do at a joint of a robot whose other joints stand still: ``T + H phi w``, rows of G."""
-    together: dict[int, Force] = {}
-    for row, force in felt:
-        together[row] = together[row] + force if row in together else force
     pulled = dict(pull)
     responses = []
-    for row in sorted({*together, *pulled}):
-        across = joint.project(together[row]) if row in together else (0.0,) * joint.kind.nv
+    for row in rows:
         torque = pulled.get(row, (0.0,) * joint.kind.nv)
+        across = joint.project(felt.forces[row])
         responses.append(Response(row, tuple(t + x for t, x in zip(torque, across, strict=True)), ()))
-    return tuple(responses), tuple(Felt(row, step.force(w)) for row, w in together.items())
+    onward = {row: step.force(felt.forces[row]) for row in rows}
+    return tuple(responses), Felt.of(len(felt.forces), onward)
 
 
 RIGIDLY_PASSED = Step(
     rigidly_passed,
-    ("joint", "felt", "pull", "X"),
+    ("joint", "rows here", "felt", "pull", "X"),
     ("responses", "felt@parent"),
     "G = T + H phi w",
 )
@@ -138,16 +137,14 @@ def jacobian_plan(model: Model) -> Plan:
     """Rows of G at the joints."""
     ends, buffers = put_down_ends(model, POSE)
     sweeps = (base_to_tip(RELATIVE), _posed(model), *ends, *_rows_inward(model))
-    return Plan("constraint_jacobian", (*kinematics.BUFFERS, _LINK_POSES, *buffers, *_ROW_BUFFERS), sweeps)
-
-
-_ROW_BUFFERS = tuple(Buffer(name, ()) for name in ("felt", "pull", "responses"))
+    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
+    return Plan("constraint_jacobian", (*kinematics.BUFFERS, *own), sweeps)
 
 
 def _rows_inward(model: Model) -> tuple[Sweep, ...]:
     bodies = row_bodies(model)
     return (
-        base_to_tip(NOTHING_PULLS, only=bodies),
+        *marking(model),
         *wrench_steps(model),
         tip_to_base(RIGIDLY_PASSED, only=bodies),
     )
@@ -194,7 +191,7 @@ def _drifting(model: Model, *, told: bool) -> tuple[tuple[Sweep, ...], tuple[Buf
 def equations_plan(model: Model, *, told: bool) -> Plan:
     """G and gamma together."""
     sweeps, buffers = _drifting(model, told=told)
-    return Plan("constraint_equations", (*buffers, *_ROW_BUFFERS), (*sweeps, *_rows_inward(model)))
+    return Plan("constraint_equations", (*buffers, *row_buffers(model.ncon)), (*sweeps, *_rows_inward(model)))
 
 
 def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
