@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.doctor import examine
+from recursa.dynamics.kinematics import POSES
 from recursa.errors import ModelError, ShapeError, unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.lookups import Lookups
@@ -38,6 +39,7 @@ from recursa.model.solids import with_solid_links
 from recursa.model.variations import ready_for, with_frame, with_inertias, with_joint, with_payload
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_numbers
 
@@ -259,6 +261,32 @@ class Variations(Facade):
         named = (with_link_names(one, lambda x: x if x in known or x != WORLD_NAME else root) for one in constraints)
         description = replace(model.description, constraints=(*model.description.constraints, *named))
         return self._changed(description=description)
+
+    def with_contacts_at(self, q: ArrayLike) -> Self:
+        """The same robot with its contacts anchored where they are at a configuration: held at that place for good.
+
+        Their errors are then measured from there, and :meth:`assemble` brings them back.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_constraints(rc.Contact("point", "tip", normal=(0, 1, 0)))
+        >>> anchored = arm.with_contacts_at([0.0, 0.0])
+        >>> abs(anchored.constraint_error([0.0, 0.1])).max() > 0.01, abs(arm.constraint_error([0.0, 0.1])).max()
+        (True, 0.0)
+        """
+        model = self.model
+        poses = self._answer(POSES, {"q": q})
+        if poses.ndim != 3:
+            raise ShapeError(f"with_contacts_at takes one configuration, q of shape ({model.nq},)")
+        placed = {link.name: Transform.from_matrix(pose.tolist()) for link, pose in zip(model.links, poses, strict=True)}
+
+        def anchored(one: Constraint) -> Constraint:
+            if not isinstance(one, Contact):
+                return one
+            on = placed.get(one.other, IDENTITY_TRANSFORM)
+            return replace(one, anchor=on.inverse @ placed[one.link] @ Transform(IDENTITY, Vec3(*one.at)))
+
+        constraints = tuple(anchored(one) for one in model.description.constraints)
+        return self._changed(description=replace(model.description, constraints=constraints))
 
     def without_constraints(self, *names: str) -> Self:
         """The same robot without the constraints of these names, or without any: the tree.

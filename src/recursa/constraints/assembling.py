@@ -98,7 +98,7 @@ class _Search:
         for _ in range(STEPS):
             going = going[np.abs(error[going]).max(axis=1, initial=0.0) > EXACT]
             if not going.size:
-                return q
+                break
             moved, left, better = self._improved(q[going], error[going])
             q[going], error[going] = moved, left
             going = going[better]

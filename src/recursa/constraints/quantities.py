@@ -45,15 +45,6 @@ def require_constraints(model: Model) -> None:
         )
 
 
-def require_tree(model: Model, what: str) -> None:
-    """Raise where constraints would be ignored."""
-    if model.description.constraints:
-        raise NoSweepError(
-            f"{what} is for trees, and robot '{model.name}' has {len(model.description.constraints)} constraints, which "
-            "it would not obey. robot.without_constraints() is the tree"
-        )
-
-
 # ---- kinematics ------------------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singu
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
+from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.kernels import native
@@ -197,6 +198,8 @@ class Evaluator:
         return found or self._ways.setdefault(question, self._made(question))
 
     def _made(self, question: Question) -> Way | Composed:
+        if question.quantity.of_trees:
+            require_tree(self.model, question.quantity.name)
         recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
         return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
 

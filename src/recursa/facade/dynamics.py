@@ -53,6 +53,7 @@ class DynamicsMethods(Facade):
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
         base_velocity: BaseVelocity = "body",
+        actuated: Collection[str] | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -86,6 +87,9 @@ class DynamicsMethods(Facade):
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+        - ``actuated``: the joints that have motors, by name; the others get zero, and the constraints of the robot
+          carry what they can. Of several solutions it is the shortest (N, N m). The result then has an attribute
+          ``residual`` (..., nv): the generalised forces that nothing supplies, zero where the motion is possible.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -95,6 +99,7 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
+        options |= {"actuated": None if actuated is None else names_of(actuated, "actuated")}
         return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
 
     @answers(BIAS_FORCES)

@@ -14,6 +14,7 @@ from recursa.book import methods as book
 from recursa.book.columns import MASS_TIMES, ROOT_TIMES
 from recursa.book.solving import conjugate_gradients, least_squares
 from recursa.constraints import quantities as constraints
+from recursa.constraints.balancing import balanced
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
@@ -69,8 +70,14 @@ def _inverse_dynamics(
     losses: Losses = False,
     method: str = "newton-euler",
     base_velocity: str = "body",
-) -> Recipe:
+    actuated: tuple[str, ...] | None = None,
+) -> Recipe | Composed:
     losses = known_losses(losses)
+    if actuated is not None:
+        if changes(base_velocity, of.model):
+            raise NoSweepError('actuated= is for base_velocity="body": G has its columns')
+        tree = partial(_of_the_tree, {"losses": losses, "method": method})
+        return Composed(partial(balanced, of.model, actuated, tree))
     if changes(base_velocity, of.model):
         return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
@@ -87,6 +94,11 @@ def _inverse_dynamics(
     plan = inverse.inverse_plan(wrenches=wrenches, losses=losses)
     cheaper = None if given else _augmented(accelerating=True, losses=losses)
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
+
+
+def _of_the_tree(options: dict[str, Any], others: Any, **arguments: Any) -> Array:
+    """Torques that move the tree without help of constraints."""
+    return others(INVERSE_DYNAMICS, options, **arguments)  # type: ignore[no-any-return]
 
 
 @with_springs(held)

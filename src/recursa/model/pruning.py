@@ -34,7 +34,7 @@ def pruned(
     """The description with these links and joints; ``held``: values of joints of one freedom that no longer move."""
     kept_links, kept_joints = _without_lost_rotors(tuple(links), tuple(joints), held or {})
     moving = frozenset(joint.name for joint in kept_joints if joint.kind != "fixed")
-    rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {})
+    rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {}, _bodies(kept_links, kept_joints))
     untied = tuple(rest.joint(joint) for joint in kept_joints)
     closures = tuple(closure for closure in description.closures if rest.closure(closure))
     constraints = tuple(new for old in description.constraints for new in rest.constraint(old))
@@ -52,6 +52,19 @@ def pruned(
         states=states,
         notes=(*description.notes, *rest.notes()),
     )
+
+
+def _bodies(links: tuple[LinkRecord, ...], joints: tuple[JointRecord, ...]) -> dict[str, str]:
+    """The links that move as one, each by the name of one of them."""
+    inward = {joint.child: joint for joint in joints}
+    found: dict[str, str] = {}
+    for link in (link.name for link in links):
+        way = [link]
+        while way[-1] in inward and inward[way[-1]].kind == "fixed" and way[-1] not in found:
+            way.append(inward[way[-1]].parent)
+        body = found.get(way[-1], way[-1])
+        found.update(dict.fromkeys(way, body))
+    return found
 
 
 def _without_lost_rotors(
@@ -73,6 +86,7 @@ class _Rest:
     links: frozenset[str]
     moving: frozenset[str]
     held: Mapping[str, float]
+    bodies: Mapping[str, str]
     new_relations: list[Relation] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -119,7 +133,9 @@ class _Rest:
                 offset = sum((_value((0.0, *numbers), self.held[name]) for name, numbers in still), constraint.offset)
                 return (replace(constraint, coefficients=moving, offset=offset),) if moving else ()
         elif ends <= self.links and all(name in self.moving or not name for name in joints_of(constraint)):
-            return (constraint,)
+            together = {self.bodies.get(name, WORLD_NAME) for name in links_of(constraint)}
+            if len(together) != 1:
+                return (constraint,)
         self.left_out.append(called(constraint))
         return ()
 
