@@ -38,6 +38,7 @@ LAYERS = (
     ("denoc",),
     ("diagonal",),
     ("free",),
+    ("constraints",),
     ("methods",),
     ("operational",),
     ("operators",),
