@@ -82,7 +82,8 @@ def compare(name: str) -> None:
     theirs_us, single, rows = times[0] * 1e6, times[1] * 1e6, times[2] / STATES * 1e6
     count = rc.count(held, "forward_dynamics")
     print(
-        f"{name:10s} {held.ncon:3d} equations  Pinocchio {theirs_us:7.2f} us  ours {single:7.2f} ({theirs_us / single:4.1f}x)"
+        f"{name:10s} {held.ncon:3d} equations  Pinocchio {theirs_us:7.2f} us"
+        f"  ours {single:7.2f} ({theirs_us / single:4.1f}x)"
         f"  batch {rows:7.3f} ({theirs_us / rows:5.1f}x)  gap {gap:.1e}  {count.mul} mul {count.add} add"
     )
 

@@ -372,7 +372,13 @@ def _constraints() -> Iterator[Question]:
     def ask(name: str, *given: str, **options: Any) -> Question:
         return Question("robot", name, given, options)
 
-    for name in ("constraint_error", "constraint_jacobian", "constraint_bias", "constraint_delassus", "project_velocity"):
+    for name in (
+        "constraint_error",
+        "constraint_jacobian",
+        "constraint_bias",
+        "constraint_delassus",
+        "project_velocity",
+    ):
         yield ask(name)
     yield ask("constraint_bias", "prescribed")
     yield from (ask(name, "parameters") for name in ("constraint_delassus", "project_velocity"))

@@ -117,10 +117,10 @@ def floating_tree_with_rotors() -> rc.Robot:
 
 
 def closed_tree() -> rc.Robot:
-    """Five bodies with a loop, a relation that is not linear, a told joint and losses: five equations, nine freedoms."""
+    """A loop, a relation that is not linear, a told joint and losses on five bodies: five equations of nine speeds."""
     described = random_description("closed_tree", [-1, 0, 0, 1, 2], 94, ["spherical", "revolute", "prismatic"])
     joints = tuple(
-        replace(one, **{x: (0.1,) * KINDS[one.kind].nv for x in ("armature", "damping", "friction")})
+        replace(one, **dict.fromkeys(("armature", "damping", "friction"), (0.1,) * KINDS[one.kind].nv))
         for one in described.joints
     )
     tree = trusted(replace(described, joints=joints))

@@ -17,15 +17,7 @@ from recursa.lookups import Lookups
 from recursa.model.assemble import assemble
 from recursa.model.attaching import attached
 from recursa.model.branches import chain, without
-from recursa.model.constraints import (
-    WORLD_NAME,
-    Constraint,
-    Contact,
-    JointRelation,
-    Loop,
-    Prescribed,
-    with_link_names,
-)
+from recursa.model.constraints import Constraint, Contact, JointRelation, Loop, Prescribed
 from recursa.model.description import MimicMode
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.geometry import ROLES, Role
@@ -255,12 +247,8 @@ class Variations(Facade):
                 raise ModelError(
                     f"with_constraints takes rc.Loop, rc.Contact, rc.JointRelation and rc.Prescribed, not {one!r}"
                 )
-        model = self.model
-        root = WORLD_NAME if model.floating or not model.links else model.links[0].name
-        known = {link.name for link in model.links}
-        named = (with_link_names(one, lambda x: x if x in known or x != WORLD_NAME else root) for one in constraints)
-        description = replace(model.description, constraints=(*model.description.constraints, *named))
-        return self._changed(description=description)
+        description = self.model.description
+        return self._changed(description=replace(description, constraints=(*description.constraints, *constraints)))
 
     def with_contacts_at(self, q: ArrayLike) -> Self:
         """The same robot with its contacts anchored where they are at a configuration: held at that place for good.
@@ -277,7 +265,9 @@ class Variations(Facade):
         poses = self._answer(POSES, {"q": q})
         if poses.ndim != 3:
             raise ShapeError(f"with_contacts_at takes one configuration, q of shape ({model.nq},)")
-        placed = {link.name: Transform.from_matrix(pose.tolist()) for link, pose in zip(model.links, poses, strict=True)}
+        placed = {
+            link.name: Transform.from_matrix(pose.tolist()) for link, pose in zip(model.links, poses, strict=True)
+        }
 
         def anchored(one: Constraint) -> Constraint:
             if not isinstance(one, Contact):

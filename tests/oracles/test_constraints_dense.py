@@ -62,7 +62,9 @@ ROBOTS = {
     "closed_tree": closed_tree,
     "held_flyer": held_flyer,
     "springs": lambda: elastic_arm().with_constraints(rc.JointRelation({"joint1": 1.0, "joint3": 0.5})),
-    "tied": lambda: tied_gripper().with_constraints(rc.Loop("rod", "world", tips(tied_gripper())[0], at=(1, 2, 3), length=1)),
+    "tied": lambda: tied_gripper().with_constraints(
+        rc.Loop("rod", "world", tips(tied_gripper())[0], at=(1, 2, 3), length=1)
+    ),
     "world": lambda: small_mixed_tree().with_constraints(rc.Loop("point", "world", tips(small_mixed_tree())[0])),
 }
 every_robot = pytest.mark.parametrize("name", ROBOTS)

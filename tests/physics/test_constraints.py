@@ -56,7 +56,7 @@ def reduced(energy, theta: float, rate: float, torque: float) -> float:
 def four_bar_energy(theta: float) -> tuple[float, float]:
     (q, v), lengths = four_bar_state(theta, 1.0), (0.2, 0.6, 0.5)
     angles, rates = (q[0], q[0] + q[1], q[2]), (v[0], v[0] + v[1], v[2])
-    inertia = [m * l * l / 12 for m, l in zip((1.0, 2.0, 1.5), lengths, strict=True)]
+    inertia = [m * size * size / 12 for m, size in zip((1.0, 2.0, 1.5), lengths, strict=True)]
     end = 0.2 * np.exp(1j * theta)
     centers = [0.1 * np.exp(1j * theta), end + 0.3 * np.exp(1j * angles[1]), 0.7 + 0.25 * np.exp(1j * angles[2])]
     speeds = [0.1j * np.exp(1j * theta), 1j * end + 0.3j * rates[1] * np.exp(1j * angles[1])]
@@ -73,7 +73,7 @@ def test_four_bar_moves_as_its_closed_form(theta: float) -> None:
     robot, rate, torque = four_bar(), 2.3, 4.0
     q, v = four_bar_state(theta, rate)
     assert np.abs(robot.constraint_error(q)).max() < 1e-14
-    rough = robot.assemble(q + [0.0, 0.1, -0.2], fixed=["crank_joint"])
+    rough = robot.assemble([*q, 0.0, 0.1, -0.2], fixed=["crank_joint"])
     assert np.abs(rough - q).max() < 1e-9
     assert np.abs(robot.constraint_jacobian(q) @ v).max() < 1e-13
     a = robot.forward_dynamics(q, v, [torque, 0, 0])
@@ -83,23 +83,23 @@ def test_four_bar_moves_as_its_closed_form(theta: float) -> None:
     assert np.abs(found - [torque, 0, 0]).max() < 1e-9 and np.abs(found.residual).max() < 1e-9
 
 
-def slider_crank(r: float = 0.2, l: float = 0.7) -> rc.Robot:
+def slider_crank(r: float = 0.2, rod_length: float = 0.7) -> rc.Robot:
     b = rc.Builder("slider_crank")
     rod(b, "crank", r, 1.0)
-    rod(b, "rod", l, 2.0)
+    rod(b, "rod", rod_length, 2.0)
     b.link("slider", mass=3.0, inertia=(0.01, 0.01, 0.01))
     b.joint("crank_joint", "revolute", parent="world", child="crank", axis=(0, 0, 1))
     b.joint("rod_joint", "revolute", parent="crank", child="rod", axis=(0, 0, 1), xyz=(r, 0, 0))
     b.joint("slide", "prismatic", parent="world", child="slider", axis=(1, 0, 0))
     tree = b.build().with_gravity((0, -G, 0))
-    return tree.with_constraints(rc.Loop("revolute", "rod", "slider", at=(l, 0, 0)))
+    return tree.with_constraints(rc.Loop("revolute", "rod", "slider", at=(rod_length, 0, 0)))
 
 
-def slider_state(theta: float, rate: float, r: float = 0.2, l: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
-    phi = -np.arcsin(r * np.sin(theta) / l)
-    turning = -r * np.cos(theta) * rate / (l * np.cos(phi))
-    x = r * np.cos(theta) + l * np.cos(phi)
-    sliding = -r * np.sin(theta) * rate - l * np.sin(phi) * turning
+def slider_state(theta: float, rate: float, r: float = 0.2, rod_length: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
+    phi = -np.arcsin(r * np.sin(theta) / rod_length)
+    turning = -r * np.cos(theta) * rate / (rod_length * np.cos(phi))
+    x = r * np.cos(theta) + rod_length * np.cos(phi)
+    sliding = -r * np.sin(theta) * rate - rod_length * np.sin(phi) * turning
     return np.array([theta, phi - theta, x]), np.array([rate, turning - rate, sliding])
 
 
@@ -176,7 +176,7 @@ def test_conflicting_constraints_are_both_named() -> None:
         rc.Loop("point", "world", "tip", at=(0.5, 0, 0), name="here"),
         rc.Loop("point", "world", "tip", at=(0.5, 0.2, 0), name="there"),
     )
-    with pytest.raises(rc.StateError, match="'here' by 0.1 m; the point loop 'there' by 0.1 m"):
+    with pytest.raises(rc.StateError, match=r"'here' by 0\.1 m; the point loop 'there' by 0\.1 m"):
         robot.assemble([0.5, 0.8, 0.4])
 
 

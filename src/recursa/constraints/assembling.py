@@ -147,8 +147,12 @@ class _Search:
         own = error * self.scales
         for one in model.equations:
             mine = own[one.start : one.start + len(one.units)]
-            sizes = {u: float(np.sqrt(sum(x * x for x, y in zip(mine, one.units, strict=True) if y == u))) for u in "rm"}
-            texts = [f"{size:.3g} {unit}" for (key, unit) in (("r", "rad"), ("m", "m")) if (size := sizes[key]) > CLOSED]
+            sizes = {
+                u: float(np.sqrt(sum(x * x for x, y in zip(mine, one.units, strict=True) if y == u))) for u in "rm"
+            }
+            texts = [
+                f"{size:.3g} {unit}" for (key, unit) in (("r", "rad"), ("m", "m")) if (size := sizes[key]) > CLOSED
+            ]
             if texts:
                 parts.append(f"the {called(one.constraint)} by {' and '.join(texts)}")
         at = [name for name, low, high, k in self._named() if q[k] <= low or q[k] >= high]

@@ -144,7 +144,9 @@ def ends_of(model: Model) -> tuple[int, ...]:
     return tuple(sorted({link for one in closings for link in one.links if link != NO_LINK}))
 
 
-def put_down_ends(model: Model, known: int, acceleration: str = "alpha") -> tuple[tuple[Sweep, ...], tuple[Buffer, ...]]:
+def put_down_ends(
+    model: Model, known: int, acceleration: str = "alpha"
+) -> tuple[tuple[Sweep, ...], tuple[Buffer, ...]]:
     """Sweeps that put down all ends: poses, with TWIST velocities, with ACCELERATION what a buffer says, too."""
     motions = (_LINK_VELOCITY, _link_acceleration(acceleration))[: known - POSE]
     names = ("L", "end V", "end A")[:known]

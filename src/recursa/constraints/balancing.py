@@ -21,7 +21,7 @@ from recursa.sweeps.batching import Array
 
 
 class Balanced(np.ndarray[Any, Any]):
-    """Torques (..., nv) with ``residual`` (..., nv): the generalised forces that neither they nor constraints supply."""
+    """Torques (..., nv) with ``residual`` (..., nv): generalised forces that neither they nor constraints supply."""
 
     residual: Array = None  # type: ignore[assignment]  # of what is computed from it, which has none
 
@@ -43,7 +43,7 @@ def driven_speeds(model: Model, actuated: Collection[str]) -> list[int]:
         joint = model.joints[model.joint_index(name)]
         if joint.tie is not None:
             raise StateError(
-                f"joint '{name}' of robot '{model.name}' moves with another and has no torque of its own. Name its source"
+                f"joint '{name}' of robot '{model.name}' moves with another: it has no torque. Name its source"
             )
         found += range(joint.v_start, joint.v_start + joint.kind.nv)
     return sorted(set(found))

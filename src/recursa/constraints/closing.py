@@ -212,4 +212,3 @@ def relative_acceleration(first: Motion, second: Motion, a_first: Motion, a_seco
     rates = a_second - a_first - first.cross_motion(second)
     moving = relative(first, second)
     return Motion(rates.angular, rates.linear + moving.angular.cross(moving.linear))
-

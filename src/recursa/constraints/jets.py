@@ -10,7 +10,9 @@ from typing import Any
 
 from recursa.spatial.scalars import Scalar, Subtraction, atan2, sqrt, where
 
-FLOOR = 1e-16  # of what a root is taken of and divided by: half turns away from closed, where no direction is the nearest
+FLOOR = (
+    1e-16  # of what a root is taken of and divided by: half turns away from closed, where no direction is the nearest
+)
 
 
 class Jet(Subtraction):

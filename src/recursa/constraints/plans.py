@@ -212,7 +212,9 @@ def delassus_plan(model: Model, unit_length: float) -> Plan:
         *ends,
         *inward(model, unit_length),
     )
-    return Plan("constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES), sweeps)
+    return Plan(
+        "constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES), sweeps
+    )
 
 
 def delassus_entries(model: Model, values: Values) -> Iterator[Scalar]:
@@ -291,7 +293,9 @@ def acting_plan(model: Model) -> Plan:
         base_to_tip(RELATIVE),
         _posed(model),
         *ends,
-        base_to_tip(Step(lambda given: Numbers(tuple(given)), ("multipliers",), ("lambda@robot",), "lambda"), only=_ONCE),
+        base_to_tip(
+            Step(lambda given: Numbers(tuple(given)), ("multipliers",), ("lambda@robot",), "lambda"), only=_ONCE
+        ),
         *_acting_steps(model),
     )
     own = (_LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
@@ -350,7 +354,9 @@ def _closing_speed(count: int, of: Closing) -> Step:
     def speed(*put: Numbers) -> Numbers:
         first, second = both(*put)
         seen = closing.seen(of, first.pose, second.pose)
-        moving = closing.relative(seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity))
+        moving = closing.relative(
+            seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity)
+        )
         return Numbers.at(count, of.start, closing.first_rates(of, seen.pose, moving))
 
     return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")

@@ -41,7 +41,7 @@ def require_constraints(model: Model) -> None:
     """Raise for a robot that has none."""
     if not model.description.constraints:
         raise ModelError(
-            f"robot '{model.name}' has no constraints, so there is nothing to ask. robot.with_constraints(...) adds some"
+            f"robot '{model.name}' has no constraints: there is nothing to ask. robot.with_constraints(...) adds some"
         )
 
 

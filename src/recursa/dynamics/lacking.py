@@ -80,8 +80,9 @@ def has_negative_data(model: Model) -> bool:
 
 def require_tree(model: Model, what: str) -> None:
     """Raise where constraints would be ignored."""
-    if model.description.constraints:
+    count = len(model.description.constraints)
+    if count:
         raise NoSweepError(
-            f"{what} is for trees, and robot '{model.name}' has {len(model.description.constraints)} constraints, which "
-            "it would not obey. robot.without_constraints() is the tree"
+            f"{what} is for trees, and robot '{model.name}' has constraints ({count}), which it would not obey. "
+            "robot.without_constraints() is the tree"
         )

@@ -11,9 +11,8 @@ import numpy as np
 
 from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedom
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.lacking import Lacking, singular_hinge
+from recursa.dynamics.lacking import Lacking, require_tree, singular_hinge
 from recursa.dynamics.needs import needs_hinges
-from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
 from recursa.kernels import native

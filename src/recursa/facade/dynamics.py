@@ -99,8 +99,8 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
-        options |= {"actuated": None if actuated is None else names_of(actuated, "actuated")}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
+        driven = None if actuated is None else names_of(actuated, "actuated")
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, {**options, "actuated": driven}, out, threads)
 
     @answers(BIAS_FORCES)
     def bias_forces(

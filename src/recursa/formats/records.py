@@ -1,8 +1,9 @@
 """Records as plain data and back, and the JSON schema of both: all three read the types of the records' fields.
 
 A record is an object with a key per field, fields at their default left out, those with the metadata ``saved=False``
-always; one of several records has a word for which it is, ``TAG``; vectors, inertias, rotations (row by row) and transforms (rotation, translation) are lists, values by name
-objects. Numbers keep all their bits; those that JSON has no word for are "inf", "-inf" and "nan".
+always; one of several records has a word for which it is, ``TAG``. Vectors, inertias, rotations (row by row) and
+transforms (rotation, translation) are lists, values by name objects. Numbers keep all their bits; those that JSON has
+no word for are "inf", "-inf" and "nan".
 """
 
 from __future__ import annotations

@@ -63,23 +63,17 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 
 
 @with_springs(held)
-def _inverse_dynamics(
+def _tree_torques(
     of: Subject,
     given: Names,
     *,
     losses: Losses = False,
     method: str = "newton-euler",
     base_velocity: str = "body",
-    actuated: tuple[str, ...] | None = None,
-) -> Recipe | Composed:
+) -> Recipe:
     losses = known_losses(losses)
-    if actuated is not None:
-        if changes(base_velocity, of.model):
-            raise NoSweepError('actuated= is for base_velocity="body": G has its columns')
-        tree = partial(_of_the_tree, {"losses": losses, "method": method})
-        return Composed(partial(balanced, of.model, actuated, tree))
     if changes(base_velocity, of.model):
-        return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
+        return in_forces(_tree_torques(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -96,6 +90,24 @@ def _inverse_dynamics(
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
+def _inverse_dynamics(
+    of: Subject,
+    given: Names,
+    *,
+    losses: Losses = False,
+    method: str = "newton-euler",
+    base_velocity: str = "body",
+    actuated: tuple[str, ...] | None = None,
+) -> Recipe | Composed:
+    """Torques of all joints, or of those that have motors, with the constraints carrying what they can."""
+    if actuated is None:
+        return _tree_torques(of, given, losses=losses, method=method, base_velocity=base_velocity)
+    if changes(base_velocity, of.model):
+        raise NoSweepError('actuated= goes with base_velocity="body", in which constraint_jacobian has its columns')
+    tree = partial(_of_the_tree, {"losses": losses, "method": method})
+    return Composed(partial(balanced, of.model, actuated, tree))
+
+
 def _of_the_tree(options: dict[str, Any], others: Any, **arguments: Any) -> Array:
     """Torques that move the tree without help of constraints."""
     return others(INVERSE_DYNAMICS, options, **arguments)  # type: ignore[no-any-return]
@@ -104,7 +116,7 @@ def _of_the_tree(options: dict[str, Any], others: Any, **arguments: Any) -> Arra
 @with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
-        return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
+        return in_forces(_tree_torques(of, given), base_velocity, accelerating=False)
     cheaper = _augmented(accelerating=False)
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 

@@ -70,9 +70,13 @@ class Loop:
         _directions(self, what, "axis", *(("axis_other",) if self.axis_other is not None else ()))
         _plain(self, what, "length", "pitch")
         if self.kind == "rod" and not self.length > 0.0:
-            raise ModelError(f"{what}: length must be over zero, not {self.length:g}. Points that coincide are a 'point'")
+            raise ModelError(
+                f"{what}: length must be over zero, not {self.length:g}. Points that coincide are a 'point'"
+            )
         if self.kind == "helical" and self.pitch == 0.0:
-            raise ModelError(f"{what}: its pitch is 0, which makes it a revolute one. Say how far it advances, in m/rad")
+            raise ModelError(
+                f"{what}: its pitch is 0, which makes it a revolute one. Say how far it advances, in m/rad"
+            )
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,9 @@ class JointRelation:
         found = []
         for joint, number in pairs:
             what = f"the coefficient of joint '{name_of(joint, 'a joint of a relation')}'"
-            several = isinstance(number, Sequence) and not isinstance(number, str) or bool(getattr(number, "shape", ()))
+            several = (isinstance(number, Sequence) and not isinstance(number, str)) or bool(
+                getattr(number, "shape", ())
+            )
             if several and not 0 < len(number) <= _LARGEST_POWER:  # type: ignore[arg-type]
                 raise ModelError(f"{what} must be one number, or up to {_LARGEST_POWER} for the powers of q")
             numbers = floats(number, len(number) if several else 1, what)  # type: ignore[arg-type]
@@ -187,7 +193,9 @@ class Prescribed:
 
     def __post_init__(self) -> None:
         if bool(self.joint) is bool(self.link):
-            raise ModelError('a prescribed motion is that of a joint or of a link: Prescribed("joint1") or (link="hand")')
+            raise ModelError(
+                'a prescribed motion is that of a joint or of a link: Prescribed("joint1") or (link="hand")'
+            )
         _named(self, "joint" if self.joint else "link", "other")
         _triples(self, f"the prescribed motion of '{self.joint or self.link}'", "at")
 
@@ -234,7 +242,9 @@ def called(constraint: Constraint) -> str:
     ("rod loop between 'a' and 'b'", "relation 'gear'")
     """
     if isinstance(constraint, Loop):
-        return _called(f"{constraint.kind} loop", constraint.name, f"between '{constraint.link}' and '{constraint.other}'")
+        return _called(
+            f"{constraint.kind} loop", constraint.name, f"between '{constraint.link}' and '{constraint.other}'"
+        )
     if isinstance(constraint, Contact):
         return _called(f"{constraint.kind} contact", constraint.name, f"of '{constraint.link}'")
     if isinstance(constraint, JointRelation):

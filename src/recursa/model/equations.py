@@ -132,8 +132,12 @@ def _equation(model: Model, one: Constraint, start: int, told: int) -> Equation:
     bodies = [_body(model, number) for number in links]
     if bodies[0] == bodies[1]:
         ends = f"'{one.link}' and '{one.other}'"
-        alike = "are the same link" if one.link == one.other else "are parts of the same body, between which nothing moves"
-        raise _refused(model, f"{called(one)}: {ends} {alike}. A constraint is between two bodies, or a body and the world")
+        alike = (
+            "are the same link" if one.link == one.other else "are parts of the same body, between which nothing moves"
+        )
+        raise _refused(
+            model, f"{called(one)}: {ends} {alike}. A constraint is between two bodies, or a body and the world"
+        )
     if isinstance(one, Loop):
         return _loop(one, start, links)
     held = links[1], links[0]  # rows are in axes of what is touched
@@ -177,8 +181,8 @@ def _terms(model: Model, one: JointRelation) -> Iterator[tuple[int, tuple[float,
         if joint.kind.nv != 1:
             raise _refused(
                 model,
-                f"{called(one)}: joint '{name}' is {joint.kind.name} and has {joint.kind.nv} freedoms; relations are of "
-                "joints with one",
+                f"{called(one)}: joint '{name}' is {joint.kind.name} and has {joint.kind.nv} freedoms; "
+                "relations are of joints with one",
             )
         yield number, numbers
 
@@ -196,11 +200,8 @@ def _require_names(model: Model, one: Constraint) -> None:
 
 
 def _number(model: Model, name: str) -> int:
-    """The link of that name; the world is the root of a robot that stands on it."""
-    for number, link in enumerate(model.links):
-        if link.name == name:
-            return number
-    return NO_LINK if model.floating else 0
+    """The link of that name; the world need not be one."""
+    return next((number for number, link in enumerate(model.links) if link.name == name), NO_LINK)
 
 
 def _body(model: Model, link: int) -> int:

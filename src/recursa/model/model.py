@@ -178,7 +178,7 @@ class Model:
 
     @cached_property
     def unit_length(self) -> float:
-        """A length of the robot's own size: how far its joints, links and frames lie from what carries them, on average.
+        """A length of the robot's own size: how far joints, links and frames lie from what carries them, on average.
 
         With lengths in this unit, turning and moving can be compared, whatever unit the model is in.
         """

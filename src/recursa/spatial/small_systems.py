@@ -141,13 +141,9 @@ def shortest(of: Ranked, x: Sequence[Scalar]) -> list[Scalar]:
     along = list[Scalar]()
     for k in range(size):
         along.append(out[k] * (x[k] - _dot(of.taken[k], x[:k])))
-        for l in range(k, size):
-            both = _dot(of.taken[k], of.taken[l][:k])
-            if l > k:
-                both = both - of.taken[l][k]  # of e(k) in n(l); n(k) has no e(l)
-            else:
-                both = both + 1.0
-            rows[k][l] = out[k] * out[l] * both + (1.0 - out[k] if l == k else 0.0)
+        rows[k][k] = out[k] * (_dot(of.taken[k], of.taken[k]) + 1.0) + (1.0 - out[k])
+        for j in range(k + 1, size):  # n(j) has -taken(j, k) along e(k), n(k) nothing along e(j)
+            rows[k][j] = out[k] * out[j] * (_dot(of.taken[k], of.taken[j][:k]) - of.taken[j][k])
     parts = [out[k] * y for k, y in enumerate(solve_positive(rows, along))]
     result = list(x)
     for k, part in enumerate(parts):
