@@ -488,7 +488,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
         ("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"
     ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
-    **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_constraints.py"),
+    **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_mechanisms.py"),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),

@@ -258,8 +258,8 @@ class Variations(Facade):
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_constraints(rc.Contact("point", "tip", normal=(0, 1, 0)))
         >>> anchored = arm.with_contacts_at([0.0, 0.0])
-        >>> abs(anchored.constraint_error([0.0, 0.1])).max() > 0.01, abs(arm.constraint_error([0.0, 0.1])).max()
-        (True, 0.0)
+        >>> abs(anchored.constraint_error([0.0, 0.1])).max().round(3), abs(arm.constraint_error([0.0, 0.1])).max()
+        (np.float64(0.025), np.float64(0.0))
         """
         model = self.model
         poses = self._answer(POSES, {"q": q})

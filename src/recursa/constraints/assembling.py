@@ -115,7 +115,7 @@ class _Search:
             rest = np.flatnonzero(~better)
             if not rest.size:
                 break
-            tried = self.evaluator.evaluate(INTEGRATE, {"q": q[rest], "v": share * step[rest]})
+            tried = self.evaluator.evaluate(INTEGRATE, {"q": q[rest], "dv": share * step[rest]})
             tried = self.limits.kept(tried)
             errors = self.errors(tried)
             good = (errors**2).sum(axis=1) < before[rest] * (1.0 - 1e-4 * share)

@@ -61,7 +61,7 @@ class ConstraintMethods(Facade):
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0)))
         >>> arm.constraint_error([0.0, 0.0]).round(12)
-        array([0.1, 0. , 0. ])
+        array([0.05, 0.  , 0.  ])
         """
         return self._answer(CONSTRAINT_ERROR, {"q": q}, {}, out, threads)
 
@@ -95,7 +95,7 @@ class ConstraintMethods(Facade):
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1).with_constraints(rc.Loop("point", "world", "tip"))
-        >>> arm.constraint_bias([0.0], [2.0]).round(12)  # towards the axis, 0.3 m away
+        >>> arm.constraint_bias([0.0], [2.0]).round(12) + 0.0  # towards the axis, 0.3 m away
         array([-1.2,  0. ,  0. ])
         """
         return self._answer(CONSTRAINT_BIAS, {"q": q, "v": v, "prescribed": prescribed}, {}, out, threads)
@@ -148,10 +148,11 @@ class ConstraintMethods(Facade):
         :meth:`forward_dynamics`; of redundant constraints as :meth:`constraint_forces` says.
 
         >>> import recursa as rc
-        >>> ball = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))
-        >>> q = ball.neutral()
-        >>> force = ball.constraint_wrenches(q, [0.0] * 7, [0.0] * 7)[ball.link_names.index("bus"), 3:]
-        >>> bool(abs(force[2] - 9.81 * ball.mass) < 1e-9)
+        >>> robot = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))
+        >>> q, still = robot.neutral(), [0.0] * 7
+        >>> tau = robot.inverse_dynamics(q, still, still, actuated=["joint1"])
+        >>> force = robot.constraint_wrenches(q, still, tau)[robot.link_names.index("bus"), 3:]
+        >>> bool(abs(force[2] - 9.81 * robot.mass) < 1e-9)
         True
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters, "prescribed": prescribed}

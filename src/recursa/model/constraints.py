@@ -124,7 +124,7 @@ class JointRelation:
 
     >>> import recursa as rc
     >>> gear = rc.JointRelation({"joint1": 1.0, "joint2": -3.0})
-    >>> rc.robots.planar(2).with_constraints(gear).constraint_error([0.3, 0.1])
+    >>> rc.robots.planar(2).with_constraints(gear).constraint_error([0.75, 0.25])
     array([0.])
     """
 
@@ -181,7 +181,7 @@ class Prescribed:
 
     >>> import recursa as rc
     >>> arm = rc.robots.planar(2).with_constraints(rc.Prescribed("joint1"))
-    >>> arm.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], prescribed=[2.5])[0].round(12)
+    >>> float(arm.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], prescribed=[2.5])[0].round(12))
     2.5
     """
 

@@ -73,7 +73,7 @@ def test_four_bar_moves_as_its_closed_form(theta: float) -> None:
     robot, rate, torque = four_bar(), 2.3, 4.0
     q, v = four_bar_state(theta, rate)
     assert np.abs(robot.constraint_error(q)).max() < 1e-14
-    rough = robot.assemble([*q, 0.0, 0.1, -0.2], fixed=["crank_joint"])
+    rough = robot.assemble(q + np.array([0.0, 0.1, -0.2]), fixed=["crank_joint"])
     assert np.abs(rough - q).max() < 1e-9
     assert np.abs(robot.constraint_jacobian(q) @ v).max() < 1e-13
     a = robot.forward_dynamics(q, v, [torque, 0, 0])
