@@ -201,12 +201,13 @@ class _Assembly:
         placed = _composed(parent.offset, record.placement)
         link = self.tree.links[record.child]
         if record.kind == "fixed":
-            self._lay(link, parent.body, _composed(placed, record.after))
+            after = record.after
+            self._lay(link, parent.body, placed if after is IDENTITY_TRANSFORM else _composed(placed, after))
         else:
             self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
 
     def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
-        link = Link(record.name, body, Transform(offset.rotation.snapped(), offset.translation), record.frame)
+        link = Link(record.name, body, _snapped(offset), record.frame)
         self.links.append(link)
         self.where[record.name] = link
         if body != WORLD and record.inertial:
@@ -220,26 +221,26 @@ class _Assembly:
         kind = KINDS[record.kind]
         zeros = (0.0,) * kind.nv
         joint = Joint(
-            name=record.name,
-            kind=kind,
-            child=record.child,
-            parent=parent,
-            placement=Transform(placement.rotation.snapped(), placement.translation),
-            after=None if record.after == IDENTITY_TRANSFORM else record.after,
-            hinge=_hinge(record),
-            q_start=self.nq,
-            v_start=self.nv,
-            armature=record.armature or zeros,
-            damping=record.damping or zeros,
-            friction=record.friction or zeros,
-            limits=record.limits,
-            effort=record.effort,
-            velocity=record.velocity,
-            mimic=record.mimic,
-            tie=None,
-            stiffness=record.stiffness,
-            rest=record.rest,
-            rotor=record.rotor,
+            record.name,
+            kind,
+            record.child,
+            parent,
+            _snapped(placement),
+            None if record.after == IDENTITY_TRANSFORM else record.after,
+            _hinge(record),
+            self.nq,
+            self.nv,
+            record.armature or zeros,
+            record.damping or zeros,
+            record.friction or zeros,
+            record.limits,
+            record.effort,
+            record.velocity,
+            record.mimic,
+            None,
+            record.stiffness,
+            record.rest,
+            record.rotor,
         )
         self.joints.append(joint)
         self.inertias.append(RigidInertia.zero())
@@ -264,11 +265,19 @@ def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
 
 def _composed(outer: Transform, inner: Transform) -> Transform:
     """``outer @ inner``; an identity, as most are, costs nothing but that zeros are positive, as in a product."""
+    if outer is inner is IDENTITY_TRANSFORM:
+        return outer
     if outer == IDENTITY_TRANSFORM:
         return Transform(inner.rotation, inner.translation + ZERO)
     if inner == IDENTITY_TRANSFORM:
         return Transform(outer.rotation, outer.translation + ZERO)
     return outer @ inner
+
+
+def _snapped(pose: Transform) -> Transform:
+    """The same pose with right angles exact."""
+    rotation = pose.rotation.snapped()
+    return pose if rotation is pose.rotation else Transform(rotation, pose.translation)
 
 
 def _hinge(record: JointRecord) -> Hinge:

@@ -58,7 +58,8 @@ class RigidInertia(NamedTuple):
 
     def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]
         mass, first, moment = self
-        return RigidInertia(mass + other.mass, first + other.first, moment + other.moment)
+        other_mass, other_first, other_moment = other
+        return RigidInertia(mass + other_mass, first + other_first, moment + other_moment)
 
     def __matmul__(self, motion: Motion) -> Force:
         """Momentum of a motion: ``(I w + h x v, m v - h x w)``, 24 mul 18 add."""
