@@ -11,10 +11,8 @@ from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS
 
 _UNIT_AXIS = 1e-6
-_USUAL = {X_AXIS, Y_AXIS, Z_AXIS}
 
 
 def non_finite(patient: Patient) -> Iterator[Finding]:
@@ -29,7 +27,7 @@ def non_finite(patient: Patient) -> Iterator[Finding]:
                 f"inertia {tuple(link.inertia)}."
             )
             yield about(link, "non-finite", None, reason, fix, error=True)
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         for name in non_finite_data(joint):
             yield about(joint, "non-finite", None, f"its {name} contains nan or infinity.", fix, error=True)
 
@@ -47,8 +45,8 @@ def hinges(patient: Patient) -> Iterator[Finding]:
 
 def axes(patient: Patient) -> Iterator[Finding]:
     """Axes of zero or other than unit length."""
-    for joint in patient.joints:
-        if joint.axis in _USUAL or not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
+    for joint in patient.doubtful:
+        if not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
             continue
         size = length(joint.axis)
         if size == 0.0:
@@ -61,7 +59,7 @@ def axes(patient: Patient) -> Iterator[Finding]:
 
 def limits(patient: Patient) -> Iterator[Finding]:
     """Limits the wrong way round, or negative."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.limits is not None and joint.limits[0] > joint.limits[1]:
             lower, upper = joint.limits
             reason = f"its lower limit {lower:g} is above its upper limit {upper:g}."
@@ -73,7 +71,7 @@ def limits(patient: Patient) -> Iterator[Finding]:
 
 def losses(patient: Patient) -> Iterator[Finding]:
     """Armature, damping or friction of the wrong sign."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         coulomb = numbers_of(joint.friction)
         if min((0.0, *joint.armature, *joint.damping, *coulomb)) == 0.0:
             continue
@@ -86,7 +84,7 @@ def losses(patient: Patient) -> Iterator[Finding]:
 
 def springs(patient: Patient) -> Iterator[Finding]:
     """Springs that push away from where they rest."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.stiffness < 0.0:
             reason = f"its stiffness is {joint.stiffness:g}: the spring pushes away from where it rests."
             yield about(joint, "stiffness", joint.stiffness, reason, "Make it positive, if that is not meant.")
@@ -94,11 +92,13 @@ def springs(patient: Patient) -> Iterator[Finding]:
 
 def mimics(patient: Patient) -> Iterator[Finding]:
     """Ties to joints that do not exist or do not move, and ties that go round in a circle."""
-    ties = {joint.name: joint.mimic.joint for joint in patient.joints if joint.mimic and joint.kind != "fixed"}
+    ties = {joint.name: joint.mimic.joint for joint in patient.doubtful if joint.mimic and joint.kind != "fixed"}
+    if not ties:
+        return
     names = {joint.name for joint in patient.joints}
     moving = {joint.name for joint in patient.model.joints}
     circling = _circling(ties)
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.mimic is None or joint.kind == "fixed":
             continue
         source = joint.mimic.joint

@@ -10,6 +10,7 @@ the robot are passed over, mesh files are never opened, and of an element that s
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -23,6 +24,7 @@ from recursa.formats.urdf_values import (
     number_of,
     numbers_of,
     placement_of,
+    plain_number,
     plain_numbers,
     tensor_of,
     text_of,
@@ -47,8 +49,11 @@ from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
 
 URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind for kind in get_args(JointType)}
-_LOSSES = frozenset({"damping", "friction", "friction_negative", "armature"})
+_BESIDE_LOSSES = re.compile("stiffness|rest|rotor_").search
 _BOUNDS = itemgetter("lower", "upper", "effort", "velocity")
+
+_PASSED = frozenset({"gazebo", "transmission"})
+"""What other programs read in a URDF."""
 
 LARGEST = sys.float_info.max
 """Stands for infinity in limits: every reader of the format can read this number."""
@@ -76,7 +81,7 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    return describe_urdf(parse(text, source), source, strict=strict)
+    return describe_urdf(parse(text, source, passed=_PASSED), source, strict=strict)
 
 
 def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
@@ -198,7 +203,7 @@ def _joint(name: str, element: Element) -> JointRecord:
         armature = _per_freedom(dynamics, "armature", nv, owner)
         damping = _per_freedom(dynamics, "damping", nv, owner)
         friction = _friction(dynamics, nv, owner)
-        if not _LOSSES.issuperset(dynamics.attributes):
+        if _BESIDE_LOSSES(" ".join(dynamics.attributes)):
             stiffness = number_of(dynamics, "stiffness", owner, 0.0)
             rest = number_of(dynamics, "rest", owner, 0.0)
             rotor = _rotor(dynamics, owner)
@@ -324,6 +329,9 @@ def _per_freedom(element: Element, attribute: str, nv: int, owner: str) -> tuple
     """One number for all freedoms of a joint, or one for each; zero where nothing is given."""
     if attribute not in element.attributes:
         return (0.0,) * nv
+    usual = plain_number(element.attributes[attribute])
+    if usual is not None:
+        return (usual,) * nv
     values = numbers_of(element, attribute, owner)
     if len(values) == 1:
         return tuple(values) * nv

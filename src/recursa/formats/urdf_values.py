@@ -83,18 +83,24 @@ def number_of(element: Element | None, attribute: str, owner: str, default: floa
     text = None if element is None else element.attributes.get(attribute)
     if element is None or text is None:
         return default
-    try:  # as in vector_of
-        value = float(text)
-        if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text:
-            return value
-    except ValueError:
-        pass
+    usual = plain_number(text)
+    if usual is not None:
+        return usual
     values = numbers_of(element, attribute, owner)
     if len(values) != 1:
         raise wrong_count(element, attribute, owner, "1 number", len(values))
     if text.strip(" \t\r\n") != text:
         forgive_blanks(element, attribute, owner)
     return values[0]
+
+
+def plain_number(text: str) -> float | None:
+    """The number that a text is, without blanks, or None."""
+    try:  # as in vector_of
+        value = float(text)
+        return value if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
 
 
 def plain_numbers(

@@ -156,7 +156,7 @@ class _Expander:
         return self.call(child, child.tag.removeprefix(PREFIX), target, where)
 
     def append(self, child: Element, target: Element, where: _Where) -> _Work:
-        target.children.append((yield self.copied(child, where)))
+        target.add((yield self.copied(child, where)))
 
     def condition(self, element: Element, target: Element, where: _Where) -> _Work | None:
         text = _required(element, "value")

@@ -10,7 +10,9 @@ a note.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -91,7 +93,7 @@ class Element(Node):
 
     tag: str
     attributes: dict[str, str]
-    children: list[Element]
+    children: Sequence[Element]
     line: int
     source: str | None
     notes: list[Note]
@@ -152,11 +154,13 @@ def parse(
     with_text: bool = False,
     notes: list[Note] | None = None,
     depth: int = MAX_DEPTH,
+    passed: frozenset[str] = frozenset(),
 ) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
-    ``depth`` is how deep elements may be nested.
+    ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like all
+    others, and not kept.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -169,14 +173,30 @@ def parse(
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
     notes = [] if notes is None else notes
-    return _Reading(source, notes, with_text, depth).run(_checked_utf8(text, source, notes))
+    document = _checked_utf8(text, source, notes)
+    if passed:
+        with contextlib.suppress(_LookCloserError, ModelError):  # that knows nothing of what was passed
+            return _Reading(source, notes, with_text, depth, passed).run(document)
+    return _Reading(source, notes, with_text, depth).run(document)
+
+
+class _LookCloserError(Exception):
+    """Something is wrong with an element that was passed."""
 
 
 class _Reading:
     """One run of expat over one document, gathering elements on an explicit stack."""
 
-    def __init__(self, source: str | None, notes: list[Note], with_text: bool, depth: int) -> None:
+    def __init__(
+        self,
+        source: str | None,
+        notes: list[Note],
+        with_text: bool,
+        depth: int,
+        passed: frozenset[str] = frozenset(),
+    ) -> None:
         self.depth = depth
+        self.passed = passed
         self.source = source
         self.with_text = with_text
         self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
@@ -185,16 +205,19 @@ class _Reading:
     def run(self, document: bytes) -> Element:
         parser, (holder,) = self.parser, self.open
         always = _may_have_long_values(document)
-        handlers = Handlers(Element, parser, self.open, self.check, self.depth + 1, MAX_ATTRIBUTES, always)
+        lines = None if b"\r" in document else document
+        handlers = Handlers(
+            Element, parser, self.open, self.check, self.depth + 1, MAX_ATTRIBUTES, always, lines, self.passed
+        )
         parser.StartElementHandler, parser.EndElementHandler = handlers.start, handlers.end
         if self.with_text:
             parser.CharacterDataHandler = handlers.characters
             parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
         try:
-            for begin in range(0, len(document), _CHUNK):
+            for begin in range(0, len(document) - _CHUNK, _CHUNK):
                 parser.Parse(document[begin : begin + _CHUNK], False)
-            parser.Parse(b"", True)
+            parser.Parse(document[(len(document) - 1) // _CHUNK * _CHUNK :], True)
         except expat.ExpatError as error:
             raise self.explained(error) from None
         finally:  # no reference cycle through the handlers is left behind
@@ -202,8 +225,10 @@ class _Reading:
             parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
         return holder.children[0]  # expat refuses a document without an element
 
-    def check(self, element: Element) -> None:
+    def check(self, element: Element | None) -> None:
         """Refuse what is too large or nested too deeply."""
+        if element is None:
+            raise _LookCloserError
         tag, attributes = clipped(element.tag), element.attributes
         if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
@@ -242,10 +267,10 @@ def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> b
     if len(text) > MAX_SIZE:
         raise ModelError(f"{len(text)} characters are too many; at most {MAX_SIZE} are read", source=source)
     content = (text if isinstance(text, str) else _decoded(text, source)).removeprefix("\ufeff")
-    beginning = content.lstrip(" \t\r\n")
+    beginning = content if content.startswith("<") else content.lstrip(" \t\r\n")
     if not beginning:
         raise ModelError("the text is empty; expected an XML document", line=1, source=source)
-    if content.count("<") > MAX_TAGS:
+    if len(content) > MAX_TAGS and content.count("<") > MAX_TAGS:
         raise ModelError(f"more than {MAX_TAGS} tags are too many for a robot description", source=source)
     nul = content.find("\0")
     if nul >= 0:

@@ -23,12 +23,17 @@ class Node:
         self.notes = notes
         self.text = ""
 
+    def add(self, child: Any) -> None:
+        """One more child."""
+        self.children.append(child)
+
 
 class Handlers:
     """What a parser calls at tags: elements of a ``kind`` are made, put into those around, and kept while ``open``.
 
     ``open`` begins with one that holds the root element. ``check`` is called with an element inside more than ``depth``
-    others, with more ``attributes``, or ``always``.
+    others, with more ``attributes``, or ``always``. Of elements in the root whose tags are ``passed`` nothing is kept;
+    ``check`` is called with None for one of these. ``document`` is what is parsed, if all its lines end in a newline.
     """
 
     def __init__(
@@ -40,20 +45,34 @@ class Handlers:
         depth: int,
         attributes: int,
         always: bool,
+        document: bytes | None,
+        passed: frozenset[str],
     ) -> None:
         push, pop, source, notes = open.append, open.pop, open[0].source, open[0].notes
+        inside = 0
 
         def start(tag: str, given: dict[str, str]) -> None:
+            nonlocal inside
+            if inside or (len(open) == 2 and tag in passed):
+                inside += 1
+                if always or len(open) + inside > depth or len(given) > attributes:
+                    check(None)
+                return
             element = kind(tag, given, parser.CurrentLineNumber, source, notes)
-            open[-1].children.append(element)
+            open[-1].add(element)
             push(element)
             if always or len(open) > depth or len(given) > attributes:
                 check(element)
 
         def end(tag: str) -> None:
-            pop()
+            nonlocal inside
+            if inside:
+                inside -= 1
+            else:
+                pop()
 
         def characters(text: str) -> None:
-            open[-1].text += text
+            if not inside:
+                open[-1].text += text
 
         self.start, self.end, self.characters = start, end, characters

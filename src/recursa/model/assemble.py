@@ -21,6 +21,7 @@ from recursa.spatial.vec3 import ZERO
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+_NOTHING = RigidInertia.zero()
 
 
 def assemble(
@@ -212,10 +213,13 @@ class _Assembly:
         self.where[record.name] = link
         if body != WORLD and record.inertial:
             own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
-            if offset == IDENTITY_TRANSFORM:
-                self.inertias[body] = self.inertias[body] + own
+            before = self.inertias[body]
+            if offset != IDENTITY_TRANSFORM:
+                self.inertias[body] = added_inertia(before, own, offset)
+            elif before is not _NOTHING or own.mass == 0.0 or 0.0 in own.first or 0.0 in own.moment:
+                self.inertias[body] = before + own  # zeros become positive
             else:
-                self.inertias[body] = added_inertia(self.inertias[body], own, offset)
+                self.inertias[body] = own
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
         kind = KINDS[record.kind]
@@ -243,7 +247,7 @@ class _Assembly:
             record.rotor,
         )
         self.joints.append(joint)
-        self.inertias.append(RigidInertia.zero())
+        self.inertias.append(_NOTHING)
         if not _follows(record.mimic, self.mimic):
             self.nq += kind.nq
             self.nv += kind.nv
