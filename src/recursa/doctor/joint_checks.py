@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from recursa.doctor.patient import Patient, finite_link, floats_the_world, length, non_finite_data
+from recursa.doctor.patient import UNIT_AXIS, Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
 
-_UNIT_AXIS = 1e-6
 
 
 def non_finite(patient: Patient) -> Iterator[Finding]:
@@ -52,7 +51,7 @@ def axes(patient: Patient) -> Iterator[Finding]:
         if size == 0.0:
             reason, fix = "its axis is (0, 0, 0), which has no direction.", "Say along which axis it turns or slides."
             yield about(joint, "axis", 0.0, reason, fix, error=True)
-        elif abs(size - 1.0) > _UNIT_AXIS:
+        elif abs(size - 1.0) > UNIT_AXIS:
             reason = f"its axis {tuple(joint.axis)} has length {size:.6g}; it was normalised."
             yield about(joint, "axis", size, reason, "Give a unit vector.")
 

@@ -19,7 +19,10 @@ FAR = 3.0
 WIDE, NARROW = 3.0, 1e-2
 """So is a radius of gyration, or one below this fraction of the link's size."""
 
-_USUAL = {X_AXIS, Y_AXIS, Z_AXIS}
+_USUAL = frozenset({X_AXIS, Y_AXIS, Z_AXIS})
+
+UNIT_AXIS = 1e-6
+"""An axis differs from unit length by no more than that, or it is said."""
 
 POINT = 1e-12
 """Of mass times size squared: a smaller moment is a point mass's zero with somebody's rounding noise."""
@@ -78,8 +81,9 @@ class Patient:
 
     @cached_property
     def moments(self) -> dict[str, list[float]]:
-        """Principal moments of links, about their centres of mass, in rising order."""
-        return dict(zip(self.links, principal([link.inertia for link in self.links.values()]), strict=True))
+        """Principal moments of sound links, about their centres of mass, in rising order."""
+        names = [link.name for link in self.sound]
+        return dict(zip(names, principal([link.inertia for link in self.sound]), strict=True))
 
     @cached_property
     def body_moments(self) -> Moments:
@@ -150,7 +154,7 @@ def _plain(joint: JointRecord) -> bool:
     lower, upper = joint.limits or (0.0, 0.0)
     effort, velocity, spring = joint.effort or 0.0, joint.velocity or 0.0, joint.stiffness
     return (
-        axis in _USUAL
+        (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
         and lower <= upper
         and min(effort, velocity, spring, *losses) >= 0.0
         and joint.mimic is None

@@ -48,7 +48,7 @@ def vector(numbers: Sequence[float]) -> Vec3:
 def rotation(numbers: Sequence[float]) -> Rotation:
     """A quaternion (w, x, y, z) as a rotation, right angles exact."""
     w, x, y, z = numbers
-    return IDENTITY if (x, y, z) == (0.0, 0.0, 0.0) else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
+    return IDENTITY if x == y == z == 0.0 else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
 
 
 def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
