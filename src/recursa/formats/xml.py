@@ -175,13 +175,9 @@ def parse(
     notes = [] if notes is None else notes
     document = _checked_utf8(text, source, notes)
     if passed:
-        with contextlib.suppress(_LookCloserError, ModelError):  # that knows nothing of what was passed
+        with contextlib.suppress(ModelError):  # which knows nothing of elements that were passed
             return _Reading(source, notes, with_text, depth, passed).run(document)
     return _Reading(source, notes, with_text, depth).run(document)
-
-
-class _LookCloserError(Exception):
-    """Something is wrong with an element that was passed."""
 
 
 class _Reading:
@@ -228,7 +224,7 @@ class _Reading:
     def check(self, element: Element | None) -> None:
         """Refuse what is too large or nested too deeply."""
         if element is None:
-            raise _LookCloserError
+            raise ModelError("there is more in an element that was passed than is read", source=self.source)
         tag, attributes = clipped(element.tag), element.attributes
         if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
