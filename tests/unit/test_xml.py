@@ -43,10 +43,10 @@ def test_elements_come_with_attributes_children_and_lines() -> None:
 
 
 @pytest.mark.parametrize("with_text", [False, True])
-def test_handlers_in_c_and_in_python_give_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_in_c_and_in_python_gives_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     text = ALL_KINDS.replace("<link", "<link wide='a&#10;b'", 1).replace("</robot>", "some &lt; <b>t</b> text</robot>")
     first = parse(text, "arm.urdf", with_text=with_text)
-    monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+    monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
     second = parse(text, "arm.urdf", with_text=with_text)
     assert everything(first) == everything(second)
     assert ("some < " in first.text) is with_text
@@ -59,7 +59,7 @@ def test_handlers_in_c_and_in_python_give_the_same(with_text: bool, monkeypatch:
         said = [str(refusal(broken))]
         monkeypatch.undo()
         said.append(str(refusal(broken)))
-        monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+        monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
         assert said[0] == said[1]
     made, plain = (kind("a", {"x": "1"}, 3, None, []) for kind in (xml.Node, xml_nodes.Node))
     assert everything(made) == everything(plain)  # type: ignore[arg-type]

@@ -22,12 +22,12 @@ from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
 
 if TYPE_CHECKING:
-    from recursa.formats.xml_nodes import Handlers, Node
+    from recursa.formats.xml_nodes import Node, read_elements
 else:
     try:
-        from recursa._elements import Handlers, Node
+        from recursa._elements import Node, read_elements
     except ImportError:  # no compiler when this was installed
-        from recursa.formats.xml_nodes import Handlers, Node
+        from recursa.formats.xml_nodes import Node, read_elements
 
 MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -181,7 +181,7 @@ def parse(
 
 
 class _Reading:
-    """One run of expat over one document, gathering elements on an explicit stack."""
+    """One document read, elements gathered on an explicit stack."""
 
     def __init__(
         self,
@@ -196,29 +196,16 @@ class _Reading:
         self.source = source
         self.with_text = with_text
         self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
-        self.parser = expat.ParserCreate("utf-8")
 
     def run(self, document: bytes) -> Element:
-        parser, (holder,) = self.parser, self.open
-        always = _may_have_long_values(document)
-        lines = None if b"\r" in document else document
-        handlers = Handlers(
-            Element, parser, self.open, self.check, self.depth + 1, MAX_ATTRIBUTES, always, lines, self.passed
-        )
-        parser.StartElementHandler, parser.EndElementHandler = handlers.start, handlers.end
-        if self.with_text:
-            parser.CharacterDataHandler = handlers.characters
-            parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
+        holder, always = self.open[0], _may_have_long_values(document)
         try:
-            for begin in range(0, len(document) - _CHUNK, _CHUNK):
-                parser.Parse(document[begin : begin + _CHUNK], False)
-            parser.Parse(document[(len(document) - 1) // _CHUNK * _CHUNK :], True)
+            read_elements(
+                document, Element, self.open, self.check, self.doctype, self.depth + 1, MAX_ATTRIBUTES, always,
+                self.passed, self.with_text, _CHUNK,
+            )  # fmt: skip
         except expat.ExpatError as error:
             raise self.explained(error) from None
-        finally:  # no reference cycle through the handlers is left behind
-            parser.StartElementHandler = parser.EndElementHandler = None
-            parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
         return holder.children[0]  # expat refuses a document without an element
 
     def check(self, element: Element | None) -> None:
@@ -235,8 +222,9 @@ class _Reading:
                 what = f"an attribute of <{tag}> has {len(value)} characters"
                 raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
 
-    def doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
-        raise _doctype_refused(self.parser.CurrentLineNumber, self.source)
+    def doctype(self, line: int) -> None:
+        """Refuse a document type; the scan of the prolog comes first, this is the second lock."""
+        raise _doctype_refused(line, self.source)
 
     def explained(self, error: expat.ExpatError) -> ModelError:
         """Expat's error in words that say where to look."""
