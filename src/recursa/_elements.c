@@ -7,6 +7,7 @@
 #include <string.h>
 #include <structmember.h>
 
+static PyTypeObject NodeType;
 static PyObject *nothing, *none, *expat_error; /* "", (), pyexpat.ExpatError */
 static Py_hash_t salt;
 
@@ -94,7 +95,30 @@ static PyObject *node_add(Node *self, PyObject *child)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef node_methods[] = {{"add", (PyCFunction)node_add, METH_O, "One more child."}, {NULL, NULL, 0, NULL}};
+static PyObject *node_parts(Node *self, PyObject *unused)
+{
+    PyObject *found = PyDict_New();
+    PyObject *children = PySequence_Fast(self->children == NULL ? none : self->children, "children are a sequence");
+    (void)unused;
+    for (Py_ssize_t k = children == NULL ? 0 : PySequence_Fast_GET_SIZE(children); found != NULL && k-- > 0;) {
+        PyObject *child = PySequence_Fast_GET_ITEM(children, k); /* tags are strings: nothing runs in between */
+        PyObject *tag = PyObject_TypeCheck(child, &NodeType) ? ((Node *)child)->tag : NULL;
+        if (tag == NULL || !PyUnicode_CheckExact(tag) || PyDict_SetItem(found, tag, child) < 0) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_TypeError, "the children of an element are elements");
+            Py_CLEAR(found);
+        }
+    }
+    if (children == NULL)
+        Py_CLEAR(found);
+    Py_XDECREF(children);
+    return found;
+}
+
+static PyMethodDef node_methods[] = {
+    {"add", (PyCFunction)node_add, METH_O, "One more child."},
+    {"parts", (PyCFunction)node_parts, METH_NOARGS, "The children by tag; of those with the same tag the first."},
+    {NULL, NULL, 0, NULL}};
 
 static PyMemberDef node_members[] = {{"tag", T_OBJECT_EX, offsetof(Node, tag), 0, NULL},
                                      {"attributes", T_OBJECT_EX, offsetof(Node, attributes), 0, NULL},

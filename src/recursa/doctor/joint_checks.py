@@ -13,7 +13,6 @@ from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
 
 
-
 def non_finite(patient: Patient) -> Iterator[Finding]:
     """Numbers that are not numbers."""
     if patient.finite:

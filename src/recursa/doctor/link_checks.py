@@ -56,7 +56,7 @@ def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
 
 def massless_body(patient: Patient) -> Iterator[Finding]:
     """Moving bodies without any mass, unless another check says it better."""
-    if patient.lacking.massless:
+    if patient.solid or patient.lacking.massless:
         return
     said = {found.joint for found in patient.singular} | ({0} if floats_the_world(patient.model) else set())
     said |= {patient.body[link.name] for link in patient.moving if link.mass != 0.0 or any(link.inertia)}

@@ -11,7 +11,7 @@ from recursa.dynamics.lacking import Lacking
 from recursa.model.description import JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, WORLD_LINK, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
 FAR = 3.0
 """A centre of mass beyond this many link sizes is doubtful."""
@@ -187,8 +187,8 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
     """How far each link reaches from its origin, as far as joints and simple shapes tell."""
     sizes = dict.fromkeys(links, 0.0)
     for joint in joints:
-        reach = length(joint.placement.translation)
-        if reach > sizes[joint.parent]:
+        place = joint.placement.translation
+        if place is not ZERO and (reach := length(place)) > sizes[joint.parent]:
             sizes[joint.parent] = reach
         if joint.after is not IDENTITY_TRANSFORM:
             sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
@@ -196,6 +196,8 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
         for shape in link.geometry:
             if shape.size or shape.pose is not IDENTITY_TRANSFORM:
                 sizes[link.name] = max(sizes[link.name], length(shape.pose.translation) + (shape.reach or 0.0))
+    if math.isfinite(sum(sizes.values())):
+        return sizes
     return {name: size if math.isfinite(size) else 0.0 for name, size in sizes.items()}
 
 

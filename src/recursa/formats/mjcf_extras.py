@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, pose, reordered, rotation, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, names_in, pose, reordered, rotation, unbounded, vector
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
 from recursa.spatial.rotation import IDENTITY
@@ -53,10 +53,11 @@ class Extras:
         if not model.neq:
             return
         numbers = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind.upper()}")): kind for kind in kinds}
+        names = names_in(model, "eq")
         for k in range(int(model.neq)):
             kind = numbers.get(int(model.eq_type[k]))
             if kind is not None and model.eq_active0[k]:
-                yield k, kind, model.equality(k).name or f"{kind}{k}"
+                yield k, kind, names[k] or f"{kind}{k}"
 
     def closures(self) -> tuple[Closure, ...]:
         """Points held together, and bodies welded to each other."""
@@ -118,8 +119,8 @@ class Extras:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
         if not model.nu:
             return
-        for k in range(len(model.actuator_trntype)):
-            name = model.actuator(k).name or f"actuator{k}"
+        for k, own in enumerate(names_in(model, "actuator")):
+            name = own or f"actuator{k}"
             gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
             if gears is None:
                 what = "what it does to the joints depends on their positions"
@@ -192,11 +193,11 @@ class Extras:
     def states(self) -> tuple[NamedState, ...]:
         """The keyframes, and the reference state where that is not the neutral one."""
         model, found = self.model, []
-        for k in range(int(model.nkey)):
+        for k, name in enumerate(names_in(model, "key") if model.nkey else ()):
             q = tuple(self._coordinates(joint, model.key_qpos[k]) for joint in range(int(model.njnt)))
             v = tuple(self._speeds(joint, model.key_qpos[k], model.key_qvel[k]) for joint in range(int(model.njnt)))
             moving = any(any(numbers) for _, numbers in v)
-            found.append(NamedState(model.key(k).name or f"key{k}", q, v if moving else ()))
+            found.append(NamedState(name or f"key{k}", q, v if moving else ()))
         if not any(model.qpos0):
             return tuple(found)
         reference = [self._coordinates(joint, model.qpos0) for joint in range(int(model.njnt))]
@@ -232,11 +233,11 @@ class Extras:
             acts = [model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss, model.tendon_limited]
             acts += [array for array in (getattr(model, "tendon_armature", None),) if array is not None]
             if any(array[k] for array in acts) or not self._fixed(k):
-                name = model.tendon(k).name or f"tendon{k}"
+                name = names_in(model, "tendon")[k] or f"tendon{k}"
                 self._note("tendon", f"tendon '{name}' was left out: tendons pull nothing here.")
         for k in range(int(model.neq)):
             handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
-            name = model.equality(k).name or f"number {k}"
+            name = names_in(model, "eq")[k] or f"number {k}"
             if not model.eq_active0[k]:
                 self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
             elif int(model.eq_type[k]) not in handled:

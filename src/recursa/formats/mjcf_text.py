@@ -302,9 +302,7 @@ class _Model:
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
-    def _write(
-        self, element: Element, files: frozenset[str] | None, lines: list[str], places: list[Element]
-    ) -> None:
+    def _write(self, element: Element, files: frozenset[str] | None, lines: list[str], places: list[Element]) -> None:
         """The lines of an element; ``files`` are attributes that name files, None where nothing has to be looked at."""
         inside: Sequence[Element] = element.children
         if self.gone and inside:

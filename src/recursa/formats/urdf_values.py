@@ -103,9 +103,7 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def plain_numbers(
-    element: Element, texts: Callable[[dict[str, str]], tuple[str, ...]]
-) -> tuple[float, ...] | None:
+def plain_numbers(element: Element, texts: Callable[[dict[str, str]], tuple[str, ...]]) -> tuple[float, ...] | None:
     """The numbers of several attributes, if all are there and plain; :func:`number_of` looks closer at others."""
     try:  # as in vector_of
         found = texts(element.attributes)

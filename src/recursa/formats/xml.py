@@ -111,10 +111,6 @@ class Element(Node):
                 return element
         return None
 
-    def parts(self) -> dict[str, Element]:
-        """The children by tag; of those with the same tag the first."""
-        return {element.tag: element for element in reversed(self.children)}
-
     def error(self, message: str) -> ModelError:
         """An error that points at this element's line."""
         return ModelError(message, line=self.line, source=self.source)
@@ -159,8 +155,8 @@ def parse(
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
-    ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like all
-    others, and not kept.
+    ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like
+    all others, and not kept.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.

@@ -5,7 +5,7 @@ Most of the time of reading a robot file would be spent here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from xml.parsers import expat
 
@@ -18,7 +18,7 @@ class Node:
     def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: Any) -> None:
         self.tag = tag
         self.attributes = attributes
-        self.children: list[Any] = []
+        self.children: Sequence[Any] = []
         self.line = line
         self.source = source
         self.notes = notes
@@ -26,7 +26,13 @@ class Node:
 
     def add(self, child: Any) -> None:
         """One more child."""
+        if not isinstance(self.children, list):
+            self.children = list(self.children)
         self.children.append(child)
+
+    def parts(self) -> dict[str, Any]:
+        """The children by tag; of those with the same tag the first."""
+        return {element.tag: element for element in reversed(self.children)}
 
 
 def read_elements(

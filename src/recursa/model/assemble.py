@@ -95,10 +95,11 @@ class _Tree:
             if joint.name in names:
                 raise fail(f"two joints are called '{joint.name}'", joint)
             names.add(joint.name)
-            for role, link_name in (("parent", joint.parent), ("child", joint.child)):
-                if link_name not in links:
-                    hint = did_you_mean(link_name, links)
-                    raise fail(f"joint '{joint.name}': its {role} link '{link_name}' does not exist. {hint}", joint)
+            if joint.parent not in links or joint.child not in links:
+                role = "child" if joint.parent in links else "parent"
+                missing = joint.child if joint.parent in links else joint.parent
+                hint = did_you_mean(missing, links)
+                raise fail(f"joint '{joint.name}': its {role} link '{missing}' does not exist. {hint}", joint)
             if joint.parent == joint.child:
                 raise fail(f"joint '{joint.name}' connects link '{joint.child}' to itself", joint)
             if joint.child in parent_joint:
