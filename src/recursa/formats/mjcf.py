@@ -145,11 +145,11 @@ class _Translation:
         import numpy as np
 
         groups = {
-            "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
+            "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
+                      "actuator_gear"),
             "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping",
                      "dof_frictionloss", "qpos0", "qpos_spring"),
             "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
-            "nu": ("actuator_gear",),
         }  # fmt: skip
         names = [name for count, some in groups.items() if getattr(self.compiled, count) for name in some]
         if np.isfinite(np.concatenate([getattr(self.compiled, name).ravel() for name in names])).all():

@@ -117,8 +117,6 @@ class Extras:
 
     def _read_actuators(self) -> Iterator[Actuator]:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
-        if not model.nu:
-            return
         for k, own in enumerate(names_in(model, "actuator")):
             name = own or f"actuator{k}"
             gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
@@ -229,15 +227,16 @@ class Extras:
         model = self.model
         self._note_joints()
         self._note_bodies()
+        tendons, constraints = (names_in(model, kind) for kind in ("tendon", "eq"))
         for k in range(int(model.ntendon)):
             acts = [model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss, model.tendon_limited]
             acts += [array for array in (getattr(model, "tendon_armature", None),) if array is not None]
             if any(array[k] for array in acts) or not self._fixed(k):
-                name = names_in(model, "tendon")[k] or f"tendon{k}"
+                name = tendons[k] or f"tendon{k}"
                 self._note("tendon", f"tendon '{name}' was left out: tendons pull nothing here.")
+        handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
         for k in range(int(model.neq)):
-            handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
-            name = names_in(model, "eq")[k] or f"number {k}"
+            name = constraints[k] or f"number {k}"
             if not model.eq_active0[k]:
                 self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
             elif int(model.eq_type[k]) not in handled:
@@ -287,8 +286,6 @@ class Extras:
 def reflected(model: Any, what: str) -> dict[int, float]:
     """The armature or damping that motors add to every freedom of joints: theirs times gear squared."""
     found: dict[int, float] = {}
-    if not model.nu:
-        return found
     for k, own in enumerate(getattr(model, f"actuator_{what}", ())):  # from MuJoCo 4 on
         if own and int(model.actuator_trntype[k]) in _ON_JOINTS:
             joint, gear = int(model.actuator_trnid[k][0]), float(model.actuator_gear[_output(model, k)][0])
