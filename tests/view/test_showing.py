@@ -32,7 +32,7 @@ def test_the_verb_writes_robots_runs_and_trajectories(tmp_path: Path, monkeypatc
     assert data["robots"][0]["q"] == [0.5, 0.0, 0.0]
     run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1, losses=False)
     run.save("run.h5")
-    assert told("run.h5", "--ghost", "run.h5") == "wrote run.html (0.6 MB)\n"
+    assert told("run.h5", "--ghost", "run.h5") == "wrote run.html (0.7 MB)\n"
     assert opened == [(tmp_path / "run.html").as_uri()]
     rc.Trajectory.cycloid([0.0, 0, 0], [1.0, 1, 1], T=1.0, robot=rc.robots.planar(3)).to_csv("moves.csv")
     assert json.loads(told("moves.csv", "--robot", "planar", "--json", "--no-open"))["wrote"] == "moves.html"
