@@ -15,7 +15,7 @@ import { Pull } from "./pull.js";
 import { Stage } from "./stage.js";
 
 const STEP = 1e-3; // s, of the simulation
-const LONGEST = 0.05; // s that a frame may catch up
+const LONGEST = 0.2; // s that a frame may catch up: a slow renderer does not slow the robot
 
 const KEYS = [
   ["space", "play or pause; let go or stop"], ["h", "hold"], ["r", "back to the beginning"], ["f", "see all of it"],
@@ -259,7 +259,9 @@ export class Page {
     this.playback?.advance(passed);
     this.formula?.advance(passed);
     if (this.moved) this.refresh();
-    if (this.stage.draw()) this.frames += 1;
+    if (!this.stage.draw()) return;
+    this.frames += 1;
+    this.firstPicture ??= performance.now(); // ms since loading began
   }
 
   simulate(passed) {

@@ -49,7 +49,7 @@ def robot_page(
     """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
 
     A page that is ``live`` follows what its server ("events") or the page around it ("parent") says; ``formulas`` are
-    those of :mod:`recursa.view.formulas`, and ``letters`` are what formulas that are typed in the page consist of, where
+    those of :mod:`recursa.view.formulas`, and ``letters`` what formulas that are typed in the page consist of, where
     somebody answers.
     """
     shown = posture(robot, q)
