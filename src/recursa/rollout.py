@@ -69,9 +69,9 @@ def rollout(
     - ``threads``: rows are spread over them; None is one.
 
     The pair is a :class:`Rollout`, a tuple that knows its robot and the instants ``t``, and has ``to_pandas()`` and
-    ``to_xarray()``. The result of a row depends neither on its place in the batch nor on the number of threads. float32 states, torques
-    and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly, and so is
-    everything where nothing is compiled.
+    ``to_xarray()``. The result of a row depends neither on its place in the batch nor on the number of threads. float32
+    states, torques and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly,
+    and so is everything where nothing is compiled.
 
     >>> import numpy as np
     >>> import recursa as rc

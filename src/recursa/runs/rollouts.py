@@ -33,6 +33,7 @@ class Rollout(tuple[Array, Array]):
     t: Array
 
     def __new__(cls, q: Array, v: Array, robot: Robot, t: Array) -> Rollout:
+        """The pair, and what it is about."""
         made = super().__new__(cls, (q, v))
         made.robot, made.t = robot, t
         return made
