@@ -357,8 +357,11 @@ def test_a_widget_follows_its_program(tab: Tab, tmp_path: Path) -> None:
     page.write_text(
         f"""<!DOCTYPE html><div id="cell"></div><script type="module">{module}
         const values = {model}, listeners = [];
-        window.model = {{ get: name => values[name], on: (name, f) => listeners.push(f),
-                          set: (name, value) => {{ values[name] = value; listeners.forEach(f => f()); }} }};
+        window.asked = [];
+        window.model = {{ get: name => values[name], on: (name, f) => listeners.push([name, f]),
+                          send: message => window.asked.push(message),
+                          say: (name, what) => listeners.forEach(([of, f]) => of === name && f(what)),
+                          set: (name, value) => {{ values[name] = value; window.model.say("change:told"); }} }};
         it.render({{ model, el: document.getElementById("cell") }});
         window.inner = () => document.querySelector("iframe").contentWindow.recursa;</script>""",
         "utf-8",
@@ -367,4 +370,16 @@ def test_a_widget_follows_its_program(tab: Tab, tmp_path: Path) -> None:
     tab.wait("inner() && inner().frames > 0 && inner().mechanics.q[1] === 0.7")
     tab.run("model.set('told', { show: [0.25, 0.5] })")
     tab.wait("inner().mechanics.q[0] === 0.25")
+
+    sent: list[Any] = []
+    widget.send = sent.append
+    tab.run("void inner().formula.entry.send('mass T')")
+    message = tab.wait("asked[0]")
+    widget._handle_custom_msg(message, [])
+    widget._handle_custom_msg("nothing of ours", [])
+    assert [one["answers"] for one in sent] == [message["number"]]
+    tab.run(f"model.say('msg:custom', {json.dumps(sent[0])})")
+    tab.wait("inner().formula.formulas.length === 1")
+    assert tab.run("inner().formula.formulas[0].written") == "H φ M φ* H* T"
+    widget.close()
     assert tab.errors == []
