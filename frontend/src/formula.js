@@ -62,7 +62,7 @@ export class FormulaPanel {
       ...(one.simplified === one.written ? [] : [element("p", { class: "formula hint", text: `= ${one.simplified}` })]),
     );
     this.parts = one.sweeps.map(sweep => {
-      const part = element("details", {}, element("summary", { text: sweep.title }));
+      const part = element("details", { "data-way": sweep.way }, element("summary", { text: sweep.title }));
       for (const [name, ...meaning] of sweep.steps) {
         part.append(element("p", { class: "step" }, element("b", { text: name }), element("span", { text: ` ${meaning.join(" ")}` })));
       }
