@@ -48,7 +48,8 @@ MEASURE = """(() => {
     return [found[0], found[7]];
   };
   const told = {};
-  told.kernel = each(() => mechanics.kernels.forward(mechanics.q, mechanics.v, mechanics.tau, mechanics.wrenches), 5000);
+  const { kernels, q, v, tau, wrenches } = mechanics;
+  told.kernel = each(() => kernels.forward(q, v, tau, wrenches), 5000);
   page.letGo(true);
   told.plain = each(frame, 40);
   for (const part of document.querySelectorAll("details")) part.open = true;
