@@ -97,10 +97,9 @@ def limbs(robot: Robot) -> list[int]:
     parents = [joint.parent for joint in joints]
     found: list[int] = []
     for k, joint in enumerate(joints):
-        trunk = joint.parent == WORLD or (
-            parents.count(joint.parent) > 1 and _outward(parents, k) > 2
-        )  # fingers are none
-        found.append(max(found, default=-1) + 1 if trunk else found[joint.parent])
+        forks = parents.count(joint.parent) > 1 and _outward(parents, k) > 2  # fingers are no limbs
+        begins = joint.parent == WORLD or forks
+        found.append(max(found, default=-1) + 1 if begins else found[joint.parent])
     return found
 
 

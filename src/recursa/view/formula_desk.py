@@ -60,11 +60,11 @@ class FormulaDesk:
         try:
             if self.closed:
                 raise RecursaError("this page is closed; robot.view() opens another")
-            process = self._started()
+            process, first = self._started()
             clock = threading.Timer(self.seconds, process.kill)
             clock.start()
             try:
-                line = _exchanged(process, question)
+                line = _exchanged(process, *first, question)
             finally:
                 late = not clock.is_alive()
                 clock.cancel()
@@ -80,39 +80,31 @@ class FormulaDesk:
         finally:
             self._lock.release()
 
-    def _started(self) -> subprocess.Popen[str]:
-        """The process, which knows the robot; another one where the last was stopped."""
-        if self._process is None or self._process.poll() is not None:
-            self._stop()
-            command, environment = own_module("recursa.view.formula_process")
-            try:
-                self._process = subprocess.Popen(
-                    command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
-                )  # fmt: skip
-            except OSError as error:
-                raise RecursaError(f"the process that works on formulas cannot be started: {error}") from None
-            _sent(self._process, model_text(self.robot.model))
-        return self._process
+    def _started(self) -> tuple[subprocess.Popen[str], tuple[str, ...]]:
+        """The process, and what has to be said to it first: the robot, to a new one."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process, ()
+        self._stop()
+        command, environment = own_module("recursa.view.formula_process")
+        try:
+            self._process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                text=True, encoding="utf-8",
+            )  # fmt: skip
+        except OSError as error:
+            raise RecursaError(f"the process that works on formulas cannot be started: {error}") from None
+        return self._process, (model_text(self.robot.model),)
 
 
-def _exchanged(process: subprocess.Popen[str], question: Any) -> str:
-    """The line that answers, or none."""
-    assert process.stdout is not None
-    _sent(process, question)
+def _exchanged(process: subprocess.Popen[str], *said: Any) -> str:
+    """The line that answers, or none where the process is gone."""
+    assert process.stdin is not None and process.stdout is not None
     try:
-        return process.stdout.readline()
-    except ValueError:  # closed meanwhile
-        return ""
-
-
-def _sent(process: subprocess.Popen[str], data: Any) -> None:
-    assert process.stdin is not None
-    try:
-        process.stdin.write(json.dumps(data) + "\n")
+        process.stdin.write("".join(json.dumps(one) + "\n" for one in said))
         process.stdin.flush()
-    except (OSError, ValueError):  # it is gone, which is noticed where an answer is awaited
-        pass
+        return process.stdout.readline()
+    except (OSError, ValueError):
+        return ""
 
 
 def _checked(question: Any) -> dict[str, str]:
