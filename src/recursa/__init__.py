@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from recursa.operators.parsing import parse as parse
     from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
     from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
+    from recursa.reach.differential import DifferentialIK as DifferentialIK
+    from recursa.reach.differential import DifferentialStep as DifferentialStep
     from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.results import read as read
@@ -97,6 +99,8 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
     "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
     "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
+    "DifferentialIK": "recursa.reach.differential",
+    "DifferentialStep": "recursa.reach.differential",
     "InverseKinematics": "recursa.reach.inverse_kinematics",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",

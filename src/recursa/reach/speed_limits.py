@@ -1,0 +1,89 @@
+"""How fast joints may go in the next instant, so that they keep their speeds and accelerations and can stop in time.
+
+At a distance d from a limit, a joint that goes on with speed u for a time step and then slows down with its largest
+deceleration a comes to rest where ``u dt + u^2 / (2 a) = d``, hence
+
+    u <= a (sqrt(dt^2 + 2 d / a) - dt),      without a limit of acceleration  u <= d / dt.
+
+Who has kept to it can keep to it: slowing down by ``a dt`` leads to a speed that is allowed a step later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from recursa.model.model import Model
+from recursa.sweeps.batching import Array
+
+
+class Bounds(NamedTuple):
+    """Lowest and highest speeds (nv,), and which freedoms break a limit whatever they do: of position, of velocity."""
+
+    low: Array
+    high: Array
+    past_position: Array
+    past_velocity: Array
+
+
+@dataclass(frozen=True)
+class SpeedLimits:
+    """Limits of single freedoms: of positions at ``q_places`` in q and ``v_places`` in v; of speeds and accelerations.
+
+    Tied joints have theirs at the places of the joints that they follow, ``position = factor * q + offset``.
+    """
+
+    q_places: Array
+    v_places: Array
+    lowest: Array
+    highest: Array
+    velocity: Array
+    acceleration: Array
+    dt: float
+
+    @staticmethod
+    def of(model: Model, velocity: Array, acceleration: Array, dt: float, may_move: Array) -> SpeedLimits:
+        """Those of a model's joints, with speeds (nv,) and accelerations (nv,); what may not move has speed zero."""
+        lowest, highest = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+        places = np.full(model.nv, -1)
+        speeds = np.array(velocity, float)
+        for joint in model.joints:
+            if joint.kind.nq != 1:
+                continue
+            at = joint.v_start
+            factor, offset = (1.0, 0.0) if joint.tie is None else (joint.tie.multiplier, joint.tie.offset)
+            places[at] = joint.q_start
+            if joint.limits is not None and factor != 0.0:
+                ends = sorted((limit - offset) / factor for limit in joint.limits)
+                lowest[at], highest[at] = max(lowest[at], ends[0]), min(highest[at], ends[1])
+            if joint.tie is not None and joint.velocity is not None and factor != 0.0:
+                speeds[at] = min(speeds[at], joint.velocity / abs(factor))
+        single = np.flatnonzero(places >= 0)
+        speeds = np.where(may_move, speeds, 0.0)
+        return SpeedLimits(places[single], single, lowest[single], highest[single], speeds, acceleration, dt)
+
+    def at(self, q: Array, v: Array | None) -> Bounds:
+        """The bounds of speeds at a state; without a present speed accelerations are not bounded."""
+        low, high = -self.velocity, self.velocity.copy()
+        past_velocity = np.zeros(len(high), bool)
+        if v is not None:  # motors cannot do otherwise
+            least, most = v - self.acceleration * self.dt, v + self.acceleration * self.dt
+            past_velocity = (least > high) | (most < low)
+            low, high = np.clip(low, least, most), np.clip(high, least, most)
+        past_position = np.zeros(len(high), bool)
+        position, places = q[self.q_places], self.v_places
+        deceleration = self.acceleration[places]
+        least, most = -self._rates(position - self.lowest, deceleration), self._rates(self.highest - position, deceleration)
+        least = np.minimum(least, most)  # between limits that have no room between them: towards the upper one
+        past_position[places] = (least > high[places]) | (most < low[places])
+        low[places], high[places] = (np.clip(x, low[places], high[places]) for x in (least, most))
+        return Bounds(low, high, past_position, past_velocity)
+
+    def _rates(self, distance: Array, deceleration: Array) -> Array:
+        """The largest speed towards a limit at a distance; beyond the limit, the speed that is back in a step."""
+        straight = distance / self.dt
+        braked = np.isfinite(deceleration) & np.isfinite(distance) & (distance > 0.0)
+        a, d = np.where(braked, deceleration, 1.0), np.where(braked, distance, 0.0)
+        return np.where(braked, a * (np.sqrt(self.dt**2 + 2.0 * d / a) - self.dt), straight)
