@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from recursa.reach.differential import DifferentialStep as DifferentialStep
     from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from recursa.reach.workspace import Workspace as Workspace
+    from recursa.reach.workspace import workspace as workspace
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
@@ -101,6 +103,8 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
     "DifferentialIK": "recursa.reach.differential",
     "DifferentialStep": "recursa.reach.differential",
+    "workspace": "recursa.reach.workspace",
+    "Workspace": "recursa.reach.workspace",
     "InverseKinematics": "recursa.reach.inverse_kinematics",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",

@@ -19,6 +19,18 @@ from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
 
+def position_ranges(model: Model) -> tuple[Array, Array]:
+    """Lowest and highest positions (nv,) of freedoms; those of tied joints bind the joints that they follow."""
+    lowest, highest = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for joint in model.joints:
+        factor, offset = (1.0, 0.0) if joint.tie is None else (joint.tie.multiplier, joint.tie.offset)
+        if joint.kind.nq == 1 and joint.limits is not None and factor != 0.0:
+            low, high = sorted((limit - offset) / factor for limit in joint.limits)
+            lowest[joint.v_start] = max(lowest[joint.v_start], low)
+            highest[joint.v_start] = min(highest[joint.v_start], high)
+    return lowest, highest
+
+
 class Bounds(NamedTuple):
     """Lowest and highest speeds (nv,), and which freedoms break a limit whatever they do: of position, of velocity."""
 
@@ -30,10 +42,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class SpeedLimits:
-    """Limits of single freedoms: of positions at ``q_places`` in q and ``v_places`` in v; of speeds and accelerations.
-
-    Tied joints have theirs at the places of the joints that they follow, ``position = factor * q + offset``.
-    """
+    """Limits of single freedoms: of positions at ``q_places`` in q and ``v_places`` in v; of speeds and accelerations."""
 
     q_places: Array
     v_places: Array
@@ -46,23 +55,17 @@ class SpeedLimits:
     @staticmethod
     def of(model: Model, velocity: Array, acceleration: Array, dt: float, may_move: Array) -> SpeedLimits:
         """Those of a model's joints, with speeds (nv,) and accelerations (nv,); what may not move has speed zero."""
-        lowest, highest = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-        places = np.full(model.nv, -1)
+        lowest, highest = position_ranges(model)
         speeds = np.array(velocity, float)
         for joint in model.joints:
-            if joint.kind.nq != 1:
-                continue
-            at = joint.v_start
-            factor, offset = (1.0, 0.0) if joint.tie is None else (joint.tie.multiplier, joint.tie.offset)
-            places[at] = joint.q_start
-            if joint.limits is not None and factor != 0.0:
-                ends = sorted((limit - offset) / factor for limit in joint.limits)
-                lowest[at], highest[at] = max(lowest[at], ends[0]), min(highest[at], ends[1])
-            if joint.tie is not None and joint.velocity is not None and factor != 0.0:
-                speeds[at] = min(speeds[at], joint.velocity / abs(factor))
-        single = np.flatnonzero(places >= 0)
-        speeds = np.where(may_move, speeds, 0.0)
-        return SpeedLimits(places[single], single, lowest[single], highest[single], speeds, acceleration, dt)
+            if joint.tie is not None and joint.velocity is not None and joint.tie.multiplier != 0.0:
+                speeds[joint.v_start] = min(speeds[joint.v_start], joint.velocity / abs(joint.tie.multiplier))
+        singles = [joint for joint in model.joints if joint.independent and joint.kind.nq == 1]
+        at = np.array([joint.v_start for joint in singles], int)
+        q_places = np.array([joint.q_start for joint in singles], int)
+        return SpeedLimits(
+            q_places, at, lowest[at], highest[at], np.where(may_move, speeds, 0.0), acceleration, dt
+        )
 
     def at(self, q: Array, v: Array | None) -> Bounds:
         """The bounds of speeds at a state; without a present speed accelerations are not bounded."""
