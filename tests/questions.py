@@ -304,11 +304,7 @@ def _robot() -> Iterator[Question]:
             yield from (ask("acceleration_derivatives", link=link, frame=frame, kind=kind) for frame in FRAMES)
         yield ask("link_regressor", link=link)
         yield ask("pose_error", link=link)
-        for task in ("pose", "position", "orientation"):
-            yield ask("manipulability", link=link, task=task)
-            yield ask("condition", link=link, task=task, length=0.5)
-        yield from (ask("singular_directions", link=link, frame=frame, length=0.5) for frame in FRAMES)
-        yield from (ask("singular_directions", link=link, task=task) for task in ("position", "orientation"))
+        yield from (ask("manipulability", link=link, task=task) for task in ("pose", "position", "orientation"))
         yield from (ask("operational_compliance", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("operational_inertia", link=link, frame=frame) for frame in FRAMES)
         yield from (ask(name, link=link) for name in ("rebase_state", "rebase_acceleration", "rebase_forces"))
@@ -480,6 +476,8 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "rc.dense": "matrices, the oracle itself",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
     "rc.analytic_inverse_kinematics": "of some arms; physics/test_analytic_ik.py",
+    "robot.condition": "made of Jacobians, and often infinite; unit/test_manipulability.py has it in every form",
+    "robot.singular_directions": "the same; any directions will do where gains are equal",
     "rc.workspace": "poses and manipulability, which are asked; unit/test_workspace.py",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",

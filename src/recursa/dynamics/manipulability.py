@@ -42,7 +42,8 @@ from recursa.sweeps.batching import Array
 
 ROWS: dict[str, slice] = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
 """Which rows of (angular, linear) a task is about."""
-NOTHING = 1e-14  # a pivot that is so small a part of the largest diagonal entry is what rounding leaves of a zero
+_PARTS = ((0, 1, 2), (3, 4, 5))  # angular and linear rows
+NOTHING = 1e-14  # a pivot that is so small a part of the squares of all rows is what rounding leaves of a zero
 
 
 def task_rows(task: str) -> slice:
@@ -91,16 +92,17 @@ def products(columns: Sequence[Motion]) -> ArticulatedInertia:
 def volume(task: str, gram: ArticulatedInertia) -> Scalar:
     """``sqrt(det(J J*))`` of the rows of a task: the product of the square roots of the pivots of L D L*.
 
-    A pivot that is rounding is zero, and so is then the whole.
+    A pivot that is rounding, beside the sum of squares of angular or of linear rows, is zero; so is then the whole.
     """
     top = zip(gram.moment.rows(), gram.coupling, strict=True)
     bottom = zip(gram.coupling.T, gram.mass.rows(), strict=True)
     whole = [[*left, *right] for left, right in (*top, *bottom)]
     rows = [row[task_rows(task)] for row in whole[task_rows(task)]]
+    angular, linear = (sum((whole[k][k] for k in part[1:]), start=whole[part[0]][part[0]]) for part in _PARTS)
     result: Scalar = 1.0
     for k, row in enumerate(rows):
-        before = NOTHING * gram_entry(whole, task, k)
-        sound = row[k] > before
+        scale = angular if task_rows(task).start + k < 3 else linear
+        sound = row[k] > NOTHING * scale
         pivot = where(sound, row[k], 1.0)
         result = result * sqrt(pivot) * where(sound, 1.0, 0.0)
         for i in range(k + 1, len(rows)):
@@ -108,12 +110,6 @@ def volume(task: str, gram: ArticulatedInertia) -> Scalar:
             for j in range(i, len(rows)):
                 rows[i][j] = rows[i][j] - factor * row[j]
     return result
-
-
-def gram_entry(whole: Sequence[Sequence[Scalar]], task: str, k: int) -> Scalar:
-    """The diagonal entry that a pivot was before anything was taken from it."""
-    at = task_rows(task).start + k
-    return whole[at][at]
 
 
 def manipulability_plan(model: Model, link: int, task: str) -> Plan:
@@ -171,11 +167,12 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
         if not any([_made_orthogonal(both, n, *pairs) for pairs in _tournament(m)]):
             break
     rows, turned = both[:, :n], both[:, n:]
-    values = np.sqrt(_added_up(rows * rows))
+    squares = _added_up(rows * rows)
+    values = np.sqrt(np.where(squares > _VANISHING * squares.max(axis=0, initial=0.0), squares, 0.0))
     order = np.argsort(-values, axis=0, kind="stable")
     values = np.take_along_axis(values, order, axis=0)
     rows, turned = (np.take_along_axis(x, order[:, None], axis=0) for x in (rows, turned))
-    right = rows / np.where(values > 0.0, values, 1.0)[:, None]
+    right = np.where(values > 0.0, 1.0, 0.0)[:, None] * rows / np.where(values > 0.0, values, 1.0)[:, None]
     largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=1)[:, None], axis=1)
     sign = np.where(largest < 0.0, -1.0, 1.0)
 
@@ -191,7 +188,7 @@ def _tournament(count: int) -> list[tuple[list[int], list[int]]]:
     rounds = []
     for _ in range(len(players) - 1):
         half = len(players) // 2
-        pairs = [(a, b) for a, b in zip(players[:half], players[:half - 1 : -1], strict=True) if min(a, b) >= 0]
+        pairs = [(a, b) for a, b in zip(players[:half], players[: half - 1 : -1], strict=True) if min(a, b) >= 0]
         rounds.append(([a for a, _ in pairs], [b for _, b in pairs]))
         players = [players[0], players[-1], *players[1:-1]]
     return rounds
@@ -222,7 +219,7 @@ def _added_up(x: Array) -> Array:
 
 
 def _task_jacobian(others: Any, q: Any, link: str, task: str, length: float, frame: str = "body") -> Array:
-    matrix = np.array(others(JACOBIAN, {"link": link, "frame": frame}, q=q), dtype=float)
+    matrix = np.array(others(JACOBIAN, {"link": link, "frame": frame}, q=q))
     matrix[..., 3:, :] /= length
     return matrix[..., task_rows(task), :]
 
@@ -239,7 +236,8 @@ def _condition(of: Subject, given: Names, *, link: str, task: str = "pose", leng
     _checked(of, link, task, length)
 
     def make(others: Any, q: Any) -> Array:
-        return condition_of(singular_value_decomposition(_task_jacobian(others, q, link, task, length))[1])
+        matrix = _task_jacobian(others, q, link, task, length)
+        return condition_of(singular_value_decomposition(matrix)[1]).astype(matrix.dtype)
 
     return Composed(make)
 
@@ -257,8 +255,9 @@ def _singular_directions(
     _checked(of, link, task, length, frame)
 
     def make(others: Any, q: Any) -> Array:
-        left, values, right = singular_value_decomposition(_task_jacobian(others, q, link, task, length, frame))
-        return np.concatenate([values[..., None], left, right], axis=-1)
+        matrix = _task_jacobian(others, q, link, task, length, frame)
+        left, values, right = singular_value_decomposition(matrix)
+        return np.concatenate([values[..., None], left, right], axis=-1).astype(matrix.dtype)
 
     return Composed(make)
 

@@ -47,11 +47,11 @@ class ManipulabilityMethods(Facade):
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)
         >>> there = robot.pose([0.0, 0.3], "tip")
-        >>> robot.pose_error([0.0, 0.3], "tip", there)
-        array([0., 0., 0., 0., 0., 0.])
         >>> there[:3, 3] += [0.0, 0.0, 0.1]
-        >>> robot.pose_error([0.0, 0.3], "tip", there)
+        >>> robot.pose_error([0.0, 0.3], "tip", there).round(12) + 0.0
         array([0. , 0. , 0. , 0. , 0. , 0.1])
+        >>> robot.pose_error([0.0, 0.1], "tip", robot.pose([0.2, 0.1], "tip"))[:3].round(12) + 0.0
+        array([0. , 0. , 0.2])
         """
         return self._answer(manipulability.POSE_ERROR, {"q": q, "pose": pose}, {"link": link}, out, threads)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recursa.plotting.styles import new_figure, plain, save
 from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SLAB = 0.08  # of the longest side: how thick sections are
 _CELLS = 34  # hexagons along a side
@@ -25,7 +28,7 @@ def draw_workspace(
     path: str | os.PathLike[str] | None,
     *,
     dpi: float,
-) -> Any:
+) -> Figure:
     """Points (n, 3) coloured by values (n,): three sections through a centre, and all in space."""
     figure = new_figure(11.0, 9.0, shown=path is None)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -42,7 +45,14 @@ def draw_workspace(
         near = np.abs(points[:, along] - through[along]) <= 0.5 * _SLAB * side
         box = (middle[across] - half, middle[across] + half, middle[up] - half, middle[up] + half)
         last = axes.hexbin(
-            points[near, across], points[near, up], values[near], gridsize=_CELLS, extent=box, mincnt=1, linewidths=0.2, **colours
+            points[near, across],
+            points[near, up],
+            values[near],
+            gridsize=_CELLS,
+            extent=box,
+            mincnt=1,
+            linewidths=0.2,
+            **colours,
         )
         axes.plot(center[across], center[up], "+", color="black", markersize=10, markeredgewidth=1.5)
         axes.set_aspect("equal")

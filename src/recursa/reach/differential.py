@@ -52,7 +52,10 @@ class DifferentialStep:
         return not self.past_limit and not self.passed.any()
 
     def __str__(self) -> str:
-        lines = [f"{name}: off by {np.linalg.norm(e[:3]):.3g} rad/s and {np.linalg.norm(e[3:]):.3g} m/s" for name, e in self.errors.items()]
+        lines = [
+            f"{name}: off by {np.linalg.norm(e[:3]):.3g} rad/s and {np.linalg.norm(e[3:]):.3g} m/s"
+            for name, e in self.errors.items()
+        ]
         lines.extend(f"the {what} limit of {name} cannot be kept" for name, what in self.past_limit.items())
         if self.passed.any():
             lines.append(f"rows passed by up to {self.passed.max():.3g}")
@@ -120,7 +123,9 @@ class DifferentialIK:
         self.damping, self.singular = _not_negative("damping", damping), _not_negative("singular", singular)
         self.posture = _not_negative("posture", posture)
         if self.gain * self.dt > 1.0:
-            raise StateError(f"gain {gain:g} /s is too large for a time step of {dt:g} s: errors would grow; at most 1 / dt")
+            raise StateError(
+                f"gain {gain:g} /s is too large for a time step of {dt:g} s: errors would grow; at most 1 / dt"
+            )
         self._weights = {name: self._weight(name, value) for name, value in (weights or {}).items()}
         speeds = robot.velocity_limits if velocity is None else self._per_freedom("velocity", velocity)
         rates = np.full(robot.nv, np.inf) if acceleration is None else self._per_freedom("acceleration", acceleration)
@@ -161,9 +166,7 @@ class DifferentialIK:
         if rows is None:
             found = solve(self._solve, hessian, gradient, bounds.low, bounds.high)
         else:
-            found, passed = solve_with_rows(
-                self._solve, hessian, gradient, bounds.low, bounds.high, self._rows(rows)
-            )
+            found, passed = solve_with_rows(self._solve, hessian, gradient, bounds.low, bounds.high, self._rows(rows))
         found = np.clip(found, bounds.low, bounds.high)
         return DifferentialStep(
             found,

@@ -19,7 +19,9 @@ def solver() -> Any:
     try:
         from daqp import solve
     except ImportError:
-        raise RecursaError("differential inverse kinematics needs the package 'daqp': pip install 'recursa[qp]'") from None
+        raise RecursaError(
+            "differential inverse kinematics needs the package 'daqp': pip install 'recursa[qp]'"
+        ) from None
     return solve
 
 

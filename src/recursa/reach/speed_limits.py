@@ -63,9 +63,7 @@ class SpeedLimits:
         singles = [joint for joint in model.joints if joint.independent and joint.kind.nq == 1]
         at = np.array([joint.v_start for joint in singles], int)
         q_places = np.array([joint.q_start for joint in singles], int)
-        return SpeedLimits(
-            q_places, at, lowest[at], highest[at], np.where(may_move, speeds, 0.0), acceleration, dt
-        )
+        return SpeedLimits(q_places, at, lowest[at], highest[at], np.where(may_move, speeds, 0.0), acceleration, dt)
 
     def at(self, q: Array, v: Array | None) -> Bounds:
         """The bounds of speeds at a state; without a present speed accelerations are not bounded."""
@@ -78,7 +76,10 @@ class SpeedLimits:
         past_position = np.zeros(len(high), bool)
         position, places = q[self.q_places], self.v_places
         deceleration = self.acceleration[places]
-        least, most = -self._rates(position - self.lowest, deceleration), self._rates(self.highest - position, deceleration)
+        least, most = (
+            -self._rates(position - self.lowest, deceleration),
+            self._rates(self.highest - position, deceleration),
+        )
         least = np.minimum(least, most)  # between limits that have no room between them: towards the upper one
         past_position[places] = (least > high[places]) | (most < low[places])
         low[places], high[places] = (np.clip(x, low[places], high[places]) for x in (least, most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,8 @@ from recursa.reach.speed_limits import position_ranges
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from recursa.robot import Robot
 
 _CELLS = 24  # along the longest side of the bounds, for volumes
@@ -73,14 +75,19 @@ class Workspace:
         None: a twenty-fourth of the longest side of the bounds. Small cubes need many samples, or they leave gaps.
         """
         size = float((self.bounds[1] - self.bounds[0]).max()) / _CELLS if cell is None else cell
-        if not isinstance(size, int | float) or not np.isfinite(size) or size < 0.0 or (cell is not None and size == 0.0):
+        if (
+            not isinstance(size, int | float)
+            or not np.isfinite(size)
+            or size < 0.0
+            or (cell is not None and size == 0.0)
+        ):
             raise StateError(f"cell must be a positive number of metres, not {cell!r}")
         if size == 0.0:
             return 0.0
         cubes = np.floor((self.points - self.bounds[0]) / size).astype(np.int64)
         return len(np.unique(cubes, axis=0)) * size**3
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, dpi: float = 150) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, dpi: float = 150) -> Figure:
         """Three sections and a view in space, half of it cut away, coloured by manipulability: a matplotlib figure.
 
         Written to ``path``, in the format its ending names, if there is one.
@@ -99,7 +106,13 @@ class Workspace:
 
 
 def workspace(
-    robot: Robot, link: str, samples: int = 100_000, q0: ArrayLike | None = None, *, task: Task = "position", seed: int = 0
+    robot: Robot,
+    link: str,
+    samples: int = 100_000,
+    q0: ArrayLike | None = None,
+    *,
+    task: Task = "position",
+    seed: int = 0,
 ) -> Workspace:
     """Where a link can be brought to: its poses at configurations spread evenly over the ranges of the joints.
 

@@ -44,7 +44,9 @@ class Axes:
         """The point with the least sum of squared distances from some axes."""
         off = [np.eye(3) - h[:, None] * h for h in self.directions[list(which)]]
         matrix = sum(off, start=np.zeros((3, 3)))
-        right = sum(((a * r).sum(axis=1) for a, r in zip(off, self.points[list(which)], strict=True)), start=np.zeros(3))
+        right = sum(
+            ((a * r).sum(axis=1) for a, r in zip(off, self.points[list(which)], strict=True)), start=np.zeros(3)
+        )
         point = np.zeros(3)
         for _ in range(3):  # of parallel axes there are many such points, and any will do
             point = point + _solved(matrix + 1e-9 * np.eye(3), right - (matrix * point).sum(axis=1))
@@ -82,7 +84,9 @@ class Condition:
 
 def _meet(*which: int) -> Condition:
     names = ", ".join(str(k) for k in which)
-    return Condition(f"axes {names} meet in a point", lambda axes: axes.miss_of_meeting(tuple(k - 1 for k in which)), True)
+    return Condition(
+        f"axes {names} meet in a point", lambda axes: axes.miss_of_meeting(tuple(k - 1 for k in which)), True
+    )
 
 
 def _parallel(*which: int) -> Condition:

@@ -83,7 +83,9 @@ class AnalyticInverseKinematics:
         at = self.singular & self.valid[..., None]
         for name, some in zip(("shoulder", "elbow", "wrist"), at.reshape(-1, 3).any(axis=0), strict=True):
             if some:
-                number = int(np.count_nonzero(at.reshape(-1, 8, 3)[..., ("shoulder", "elbow", "wrist").index(name)].any(axis=-1)))
+                number = int(
+                    np.count_nonzero(at.reshape(-1, 8, 3)[..., ("shoulder", "elbow", "wrist").index(name)].any(axis=-1))
+                )
                 lines.append(f"singular {name} at {number} target{'s' * (number != 1)}")
         return "; ".join(lines)
 
@@ -206,5 +208,3 @@ def _repeated(angles: Array, fits: Array) -> Array:
         apart = np.abs(apart - 2.0 * np.pi * np.round(apart / (2.0 * np.pi))).max(axis=-1)
         again[:, later] = ((apart < SAME) & fits[:, :later] & ~again[:, :later]).any(axis=1)
     return again
-
-

@@ -71,7 +71,9 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
         goal = flat(planar(r4, sixth) - r2)
         return goal, 0.5 * (dot(goal, goal) - dot(upper, upper) - dot(lower, lower)) - constant
 
-    if at_wrist.any():  # any sixth angle will do that leaves joint 4 within reach: the first of these, from the reference
+    if (
+        at_wrist.any()
+    ):  # any sixth angle will do that leaves joint 4 within reach: the first of these, from the reference
         free, beyond = np.broadcast_to(like[..., 5], angle6.shape), (1.0 + 1e-12) * np.hypot(c, s)
         sought = at_wrist & (np.abs(to_reach(free)[1]) > beyond)
         for offset in _OFFSETS:
@@ -88,7 +90,9 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
     angle2, folded = angle_between(h, reached / size, goal / size, like[..., 1])
     aside = cross(h4, np.eye(3)[np.abs(h4).argmin()])  # any vector that joint 4 turns
     seen = planar(aside, angle6) - planar(np.zeros(3), angle6)
-    angle4, _ = angle_between(h4, np.broadcast_to(aside, seen.shape), turned(h3, -angle3, turned(h, -angle2, seen)), 0.0)
+    angle4, _ = angle_between(
+        h4, np.broadcast_to(aside, seen.shape), turned(h3, -angle3, turned(h, -angle2, seen)), 0.0
+    )
     shape = angle3.shape
     whole = np.stack([np.broadcast_to(x, shape) for x in (angle1, angle2, angle3, angle4, angle5, angle6)], axis=-1)
     flags = np.stack([np.broadcast_to(x, shape) for x in (at_shoulder, at_elbow | folded, at_wrist)], axis=-1)

@@ -100,7 +100,11 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
     last, at_wrist = _orientation(axes, first, rotation, reference)
     whole = np.concatenate([np.broadcast_to(first[..., None, :], last.shape), last], axis=-1)
     flags = np.stack(
-        [np.broadcast_to(at_shoulder[..., None], at_wrist.shape), np.broadcast_to(at_elbow[..., None], at_wrist.shape), at_wrist],
+        [
+            np.broadcast_to(at_shoulder[..., None], at_wrist.shape),
+            np.broadcast_to(at_elbow[..., None], at_wrist.shape),
+            at_wrist,
+        ],
         axis=-1,
     )
     return whole, flags
@@ -109,9 +113,7 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
 # ---- the first three -------------------------------------------------------------------------------------------------
 
 
-def _position(
-    axes: Axes, center: Array, p: Array, reference: Array, tolerance: float
-) -> tuple[Array, Array, Array]:
+def _position(axes: Axes, center: Array, p: Array, reference: Array, tolerance: float) -> tuple[Array, Array, Array]:
     """Angles (B, 2, 2, 3) that bring the wrist to points (B, 3), by shoulder and elbow; where either is singular."""
     shoulder = Shoulder.of(axes, tolerance)
     third = Third.of(axes, shoulder, center)
@@ -143,9 +145,7 @@ def _third_angles(
     return _in_general(shoulder, third, k1, k2)
 
 
-def _with_parallel_2_3(
-    shoulder: Shoulder, third: Third, k1: Array, k2: Array
-) -> tuple[Array, Array, Array, Array]:
+def _with_parallel_2_3(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
     """z is constant: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the sum of squares, then g from (2)."""
     z = third.z[2]
     w_m = (k1 - shoulder.cos * z) / shoulder.sin
@@ -155,7 +155,12 @@ def _with_parallel_2_3(
     gc, gs, g0 = third.g
     angle3, folded = angles_of(gc, gs, k2[:, None] - shoulder.a * w_n - g0)
     both = np.broadcast_to(w_n[..., None], angle3.shape)
-    return angle3, both, np.broadcast_to(w_m[:, None, None], angle3.shape), np.broadcast_to(folded[..., None], angle3.shape)
+    return (
+        angle3,
+        both,
+        np.broadcast_to(w_m[:, None, None], angle3.shape),
+        np.broadcast_to(folded[..., None], angle3.shape),
+    )
 
 
 def _with_meeting_1_2(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
@@ -249,7 +254,10 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
     c, s, constant = harmonic(h4, h5, h6)
     angle5, _ = angles_of(c, s, dot(h4, hand) - constant)
     hand, root = hand[..., None, :], root[..., None, :]
-    tip, bottom = turned(h5, angle5, np.broadcast_to(h6, (*angle5.shape, 3))), turned(h5, -angle5, np.broadcast_to(h4, (*angle5.shape, 3)))
+    tip, bottom = (
+        turned(h5, angle5, np.broadcast_to(h6, (*angle5.shape, 3))),
+        turned(h5, -angle5, np.broadcast_to(h4, (*angle5.shape, 3))),
+    )
     across = cross(np.broadcast_to(h4, tip.shape), tip)
     singular = np.sqrt(dot(across, across)) <= angles.SINGULAR
     angle4, _ = angle_between(h4, tip, hand, 0.0)
@@ -257,5 +265,7 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
     angle6, _ = angle_between(h6, root, bottom, 0.0)
     aside = cross(h6, np.eye(3)[np.abs(h6).argmin()])  # any vector that joint 6 turns
     seen = inward(angles.times(rotation, aside))[..., None, :]  # R4 R5 R6 x
-    together, _ = angle_between(h6, np.broadcast_to(aside, tip.shape), turned(h5, -angle5, turned(h4, -angle4, seen)), 0.0)
+    together, _ = angle_between(
+        h6, np.broadcast_to(aside, tip.shape), turned(h5, -angle5, turned(h4, -angle4, seen)), 0.0
+    )
     return np.stack([angle4, angle5, np.where(singular, together, angle6)], axis=-1), singular
