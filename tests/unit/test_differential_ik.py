@@ -102,7 +102,7 @@ def test_a_speed_that_cannot_be_kept_is_braked_and_said():
     v = np.zeros(7)
     v[0] = 10.0
     found = rc.DifferentialIK(robot, 0.001, velocity=1.0, acceleration=3.0).step(q, v)
-    assert found.past_limit == {"joint1": "velocity"}
+    assert found.past_limit == {"joint1": "velocity and position"}  # nor is there room to stop
     close(found.v[0], 10.0 - 0.003, 1e-12)
 
 
@@ -135,8 +135,8 @@ def test_near_a_singular_configuration_speeds_stay_small():
     robot = rc.robots.puma560()
     q = np.array([0.1, -0.6, 0.2, 0.4, 1e-4, -0.5])  # the wrist is nearly stretched
     hard = np.linalg.svd(robot.jacobian(q, "link6"))[0][:, -1]
-    wild = rc.DifferentialIK(robot, 0.01, velocity=1e9, **LOOSE).step(q, velocities={"link6": hard})
-    calm = rc.DifferentialIK(robot, 0.01, velocity=1e9).step(q, velocities={"link6": hard})
+    wild = rc.DifferentialIK(robot, 1e-5, velocity=1e9, **LOOSE).step(q, velocities={"link6": hard})
+    calm = rc.DifferentialIK(robot, 1e-5, velocity=1e9).step(q, velocities={"link6": hard})
     assert np.abs(wild.v).max() > 1e3 and np.abs(calm.v).max() < 20.0
     assert calm.damping > 0.04 and wild.damping == 0.0 and "singular" in str(calm)
     far = rc.DifferentialIK(robot, 0.01).step([0.1, -0.6, 0.2, 0.4, 0.8, -0.5], velocities={"link6": hard})
@@ -147,12 +147,13 @@ def test_weights_leave_directions_free_and_the_posture_uses_them():
     robot, q = panda()
     goal = robot.pose(q, "flange")
     rest = q + 0.2
-    ik = rc.DifferentialIK(robot, 0.01, weights={"flange": (0.0, 1.0)}, posture=0.05)
+    ik = rc.DifferentialIK(robot, 0.01, weights={"flange": (0.0, 1.0)}, posture=0.01)
     path, _, _ = run(ik, q, 2000, poses={"flange": goal}, posture=rest)
     there = robot.pose(path[-1], "flange")
-    assert np.abs(there[:3, 3] - goal[:3, 3]).max() < 2e-3
+    assert np.abs(there[:3, 3] - goal[:3, 3]).max() < 5e-4
     assert np.abs(there - goal).max() > 0.05
-    assert np.linalg.norm(path[-1] - rest) < 0.5 * np.linalg.norm(q - rest)
+    assert np.linalg.norm(path[-1] - rest) < 0.9 * np.linalg.norm(q - rest)
+    assert abs(path[-1][6] - rest[6]) < 1e-3  # the last joint turns about the point
 
 
 def test_several_links_of_a_floating_robot():
@@ -165,7 +166,8 @@ def test_several_links_of_a_floating_robot():
     for link in links:
         assert np.abs(robot.pose(path[-1], link) - goals[link]).max() < 1e-4
     held = rc.DifferentialIK(robot, 0.01, joints=[j.name for j in robot.model.joints[1:] if j.independent])
-    assert np.array_equal(held.step(q, poses=goals).q[:7], q[:7])
+    close(held.step(q, poses=goals).q[:7], q[:7], 1e-15)
+    assert (held.step(q, poses=goals).v[:6] == 0.0).all()
     assert said[-1].feasible
 
 

@@ -70,7 +70,7 @@ def test_the_picture_is_a_file_or_a_figure(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"link": "world"}, rc.ModelError, "no joint moves it"),
+        ({"link": "base"}, rc.ModelError, "no joint moves it"),
         ({"link": "hand"}, rc.UnknownNameError, "hand"),
         ({"link": "flange", "samples": 0}, rc.StateError, "samples"),
         ({"link": "flange", "task": "speed"}, rc.UnknownNameError, "speed"),

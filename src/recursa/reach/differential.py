@@ -32,8 +32,8 @@ class DifferentialStep:
     - ``q`` (nq,): where they lead in a time step.
     - ``errors``: for each link with a goal, (6,) what its velocity lacks of the wanted one, (angular, linear).
     - ``at_limit`` (nv,): speeds that stand at a bound.
-    - ``past_limit``: names of the freedoms that break a limit whatever they do, with which: "position" or "velocity".
-      Their speeds break it least.
+    - ``past_limit``: names of the freedoms that break a limit whatever they do, with which: "position", "velocity" or
+      "velocity and position". Their speeds break it least: accelerations hold, for motors cannot do otherwise.
     - ``passed`` (m,): by how much each row of ``rows=`` had to be passed; zero where all could be kept.
     - ``damping``: the largest factor by which speeds were held down because a link was near a singular configuration.
     """
@@ -158,7 +158,7 @@ class DifferentialIK:
         rest = place if posture is None else _one(model, "posture", posture, robot.nq, coordinates=True)
         hessian, gradient, goals, damping = self._goals(place, poses or {}, velocities or {})
         still = self.posture**2 + _STILL * max(1e-12, float(hessian.diagonal().max(initial=0.0)))
-        hessian[np.diag_indices_from(hessian)] += still
+        hessian.flat[:: robot.nv + 1] += still
         if posture is not None:
             gradient -= still * self.gain * robot.difference(place, rest)
         bounds = self._limits.at(place, present)
@@ -167,7 +167,7 @@ class DifferentialIK:
             found = solve(self._solve, hessian, gradient, bounds.low, bounds.high)
         else:
             found, passed = solve_with_rows(self._solve, hessian, gradient, bounds.low, bounds.high, self._rows(rows))
-        found = np.clip(found, bounds.low, bounds.high)
+        found = np.minimum(np.maximum(found, bounds.low), bounds.high)
         return DifferentialStep(
             found,
             robot.integrate(place, found * self.dt),
@@ -201,7 +201,8 @@ class DifferentialIK:
             damped = self._damping(weighted, weight)
             most = max(most, damped)
             hessian += weighted.T @ weighted
-            hessian[np.diag_indices(nv)] += damped**2
+            if damped > 0.0:
+                hessian.flat[:: nv + 1] += damped**2
             gradient -= weighted.T @ aim
             goals[link] = jacobian, wanted
         return hessian, gradient, goals, most
@@ -238,8 +239,9 @@ class DifferentialIK:
         if not (past_position.any() or past_velocity.any()):
             return {}
         names = self.robot.v_names
-        found = {names[k]: "velocity" for k in np.flatnonzero(past_velocity)}
-        return {**found, **{names[k]: "position" for k in np.flatnonzero(past_position)}}
+        whole = {(True, True): "velocity and position", (True, False): "velocity", (False, True): "position"}
+        which = zip(names, past_velocity.tolist(), past_position.tolist(), strict=True)
+        return {name: whole[fast, far] for name, fast, far in which if fast or far}
 
     def _weight(self, link: str, value: Any) -> Array:
         self.robot.model.link_index(link)

@@ -61,7 +61,7 @@ def solve_with_rows(
 def _answer(
     solve_qp: Any, hessian: Array, gradient: Array, matrix: Array, low: Array, high: Array, *, may_fail: bool = False
 ) -> tuple[Array, int]:
-    bounds = (np.clip(bound, -UNBOUNDED, UNBOUNDED) for bound in (high, low))
+    bounds = (np.minimum(np.maximum(bound, -UNBOUNDED), UNBOUNDED) for bound in (high, low))
     x, _, flag, _ = solve_qp(hessian, gradient, matrix, *bounds, np.zeros(len(low), np.int32))
     if flag in _SOLVED or (may_fail and flag == _INFEASIBLE):
         return np.array(x), int(flag)

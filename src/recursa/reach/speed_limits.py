@@ -68,26 +68,35 @@ class SpeedLimits:
     def at(self, q: Array, v: Array | None) -> Bounds:
         """The bounds of speeds at a state; without a present speed accelerations are not bounded."""
         low, high = -self.velocity, self.velocity.copy()
-        past_velocity = np.zeros(len(high), bool)
+        past_velocity = past_position = np.zeros(len(high), bool)
         if v is not None:  # motors cannot do otherwise
-            least, most = v - self.acceleration * self.dt, v + self.acceleration * self.dt
+            change = self.acceleration * self.dt
+            least, most = v - change, v + change
             past_velocity = (least > high) | (most < low)
-            low, high = np.clip(low, least, most), np.clip(high, least, most)
-        past_position = np.zeros(len(high), bool)
+            low, high = _between(low, least, most), _between(high, least, most)
         position, places = q[self.q_places], self.v_places
-        deceleration = self.acceleration[places]
-        least, most = (
-            -self._rates(position - self.lowest, deceleration),
-            self._rates(self.highest - position, deceleration),
-        )
-        least = np.minimum(least, most)  # between limits that have no room between them: towards the upper one
-        past_position[places] = (least > high[places]) | (most < low[places])
-        low[places], high[places] = (np.clip(x, low[places], high[places]) for x in (least, most))
+        distances = np.stack([position - self.lowest, self.highest - position])
+        down, up = self._rates(distances)
+        least = np.minimum(-down, up)  # between limits that have no room between them: towards the upper one
+        before, beyond = low[places], high[places]
+        past = (least > beyond) | (up < before)
+        if past.any():
+            past_position = past_position.copy()
+            past_position[places] = past
+        low[places], high[places] = _between(least, before, beyond), _between(up, before, beyond)
         return Bounds(low, high, past_position, past_velocity)
 
-    def _rates(self, distance: Array, deceleration: Array) -> Array:
-        """The largest speed towards a limit at a distance; beyond the limit, the speed that is back in a step."""
-        straight = distance / self.dt
-        braked = np.isfinite(deceleration) & np.isfinite(distance) & (distance > 0.0)
-        a, d = np.where(braked, deceleration, 1.0), np.where(braked, distance, 0.0)
-        return np.where(braked, a * (np.sqrt(self.dt**2 + 2.0 * d / a) - self.dt), straight)
+    def _rates(self, distances: Array) -> Array:
+        """The largest speeds (2, k) towards limits at distances; beyond a limit, the speed that is back in a step."""
+        straight = distances / self.dt
+        deceleration = self.acceleration[self.v_places]
+        braked = np.isfinite(deceleration)
+        if not braked.any():
+            return straight
+        a = np.where(braked, deceleration, 1.0)
+        slowing = a * (np.sqrt(self.dt**2 + np.maximum(distances, 0.0) * (2.0 / a)) - self.dt)
+        return np.where(braked & (distances > 0.0), slowing, straight)
+
+
+def _between(x: Array, low: Array, high: Array) -> Array:
+    return np.minimum(np.maximum(x, low), high)
