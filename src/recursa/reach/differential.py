@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dsyev
 
 from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.errors import ShapeError, StateError
 from recursa.reach.inverse_kinematics import _require_rotations
 from recursa.reach.quadratic_program import solve, solve_with_rows, solver
-from recursa.reach.speed_limits import SpeedLimits
+from recursa.reach.speed_limits import Bounds, SpeedLimits
 from recursa.sweeps.batching import Array, as_array
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ class DifferentialStep:
 
     - ``v`` (nv,): joint speeds within the limits.
     - ``q`` (nq,): where they lead in a time step.
-    - ``errors``: for each link with a goal, (6,) what its velocity lacks of the wanted one, (angular, linear).
-    - ``at_limit`` (nv,): speeds that stand at a bound.
+    - ``goals``: for each link with a goal its Jacobian (6, nv) and the wanted velocity (6,), in link axes.
+    - ``bounds``: the lowest and the highest speeds (nv,) that limits allowed in this step.
     - ``past_limit``: names of the freedoms that break a limit whatever they do, with which: "position", "velocity" or
       "velocity and position". Their speeds break it least: accelerations hold, for motors cannot do otherwise.
     - ``passed`` (m,): by how much each row of ``rows=`` had to be passed; zero where all could be kept.
@@ -40,11 +42,22 @@ class DifferentialStep:
 
     v: Array
     q: Array
-    errors: Mapping[str, Array]
-    at_limit: Array
+    goals: Mapping[str, tuple[Array, Array]]
+    bounds: tuple[Array, Array]
     past_limit: Mapping[str, str]
     passed: Array
     damping: float
+
+    @cached_property
+    def errors(self) -> dict[str, Array]:
+        """For each link with a goal, (6,) what its velocity lacks of the wanted one, (angular, linear) in link axes."""
+        return {link: wanted - jacobian @ self.v for link, (jacobian, wanted) in self.goals.items()}
+
+    @cached_property
+    def at_limit(self) -> Array:
+        """Which speeds stand at a bound, (nv,)."""
+        low, high = self.bounds
+        return (self.v <= low + _AT_BOUND) | (self.v >= high - _AT_BOUND)
 
     @property
     def feasible(self) -> bool:
@@ -129,7 +142,7 @@ class DifferentialIK:
         self._weights = {name: self._weight(name, value) for name, value in (weights or {}).items()}
         speeds = robot.velocity_limits if velocity is None else self._per_freedom("velocity", velocity)
         rates = np.full(robot.nv, np.inf) if acceleration is None else self._per_freedom("acceleration", acceleration)
-        self._limits = SpeedLimits.of(robot.model, speeds, rates, self.dt, self._may_move(joints))
+        self._limits = SpeedLimits(robot.model, speeds, rates, self.dt, self._may_move(joints))
 
     def step(
         self,
@@ -171,9 +184,9 @@ class DifferentialIK:
         return DifferentialStep(
             found,
             robot.integrate(place, found * self.dt),
-            {link: wanted - jacobian @ found for link, (jacobian, wanted) in goals.items()},
-            (found <= bounds.low + _AT_BOUND) | (found >= bounds.high - _AT_BOUND),
-            self._named(bounds.past_position, bounds.past_velocity),
+            goals,
+            (bounds.low, bounds.high),
+            self._named(bounds),
             passed,
             damping,
         )
@@ -215,11 +228,11 @@ class DifferentialIK:
         if self.damping == 0.0 or self.singular == 0.0:
             return 0.0
         directions = 6 if weight is None else int(np.count_nonzero(weight))
-        joints = int(np.count_nonzero(np.abs(jacobian).max(axis=0, initial=0.0)))
+        joints = int(np.count_nonzero(jacobian.any(axis=0)))
         count = min(directions, joints)
         if count == 0:
             return 0.0
-        square = float(np.linalg.eigvalsh(jacobian @ jacobian.T)[6 - count])
+        square = float(dsyev(jacobian @ jacobian.T, compute_v=0)[0][6 - count])
         share = max(square, 0.0) / self.singular**2
         return self.damping * math.sqrt(1.0 - share) if share < 1.0 else 0.0
 
@@ -235,13 +248,13 @@ class DifferentialIK:
 
     # ---- what is given -----------------------------------------------------------------------------------------------
 
-    def _named(self, past_position: Array, past_velocity: Array) -> dict[str, str]:
-        if not (past_position.any() or past_velocity.any()):
+    def _named(self, bounds: Bounds) -> dict[str, str]:
+        far, fast = bounds.past_position, bounds.past_velocity
+        if not far.any() and (fast is None or not fast.any()):
             return {}
-        names = self.robot.v_names
         whole = {(True, True): "velocity and position", (True, False): "velocity", (False, True): "position"}
-        which = zip(names, past_velocity.tolist(), past_position.tolist(), strict=True)
-        return {name: whole[fast, far] for name, fast, far in which if fast or far}
+        which = zip((np.zeros_like(far) if fast is None else fast).tolist(), far.tolist(), strict=True)
+        return {name: whole[both] for name, both in zip(self.robot.v_names, which, strict=True) if any(both)}
 
     def _weight(self, link: str, value: Any) -> Array:
         self.robot.model.link_index(link)
@@ -295,6 +308,8 @@ class DifferentialIK:
 
 def _one(model: Any, name: str, value: Any, size: int, *, coordinates: bool = False) -> Array:
     """One state's numbers."""
+    if type(value) is np.ndarray and value.shape == (size,) and value.dtype == float and math.isfinite(value @ value):
+        return value
     array = np.asarray(as_array(model, name, value, coordinates=coordinates), float)
     if array.shape != (size,):
         raise ShapeError(f"{name} has shape {array.shape}, expected ({size},): a step is for one state")
@@ -310,15 +325,25 @@ def _finite(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         raise StateError(f"{name} must be numbers") from None
     if array.shape != shape:
         raise ShapeError(f"{name} has shape {array.shape}, expected {shape}")
-    if not np.isfinite(array).all():
+    if not math.isfinite(array.sum()) and not np.isfinite(array).all():
         raise StateError(f"{name} must be finite")
     return array
 
 
 def _pose(link: str, value: Any) -> Array:
     pose = _finite(f"poses['{link}']", value, (4, 4))
-    _require_rotations(pose[:3, :3])
+    if not _turns(pose.tolist()):
+        _require_rotations(pose[:3, :3])
     return pose
+
+
+def _turns(rows: list[list[float]]) -> bool:
+    """Whether the upper left block is surely a rotation: a quick look, for loops that look a thousand times a second."""
+    (a, b, c, _), (d, e, f, _), (g, h, i, _), _ = rows
+    across = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
+    along = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0) + abs(g * g + h * h + i * i - 1.0)
+    turning = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return across + along < 1e-7 and turning > 0.0
 
 
 def _positive(name: str, value: Any) -> float:

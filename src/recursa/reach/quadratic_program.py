@@ -9,7 +9,6 @@ import numpy as np
 from recursa.errors import ConvergenceError, RecursaError
 from recursa.sweeps.batching import Array
 
-UNBOUNDED = 1e30  # what the solver takes for no bound
 _SOLVED, _INFEASIBLE = (1, 2), -1
 _MARGIN = 1e-9  # by which rows that cannot be kept are moved further than they must be, so that rounding is no obstacle
 
@@ -27,7 +26,7 @@ def solver() -> Any:
 
 def solve(solve_qp: Any, hessian: Array, gradient: Array, low: Array, high: Array) -> Array:
     """The x with the least ``x* H x / 2 + g* x`` between low and high."""
-    return _answer(solve_qp, hessian, gradient, np.zeros((0, len(gradient))), low, high)[0]
+    return _answer(solve_qp, hessian, gradient, np.empty((0, len(gradient))), low, high)[0]
 
 
 def solve_with_rows(
@@ -45,7 +44,7 @@ def solve_with_rows(
     count, n = matrix.shape
     wide = np.hstack([matrix, np.eye(count)])  # A x + s
     weights = np.concatenate([np.full(n, 1e-9), np.ones(count)])  # x itself hardly counts
-    free = np.full(count, UNBOUNDED)
+    free = np.full(count, np.inf)
     bounds = [np.concatenate(part) for part in ((low, -free, least), (high, free, most))]
     both, _ = _answer(solve_qp, np.diag(weights), np.zeros(n + count), wide, *bounds)
     slack = both[n:]
@@ -61,10 +60,9 @@ def solve_with_rows(
 def _answer(
     solve_qp: Any, hessian: Array, gradient: Array, matrix: Array, low: Array, high: Array, *, may_fail: bool = False
 ) -> tuple[Array, int]:
-    bounds = (np.minimum(np.maximum(bound, -UNBOUNDED), UNBOUNDED) for bound in (high, low))
-    x, _, flag, _ = solve_qp(hessian, gradient, matrix, *bounds, np.zeros(len(low), np.int32))
-    if flag in _SOLVED or (may_fail and flag == _INFEASIBLE):
-        return np.array(x), int(flag)
+    x, _, flag, _ = solve_qp(hessian, gradient, matrix, high, low, np.zeros(len(low), np.int32))
+    if flag in _SOLVED:
+        return x, flag
     if may_fail:
-        return np.array(x), _INFEASIBLE
+        return x, _INFEASIBLE
     raise ConvergenceError(f"the quadratic program was not solved (DAQP's exit flag {flag}): are its numbers finite?")

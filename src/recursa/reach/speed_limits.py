@@ -10,7 +10,6 @@ Who has kept to it can keep to it: slowing down by ``a dt`` leads to a speed tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,65 +36,48 @@ class Bounds(NamedTuple):
     low: Array
     high: Array
     past_position: Array
-    past_velocity: Array
+    past_velocity: Array | None  # None: none
 
 
-@dataclass(frozen=True)
 class SpeedLimits:
-    """Limits of single freedoms: of positions at ``q_places`` in q and ``v_places`` in v; of speeds and accelerations."""
+    """Limits of all freedoms: of positions, of speeds (nv,) and accelerations (nv,). What may not move has speed zero."""
 
-    q_places: Array
-    v_places: Array
-    lowest: Array
-    highest: Array
-    velocity: Array
-    acceleration: Array
-    dt: float
-
-    @staticmethod
-    def of(model: Model, velocity: Array, acceleration: Array, dt: float, may_move: Array) -> SpeedLimits:
-        """Those of a model's joints, with speeds (nv,) and accelerations (nv,); what may not move has speed zero."""
-        lowest, highest = position_ranges(model)
-        speeds = np.array(velocity, float)
+    def __init__(self, model: Model, velocity: Array, acceleration: Array, dt: float, may_move: Array) -> None:
+        self.lowest, self.highest = position_ranges(model)
+        speeds, places = np.array(velocity, float), np.zeros(model.nv, int)
         for joint in model.joints:
             if joint.tie is not None and joint.velocity is not None and joint.tie.multiplier != 0.0:
                 speeds[joint.v_start] = min(speeds[joint.v_start], joint.velocity / abs(joint.tie.multiplier))
-        singles = [joint for joint in model.joints if joint.independent and joint.kind.nq == 1]
-        at = np.array([joint.v_start for joint in singles], int)
-        q_places = np.array([joint.q_start for joint in singles], int)
-        return SpeedLimits(q_places, at, lowest[at], highest[at], np.where(may_move, speeds, 0.0), acceleration, dt)
+            if joint.independent and joint.kind.nq == 1:
+                places[joint.v_start] = joint.q_start
+        self.velocity, self.dt = np.where(may_move, speeds, 0.0), dt
+        self._places = places  # in q, of freedoms that may have limits; of others anything
+        self._signs, self._ends = np.array([[-1.0], [1.0]]), np.stack([-self.lowest, self.highest])
+        self._change = acceleration * dt
+        self._braked = np.isfinite(acceleration)
+        self._deceleration = np.where(self._braked, acceleration, 1.0)
 
     def at(self, q: Array, v: Array | None) -> Bounds:
         """The bounds of speeds at a state; without a present speed accelerations are not bounded."""
-        low, high = -self.velocity, self.velocity.copy()
-        past_velocity = past_position = np.zeros(len(high), bool)
+        low, high = -self.velocity, self.velocity
+        too_fast = None
         if v is not None:  # motors cannot do otherwise
-            change = self.acceleration * self.dt
-            least, most = v - change, v + change
-            past_velocity = (least > high) | (most < low)
+            least, most = v - self._change, v + self._change
+            too_fast = (least > high) | (most < low)
             low, high = _between(low, least, most), _between(high, least, most)
-        position, places = q[self.q_places], self.v_places
-        distances = np.stack([position - self.lowest, self.highest - position])
-        down, up = self._rates(distances)
+        down, up = self._rates(self._ends - self._signs * q[self._places])
         least = np.minimum(-down, up)  # between limits that have no room between them: towards the upper one
-        before, beyond = low[places], high[places]
-        past = (least > beyond) | (up < before)
-        if past.any():
-            past_position = past_position.copy()
-            past_position[places] = past
-        low[places], high[places] = _between(least, before, beyond), _between(up, before, beyond)
-        return Bounds(low, high, past_position, past_velocity)
+        too_far = (least > high) | (up < low)
+        return Bounds(_between(least, low, high), _between(up, low, high), too_far, too_fast)
 
     def _rates(self, distances: Array) -> Array:
-        """The largest speeds (2, k) towards limits at distances; beyond a limit, the speed that is back in a step."""
+        """The largest speeds (2, nv) towards limits at distances; beyond a limit, the speed that is back in a step."""
         straight = distances / self.dt
-        deceleration = self.acceleration[self.v_places]
-        braked = np.isfinite(deceleration)
-        if not braked.any():
+        if not self._braked.any():
             return straight
-        a = np.where(braked, deceleration, 1.0)
+        a = self._deceleration
         slowing = a * (np.sqrt(self.dt**2 + np.maximum(distances, 0.0) * (2.0 / a)) - self.dt)
-        return np.where(braked & (distances > 0.0), slowing, straight)
+        return np.where(self._braked & (distances > 0.0), slowing, straight)
 
 
 def _between(x: Array, low: Array, high: Array) -> Array:
