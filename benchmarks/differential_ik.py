@@ -32,7 +32,7 @@ DATA = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-rob
 ROBOTS = {
     "Panda": ("panda_description/urdf/panda.urdf", "panda_hand", False),
     "UR5": ("ur_description/urdf/ur5_robot.urdf", "tool0", False),
-    "Talos": ("talos_data/robots/talos_reduced.urdf", "gripper_left_base_link", True),
+    "G1, floating": ("g1_description/urdf/g1_29dof_rev_1_0.urdf", "left_wrist_yaw_link", True),
 }
 DT, ROUNDS, STEPS = 1e-3, 20, 50
 
