@@ -151,10 +151,12 @@ def differential_ik(path: Path) -> None:
         ik = rc.DifferentialIK(robot, dt, acceleration=20.0, velocity=2.0, frame="mixed")
         path_of, speeds, off = [], [], []
         for s in t / duration:
-            goal, along = start.copy(), np.zeros(6)
+            goal, now, along = start.copy(), start.copy(), np.zeros(6)
+            before = s - dt / duration
             goal[1, 3] += 0.3 * s * s * (3.0 - 2.0 * s)
-            along[4] = 0.3 * 6.0 * s * (1.0 - s) / duration
-            step = ik.step(q, v, poses={"flange": goal}, velocities={"flange": along} if ahead else None)
+            now[1, 3] += 0.3 * before * before * (3.0 - 2.0 * before)
+            along[4] = (goal[1, 3] - now[1, 3]) / dt
+            step = ik.step(q, v, poses={"flange": now}, velocities={"flange": along} if ahead else None)
             q, v = step.q, step.v
             at = robot.pose(q, "flange")[:3, 3]
             path_of.append(at[1])
@@ -167,7 +169,7 @@ def differential_ik(path: Path) -> None:
             for k in range(robot.nv):
                 rates.plot(t, np.array(speeds)[:, k], color=colour(k), label=robot.joint_names[k])
     place.set(xlabel="time, s", ylabel="y of the flange, m")
-    rates.set(xlabel="time, s", ylabel="joint speed, rad/s")
+    rates.set(xlabel="time, s", ylabel="joint speed, rad/s", ylim=(-0.3, 0.9))
     miss.set(xlabel="time, s", ylabel="distance from the goal, m")
     for axis in (place, rates, miss):
         axis.grid(alpha=0.3)

@@ -75,7 +75,7 @@ ARMS = {
     "puma560": (lambda: rc.robots.puma560(), "link6"),
     "puma560, other frames": (lambda: puma_with_tool(), "grip"),
     "ur5_like": (lambda: rc.robots.ur5_like(), rc.robots.ur5_like().link_names[-1]),
-    **{name: (lambda path=path: rc.load(path), "tool0") for name, path in UR.items() if name in ("ur5_robot", "ur10_robot")},
+    **{name: (lambda path=UR[name]: rc.load(path), "tool0") for name in ("ur5_robot", "ur10_robot") if name in UR},
     "panda_like, joint 7 held": (lambda: rc.robots.panda_like().reduced(lock={"joint7": 0.3}), "flange"),
     **{kind: (lambda kind=kind: random_arm(1, kind), "tool") for kind in KINDS},
 }  # fmt: skip

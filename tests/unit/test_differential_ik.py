@@ -180,6 +180,10 @@ def test_limits_of_tied_joints_bind_the_joint_they_follow():
     assert np.isfinite(found.v).all() and found.v.shape == (robot.nv,)
 
 
+def step(robot: rc.Robot, q: np.ndarray | None = None, **options: object) -> object:
+    return rc.DifferentialIK(robot, 0.1).step(np.zeros(7) if q is None else q, **options)
+
+
 def test_without_goals_nothing_moves():
     robot, q = panda()
     found = rc.DifferentialIK(robot, 0.01).step(q)
@@ -198,15 +202,15 @@ def test_without_goals_nothing_moves():
         (lambda r: rc.DifferentialIK(r, 0.1, weights={"flange": (1, 2, 3)}), rc.StateError, "weights"),
         (lambda r: rc.DifferentialIK(r, 0.1, joints=["joint9"]), rc.UnknownNameError, "joint9"),
         (lambda r: rc.DifferentialIK(r, 0.1, frame="hand"), rc.UnknownNameError, "hand"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros((2, 7))), rc.ShapeError, "a step is for one state"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.full(7, np.nan)), rc.StateError, "q must be finite"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), poses={"flange": np.eye(3)}), rc.ShapeError, "flange"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), poses={"flange": 2 * np.eye(4)}), rc.StateError, "no rotation"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), velocities={"hand": np.zeros(6)}), rc.UnknownNameError, "hand"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), velocities={"flange": ["a"]}), rc.StateError, "numbers"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), rows=(np.eye(3), 0, 1)), rc.ShapeError, "rows"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), rows=(np.eye(7), 1, 0)), rc.StateError, "rows"),
-        (lambda r: rc.DifferentialIK(r, 0.1).step(np.zeros(7), rows=3), rc.ShapeError, "rows"),
+        (lambda r: step(r, np.zeros((2, 7))), rc.ShapeError, "a step is for one state"),
+        (lambda r: step(r, np.full(7, np.nan)), rc.StateError, "q must be finite"),
+        (lambda r: step(r, poses={"flange": np.eye(3)}), rc.ShapeError, "flange"),
+        (lambda r: step(r, poses={"flange": 2 * np.eye(4)}), rc.StateError, "no rotation"),
+        (lambda r: step(r, velocities={"hand": np.zeros(6)}), rc.UnknownNameError, "hand"),
+        (lambda r: step(r, velocities={"flange": ["a"]}), rc.StateError, "numbers"),
+        (lambda r: step(r, rows=(np.eye(3), 0, 1)), rc.ShapeError, "rows"),
+        (lambda r: step(r, rows=(np.eye(7), 1, 0)), rc.StateError, "rows"),
+        (lambda r: step(r, rows=3), rc.ShapeError, "rows"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_said(make, error, words):

@@ -5,8 +5,8 @@ With the Jacobian J = B* phi* H* of Rodriguez & Kreutz-Delgado (20), in link axe
     J J* = sum over the bodies k of (phi* H*)(k) (phi* H*)*(k)
 
 adds up like an inertia, and ``w = sqrt(det(J J*))`` is Yoshikawa's manipulability (Int. J. Robotics Research 4, 1985).
-Its square root is that of the pivots of L D L*. Singular values are found by turning the rows of J themselves until they
-are orthogonal (Hestenes), since those of J J* have lost half their digits.
+It is the product of the square roots of the pivots of L D L*. Singular values are found by turning the rows of J
+themselves until they are orthogonal (Hestenes), since those of J J* have lost half their digits.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
     turned = np.broadcast_to(np.eye(m)[:, :, None], (m, m, rows.shape[-1])).copy()
     both = np.concatenate([rows, turned], axis=1)
     for _ in range(_SWEEPS):
-        if not any([_made_orthogonal(both, n, *pairs) for pairs in _tournament(m)]):
+        turns = [_made_orthogonal(both, n, *pairs) for pairs in _tournament(m)]  # all of them, one after the other
+        if not any(turns):
             break
     rows, turned = both[:, :n], both[:, n:]
     squares = _added_up(rows * rows)

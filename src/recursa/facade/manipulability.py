@@ -40,8 +40,8 @@ class ManipulabilityMethods(Facade):
     ) -> Array:
         """What a link lacks of a wanted pose (..., 4, 4), as the motion (..., 6) that takes it there: ``log(L^-1 T)``.
 
-        (angular, linear) in rad and m, in link axes at the link origin: moving with this velocity for a second, constant
-        in link axes, brings the link from its pose L to T. The angle is at most pi. ``J dq = error`` is the equation of
+        (angular, linear) in rad and m, in link axes at the link origin: moving with this velocity for a second, constant in
+        link axes, brings the link from its pose L to T. The angle is at most pi. ``J dq = error`` is the equation of
         one Newton step, with the Jacobian of ``frame="body"``. Cost: O(depth of the link).
 
         >>> import recursa as rc
@@ -59,7 +59,7 @@ class ManipulabilityMethods(Facade):
     def manipulability(
         self, q: ArrayLike, link: str, *, task: Task = "pose", out: Array | None = None, threads: int | None = None
     ) -> Array:
-        """Yoshikawa's manipulability of a link, (...): ``w = sqrt(det(J J*))``, the product of the singular values of J.
+        """Yoshikawa's manipulability of a link, (...): ``w = sqrt(det(J J*))``, the product of J's singular values.
 
         ``task``: the rows of J that count: "pose" (all six), "position" (linear ones), "orientation" (angular ones). It
         does not depend on axes. It is zero where the link cannot be moved in every direction of the task, hence always

@@ -36,10 +36,10 @@ def draw_workspace(
     side = float((high - low).max()) or 1.0
     middle, half = 0.5 * (low + high), 0.54 * side
     top = float(values.max()) or 1.0
-    colours = {"cmap": "viridis", "vmin": 0.0, "vmax": top}
+    colours: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": top}
     through = np.where(np.abs(center - middle) <= 0.25 * side, center, middle)  # a foot far below says little
     grid = figure.add_gridspec(2, 2)
-    last = None
+    last: Any = None
     for place, (across, up, along) in zip(((0, 0), (0, 1), (1, 0)), ((0, 2, 1), (1, 2, 0), (0, 1, 2)), strict=True):
         axes = figure.add_subplot(grid[place])
         near = np.abs(points[:, along] - through[along]) <= 0.5 * _SLAB * side

@@ -92,7 +92,7 @@ class DifferentialIK:
     - ``acceleration``: the largest acceleration of joints, a number, (nv,), or by joint name; None: no limit.
     - ``velocity``: the largest speeds, in the same forms; None: the robot's own.
     - ``gain``: 1/s, how fast errors of poses and of the posture vanish.
-    - ``weights``: by link, how much its goal counts: a number, a pair (angular, linear), or six. Zeros leave a direction
+    - ``weights``: by link, how much its goal counts: a number, a pair (angular, linear), or six. Zeros leave directions
       free: (0, 1) is a position alone. Links that are not named count 1.
     - ``damping``: joint speeds cost so much near singular configurations, where a singular value of the weighted J is
       below ``singular``; it grows from zero on (Chiaverini, IEEE T-RO 13, 1997).
@@ -223,7 +223,7 @@ class DifferentialIK:
     def _damping(self, jacobian: Array, weight: Array | None) -> float:
         """Chiaverini's factor: zero where all singular values are large enough.
 
-        Of a link that fewer joints move than its goal has directions, as many singular values count as there are joints.
+        Of a link that fewer joints move than its goal has directions, as many singular values count as are joints.
         """
         if self.damping == 0.0 or self.singular == 0.0:
             return 0.0
@@ -338,7 +338,7 @@ def _pose(link: str, value: Any) -> Array:
 
 
 def _turns(rows: list[list[float]]) -> bool:
-    """Whether the upper left block is surely a rotation: a quick look, for loops that look a thousand times a second."""
+    """Whether the upper left block is surely a rotation: a quick look, for loops that look often."""
     (a, b, c, _), (d, e, f, _), (g, h, i, _), _ = rows
     across = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
     along = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0) + abs(g * g + h * h + i * i - 1.0)

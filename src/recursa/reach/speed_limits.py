@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
 
 
 class SpeedLimits:
-    """Limits of all freedoms: of positions, of speeds (nv,) and accelerations (nv,). What may not move has speed zero."""
+    """Limits of all freedoms: of positions, speeds (nv,) and accelerations (nv,). What may not move has speed zero."""
 
     def __init__(self, model: Model, velocity: Array, acceleration: Array, dt: float, may_move: Array) -> None:
         self.lowest, self.highest = position_ranges(model)

@@ -100,8 +100,8 @@ class Workspace:
         sides = ", ".join(f"{axis} {a:.3g} to {b:.3g}" for axis, a, b in zip("xyz", low, high, strict=True))
         reach = self.reach
         return (
-            f"{len(self.q)} poses of {self.link}: {sides} m; {reach.least:.3g} to {reach.most:.3g} m from the first joint; "
-            f"about {self.volume():.3g} m^3"
+            f"{len(self.q)} poses of {self.link}: {sides} m; {reach.least:.3g} to {reach.most:.3g} m from the first joint"
+            f"; about {self.volume():.3g} m^3"
         )
 
 
@@ -182,7 +182,7 @@ def _spread(model: Model, path: list[Joint], home: Array, samples: int, seed: in
 
 
 def low_discrepancy(count: int, dimensions: int, seed: int = 0) -> Array:
-    """Numbers (count, dimensions) between 0 and 1: ``frac(s + k alpha)``, ``alpha_j = phi^-j``, ``phi^(d+1) = phi + 1``.
+    """Numbers (count, dimensions) from 0 to 1: ``frac(s + k alpha)``, ``alpha_j = phi^-j``, ``phi^(d+1) = phi + 1``.
 
     >>> low_discrepancy(3, 1).ravel().round(3).tolist()
     [0.118, 0.736, 0.354]

@@ -1,7 +1,7 @@
 """The few equations in one angle that closed forms are made of, for arrays of them; none answers nan.
 
-Where an equation has no solution, the angle is taken that comes nearest: what is computed from it misses the target, and
-whoever verifies it says by how much.
+Where an equation has no solution, the angle is taken that comes nearest: what is computed from it misses the target,
+and whoever verifies it says by how much.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def angle_between(axis: Array, a: Array, b: Array, otherwise: Array | float) -> 
 def roots_on_circle(constant: Array, first: Array, second: Array) -> tuple[Array, Array]:
     """The angles (..., 4) at which a trigonometric polynomial of degree two is zero, rising; and which of them exist.
 
-    ``constant + Re(first e^{i angle}) + Re(second e^{2 i angle})``, with complex coefficients. With w = e^{i angle} it is
-    a quartic; its roots are found together (Aberth, Math. Comp. 27, 1973), and those of absolute value 1 are angles.
+    ``constant + Re(first e^{i angle}) + Re(second e^{2 i angle})``, with complex coefficients. With w = e^{i angle} it
+    is a quartic; its roots are found together (Aberth, Math. Comp. 27, 1973), and those of absolute value 1 are angles.
     """
     size = np.maximum(np.maximum(np.abs(constant), np.abs(first)), np.maximum(np.abs(second), 1e-300))
     c0, c1, c2 = constant / size, 0.5 * first / size, 0.5 * second / size

@@ -141,9 +141,8 @@ class Arm:
         for joint in joints:
             if joint.kind.nq != 1 or joint.kind.angle is None or not joint.independent:
                 what = "is tied to another one" if not joint.independent else f"is of kind '{joint.kind.name}'"
-                raise NoClosedFormError(
-                    f"joint '{joint.name}' {what}, and closed forms are for rotary joints that move by themselves; {hint}"
-                )
+                asked = "closed forms are for rotary joints that move by themselves"
+                raise NoClosedFormError(f"joint '{joint.name}' {what}, and {asked}; {hint}")
         q_places = np.array([joint.q_start for joint in joints])
         speeds = [joint.v_start for joint in joints]
         zero = robot.neutral()
@@ -159,7 +158,7 @@ class Arm:
             f"the arm to link '{link}' has none of the geometries with a closed form, to {tolerance:g} rad and "
             f"{tolerance * axes.size:.3g} m:\n"
             + "\n".join(f"  {kind.name}: {'; '.join(c.said(axes) for c in kind.conditions)}" for kind in KINDS)
-            + f"\n{hint}; where a miss is small, geometry= allows for it, and every branch is then brought there by steps"
+            + f"\n{hint}; where a miss is small, geometry= allows for it, and steps then bring every branch there"
         )
 
 

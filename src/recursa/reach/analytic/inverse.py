@@ -32,8 +32,8 @@ class AnalyticInverseKinematics:
     """What :func:`recursa.analytic_inverse_kinematics` found, branch by branch.
 
     - ``q`` (..., 8, nq): positions of all branches. Where a branch does not exist, those that come near the target.
-    - ``valid`` (..., 8): whether the branch exists: the pose was computed, and is the wanted one to the tolerance. Where
-      two branches meet, only the first of them is valid.
+    - ``valid`` (..., 8): whether the branch exists: the pose was computed, and is the wanted one to the tolerance.
+      Where two branches meet, only the first of them is valid.
     - ``in_limits`` (..., 8): whether it exists and all its angles are within the limits of the joints.
     - ``error`` (..., 8, 2): by how much the pose is missed, in rad and m.
     - ``singular`` (..., 8, 3): whether the shoulder, the elbow, the wrist are singular there. At a singular shoulder or
@@ -63,31 +63,34 @@ class AnalyticInverseKinematics:
         """
         start = as_array(self.robot.model, "q", q, coordinates=True)
         batch = fitting(q=start, branches=self.valid)
-        usable = np.broadcast_to(self.in_limits if within_limits else self.valid, (*batch, 8))
+        usable: Array = np.broadcast_to(self.in_limits if within_limits else self.valid, (*batch, 8))
         own = np.broadcast_to(self.q, (*batch, 8, self.robot.nq))
         start = np.broadcast_to(start, (*batch, self.robot.nq))
         far = np.where(usable, np.square(own - start[..., None, :]).sum(axis=-1), np.inf)
         which = far.argmin(axis=-1)
         chosen = np.take_along_axis(own, which[..., None, None], axis=-2)[..., 0, :]
-        some = usable.any(axis=-1)
+        some = np.asarray(usable.any(axis=-1))
         return np.where(some[..., None], chosen, start), np.where(some, which, -1)
 
     def __str__(self) -> str:
-        targets = self.count.size
-        lines = [f"{self.kind}: {int(self.count.sum())} branches for {targets} target{'s' * (targets != 1)}"]
-        lines.append(f"{int(np.count_nonzero(self.in_limits))} of them within the limits of the joints")
-        without = int(np.count_nonzero(self.count == 0))
-        if without:
-            least = self.error.reshape(-1, 8, 2)[self.count.reshape(-1) == 0].sum(axis=-1).min(axis=-1).max()
-            lines.append(f"{without} out of reach, by at most about {least:.3g} (rad and m together)")
-        at = self.singular & self.valid[..., None]
-        for name, some in zip(("shoulder", "elbow", "wrist"), at.reshape(-1, 3).any(axis=0), strict=True):
-            if some:
-                number = int(
-                    np.count_nonzero(at.reshape(-1, 8, 3)[..., ("shoulder", "elbow", "wrist").index(name)].any(axis=-1))
-                )
-                lines.append(f"singular {name} at {number} target{'s' * (number != 1)}")
+        count, targets = self.count.reshape(-1), self.count.size
+        lines = [
+            f"{self.kind}: {count.sum()} branches for {_targets_as_text(targets)}",
+            f"{np.count_nonzero(self.in_limits)} of them within the limits of the joints",
+        ]
+        without = count == 0
+        if without.any():
+            angle, distance = self.error.reshape(-1, 8, 2)[without].min(axis=1).max(axis=0)
+            lines.append(f"{np.count_nonzero(without)} out of reach, by about {distance:.3g} m and {angle:.3g} rad")
+        at: Array = np.any((self.singular & self.valid[..., None]).reshape(-1, 8, 3), axis=1)
+        for name, some in zip(("shoulder", "elbow", "wrist"), at.T, strict=True):
+            if some.any():
+                lines.append(f"singular {name} at {_targets_as_text(int(some.sum()))}")
         return "; ".join(lines)
+
+
+def _targets_as_text(count: int) -> str:
+    return "1 target" if count == 1 else f"{count} targets"
 
 
 def analytic_inverse_kinematics(
@@ -104,7 +107,8 @@ def analytic_inverse_kinematics(
     Recognised from the axes of any model, wherever its frames are: three axes that meet at the wrist (or at the
     shoulder), and three parallel ones followed by two that meet, as of Universal Robots. Pieper's solutions: up to
     eight branches by shoulder, elbow and wrist. Every branch is verified by the forward kinematics. An arm without such
-    a geometry is a :class:`NoClosedFormError` which says what it lacks by how much; :func:`inverse_kinematics` takes any.
+    a geometry is a :class:`NoClosedFormError` which says what it lacks by how much; :func:`inverse_kinematics` takes
+    any.
 
     - ``poses``: homogeneous matrices (..., 4, 4), link to world.
     - ``q0``: (..., nq): positions of joints that do not move the link, angles that are free where the arm is singular,
@@ -135,7 +139,7 @@ def analytic_inverse_kinematics(
     require_finite(q0=home)
     rows = np.broadcast_to(targets, (*batch, 12)).reshape(-1, 3, 4)
     found, singular = _closed_form(arm, rows, home[:, arm.q_places], geometry)
-    there = ~np.isnan(found).any(axis=-1)
+    there = np.asarray(~np.isnan(found).any(axis=-1))
     q = np.repeat(home[:, None], 8, axis=1)
     q[..., arm.q_places] = np.where(there[..., None], found, home[:, None, arm.q_places])
     q, error = polished(Target(robot, link, rows), q, there)

@@ -5,7 +5,8 @@ With the displacement ``D = E1 ... E6`` that is wanted, what the three parallel 
     G = E2 E3 E4 = E1^-1 D E6^-1 E5^-1,
 
 turns about their direction h and moves nothing along it. So for the point x where axes 5 and 6 meet, which they leave
-where it is, ``h . E1^-1 D x = h . x``: an equation for the first angle. That G leaves h as it is gives, with ``b = R_D* R1 h``,
+where it is, ``h . E1^-1 D x = h . x``: an equation for the first angle. That G leaves h as it is gives, with
+``b = R_D* R1 h``,
 
     R6 b = R5* h,   hence   h6 . b = h6 . R5* h
 
@@ -27,8 +28,8 @@ _OFFSETS = [sign * step * np.pi / 18 for step in range(1, 19) for sign in (1.0, 
 def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tolerance: float) -> tuple[Array, Array]:
     """All angles (B, 2, 2, 2, 6) for displacements (B, 3, 3), (B, 3): by shoulder, elbow and wrist; and (..., 3) flags.
 
-    The flags say where the shoulder, the elbow, the wrist are singular. ``reference`` (B, 6) are the angles that are taken
-    for those that mean nothing.
+    The flags say where the shoulder, the elbow, the wrist are singular. ``reference`` (B, 6) are the angles that are
+    taken for those that mean nothing.
     """
     h1, h, h3, h4, h5, h6 = axes.directions
     r1, r2, r3, r4, r5, r6 = axes.points

@@ -6,15 +6,15 @@ The kinematics of manipulators under computer control, 1968):
     E1 E2 E3 c = D c = p            since the last three leave c where it is
     R4 R5 R6 = (R1 R2 R3)* R_D
 
-For the first, let r1 and r2 be the feet of the common perpendicular of axes 1 and 2, ``r2 - r1 = a n``, ``h1 = cos(alpha)
-h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1 does not change is
+For the first, let r1 and r2 be the feet of the common perpendicular of axes 1 and 2, ``r2 - r1 = a n``,
+``h1 = cos(alpha) h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1 does not change is
 
     h1 . (p - r2) = cos(alpha) z + sin(alpha) w_m                                                             (1)
     (|p - r1|^2 - a^2) / 2 = g + a w_n                                                                        (2)
 
-with the components (w_n, w_m) of R2 u along n and m, for which ``w_n^2 + w_m^2 = 2 g - z^2``. z and g are sums of a cosine,
-a sine and a constant of the third angle, so that w_n and w_m eliminated leave a quartic; it falls apart into square
-roots where axes 2 and 3 are parallel, or 1 and 2 meet or are parallel, as they do in all but a few arms.
+with the components (w_n, w_m) of R2 u along n and m, for which ``w_n^2 + w_m^2 = 2 g - z^2``. z and g are sums of a
+cosine, a sine and a constant of the third angle, so that w_n and w_m eliminated leave a quartic; it falls apart into
+square roots where axes 2 and 3 are parallel, or 1 and 2 meet or are parallel, as they do in all but a few arms.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Third:
 def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tolerance: float) -> tuple[Array, Array]:
     """All angles (B, 2, 2, 2, 6) for displacements (B, 3, 3), (B, 3): by shoulder, elbow and wrist; and (..., 3) flags.
 
-    The flags say where the shoulder, the elbow, the wrist are singular. ``reference`` (B, 6) are the angles that are taken
-    for those that mean nothing. Branches that do not exist are nan, or miss the target.
+    The flags say where the shoulder, the elbow, the wrist are singular. ``reference`` (B, 6) are the angles that are
+    taken for those that mean nothing. Branches that do not exist are nan, or miss the target.
     """
     center = axes.meeting_point((3, 4, 5))
     p = angles.times(rotation, center) + translation
@@ -146,7 +146,7 @@ def _third_angles(
 
 
 def _with_parallel_2_3(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
-    """z is constant: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the sum of squares, then g from (2)."""
+    """z is constant: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the squares, then g from (2)."""
     z = third.z[2]
     w_m = (k1 - shoulder.cos * z) / shoulder.sin
     square = 2.0 * k2 + shoulder.a**2 - w_m**2 - z**2
@@ -208,11 +208,12 @@ def _in_general(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple
 
     parts = [squared(minus(k2, third.g, 1.0)), squared(minus(k1, third.z, c)), squared(third.z)]
     weights = (s * s, a * a, a * a * s * s)
-    constant, first, second = (sum(w * part[k] for w, part in zip(weights, parts, strict=True)) for k in range(3))
     gc, gs, g0 = third.g
-    constant = constant - 2.0 * weights[2] * g0
-    first = first - 2.0 * weights[2] * (gc - 1j * gs)
-    second = np.broadcast_to(second, first.shape)
+    less = (-2.0 * weights[2] * g0, -2.0 * weights[2] * (gc - 1j * gs), np.zeros(()))
+    sums = [
+        sum((w * part[k] for w, part in zip(weights, parts, strict=True)), start=np.asarray(less[k])) for k in range(3)
+    ]
+    constant, first, second = np.broadcast_arrays(*sums)
     roots, exist = angles.roots_on_circle(constant, first, second)
     rising = angles.rises_at(constant, first, second, roots)
     elbow = (np.arange(4) + np.where(rising[:, :1], 0, 1)) % 2  # they take turns
