@@ -100,8 +100,8 @@ class Workspace:
         sides = ", ".join(f"{axis} {a:.3g} to {b:.3g}" for axis, a, b in zip("xyz", low, high, strict=True))
         reach = self.reach
         return (
-            f"{len(self.q)} poses of {self.link}: {sides} m; {reach.least:.3g} to {reach.most:.3g} m from the first joint"
-            f"; about {self.volume():.3g} m^3"
+            f"{len(self.q)} poses of {self.link}: {sides} m; {reach.least:.3g} to {reach.most:.3g} m from the first "
+            f"joint; about {self.volume():.3g} m^3"
         )
 
 

@@ -7,7 +7,8 @@ The kinematics of manipulators under computer control, 1968):
     R4 R5 R6 = (R1 R2 R3)* R_D
 
 For the first, let r1 and r2 be the feet of the common perpendicular of axes 1 and 2, ``r2 - r1 = a n``,
-``h1 = cos(alpha) h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1 does not change is
+``h1 = cos(alpha) h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1 does
+not change is
 
     h1 . (p - r2) = cos(alpha) z + sin(alpha) w_m                                                             (1)
     (|p - r1|^2 - a^2) / 2 = g + a w_n                                                                        (2)
