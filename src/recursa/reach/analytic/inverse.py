@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SOLUTIONS = {"spherical": spherical.solve, "parallel": parallel.solve}
 BRANCHES = tuple((shoulder, elbow, wrist) for shoulder in "+-" for elbow in "+-" for wrist in "+-")
 SAME = 1e-6  # rad: branches that are nearer than this are one
+_BLOCK = 8192  # targets at a time, so that a million of them need no more room
 AT_LIMIT = 1e-9  # rad by which a limit may be passed, for angles that were at it
 
 
@@ -138,7 +139,9 @@ def analytic_inverse_kinematics(
     home = np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq).astype(float)
     require_finite(q0=home)
     rows = np.broadcast_to(targets, (*batch, 12)).reshape(-1, 3, 4)
-    found, singular = _closed_form(arm, rows, home[:, arm.q_places], geometry)
+    blocks = [slice(k, k + _BLOCK) for k in range(0, max(1, len(rows)), _BLOCK)]
+    parts = [_closed_form(arm, rows[some], home[some][:, arm.q_places], geometry) for some in blocks]
+    found, singular = (np.concatenate(part) for part in zip(*parts, strict=True))
     there = np.asarray(~np.isnan(found).any(axis=-1))
     q = np.repeat(home[:, None], 8, axis=1)
     q[..., arm.q_places] = np.where(there[..., None], found, home[:, None, arm.q_places])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _STEPS = 12
 _NEAR = 0.1  # rad and m: beyond it a branch does not exist, and steps would lead to another one
-_EXACT = 3e-15  # rad and m, squared below: rounding
+_EXACT = 1e-13  # rad and m: what rounding leaves of a zero
 _DAMPING = 1e-14  # rad^2, m^2, as a part of the largest: what keeps a singular Jacobian from an infinite step
 
 
