@@ -40,8 +40,8 @@ class ManipulabilityMethods(Facade):
     ) -> Array:
         """What a link lacks of a wanted pose (..., 4, 4), as the motion (..., 6) that takes it there: ``log(L^-1 T)``.
 
-        (angular, linear) in rad and m, in link axes at the link origin: moving with this velocity for a second, constant
-        in link axes, brings the link from L to T. The angle is at most pi. ``J dq = error`` is the equation of one
+        (angular, linear) in rad and m, in link axes at the link origin: moving with this velocity, constant in link
+        axes, brings the link from L to T in a second. The angle is at most pi. ``J dq = error`` is the equation of one
         Newton step, with the Jacobian of ``frame="body"``. Cost: O(depth of the link).
 
         >>> import recursa as rc

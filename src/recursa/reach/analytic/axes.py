@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
 _SAMPLES = 8  # configurations at which an arm that can do something is not singular every time
 _RANK = 1e-9
+_KINDS = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Axes of rotation of an arm with all joints at zero: unit vectors and points (6, 3) in world axes."""
+    """Axes of an arm with all joints at zero: unit vectors and points (6, 3) in world axes; which joints turn, (6,).
+
+    A joint that does not turn slides along its direction.
+    """
 
     directions: Array
     points: Array
+    turns: Array
 
     @property
     def reversed(self) -> Axes:
         """The same arm from its hand to its base: ``D^-1 = E6^-1 ... E1^-1``."""
-        return Axes(-self.directions[::-1], self.points[::-1])
+        return Axes(-self.directions[::-1], self.points[::-1], self.turns[::-1])
 
     @property
     def size(self) -> float:
@@ -53,14 +58,18 @@ class Axes:
         return point
 
     def miss_of_meeting(self, which: tuple[int, ...]) -> float:
-        """How far the farthest of some axes is from the point where they nearly meet, in m."""
+        """How far the farthest of some axes is from the point where they nearly meet, in m; inf where one slides."""
+        if not self.turns[list(which)].all():
+            return np.inf
         away = self.meeting_point(which) - self.points[list(which)]
         h = self.directions[list(which)]
         across = away - (away * h).sum(axis=1, keepdims=True) * h
         return float(np.sqrt(np.square(across).sum(axis=1)).max())
 
     def miss_of_parallel(self, which: tuple[int, ...]) -> float:
-        """The largest angle between the first of some axes and the others, in rad."""
+        """The largest angle between the first of some axes and the others, in rad; inf where one slides."""
+        if not self.turns[list(which)].all():
+            return np.inf
         first = self.directions[which[0]]
         return max(float(np.linalg.norm(np.cross(first, self.directions[k]))) for k in which[1:])
 
@@ -79,6 +88,8 @@ class Condition:
 
     def said(self, axes: Axes) -> str:
         """What it says, and by how much it fails."""
+        if not np.isfinite(self.miss(axes)):
+            return f"{self.words}: another one slides"
         return f"{self.words}: missed by {self.miss(axes):.3g} {'m' if self.length else 'rad'}"
 
 
@@ -96,6 +107,27 @@ def _parallel(*which: int) -> Condition:
     )
 
 
+def _turn(which: int) -> Condition:
+    return Condition(f"joint {which} turns", lambda axes: 0.0 if axes.turns[which - 1] else np.inf, False)
+
+
+def _third_slides_at_best(*order: int) -> Condition:
+    """What the closed form of a wrist asks of a joint that slides; ``order``: numbers of the first three joints."""
+    first, second, third = (k - 1 for k in order)
+
+    def miss(axes: Axes) -> float:
+        if axes.turns.all():
+            return 0.0
+        if axes.turns[[k for k in range(6) if k != third]].all():
+            upright = abs(float(axes.directions[second] @ axes.directions[third]))
+            return min(upright, axes.miss_of_meeting((first, second)), axes.miss_of_parallel((first, second)))
+        return np.inf
+
+    one, two, three = order
+    words = f"no joint slides, or {three} alone: normal to axis {two}, or with axes {one}, {two} that meet"
+    return Condition(words, miss, False)
+
+
 @dataclass(frozen=True)
 class Kind:
     """A geometry with a closed form: its name, what must hold, which solution it has, and from which end."""
@@ -105,12 +137,16 @@ class Kind:
     solution: str
     backwards: bool
 
+    def lacks(self, axes: Axes, tolerance: float) -> str:
+        """The conditions that fail, and by how much."""
+        return "; ".join(one.said(axes) for one in self.conditions if not one.holds(axes, tolerance))
+
 
 KINDS = (
-    Kind("spherical wrist", (_meet(4, 5, 6),), "spherical", False),
-    Kind("spherical shoulder", (_meet(1, 2, 3),), "spherical", True),
-    Kind("three parallel axes before the wrist", (_parallel(2, 3, 4), _meet(5, 6)), "parallel", False),
-    Kind("three parallel axes behind the shoulder", (_parallel(3, 4, 5), _meet(1, 2)), "parallel", True),
+    Kind("spherical wrist", (_meet(4, 5, 6), _third_slides_at_best(1, 2, 3)), "spherical", False),
+    Kind("spherical shoulder", (_meet(1, 2, 3), _third_slides_at_best(6, 5, 4)), "spherical", True),
+    Kind("three parallel axes before the wrist", (_parallel(2, 3, 4), _meet(5, 6), _turn(1)), "parallel", False),
+    Kind("three parallel axes behind the shoulder", (_parallel(3, 4, 5), _meet(1, 2), _turn(6)), "parallel", True),
 )
 
 
@@ -139,17 +175,21 @@ class Arm:
                 f"link '{link}' is moved by {len(joints)} joints ({names}), and closed forms are for six{more}; {hint}"
             )
         for joint in joints:
-            if joint.kind.nq != 1 or joint.kind.angle is None or not joint.independent:
+            if joint.kind.name not in _KINDS or not joint.independent:
                 what = "is tied to another one" if not joint.independent else f"is of kind '{joint.kind.name}'"
-                asked = "closed forms are for rotary joints that move by themselves"
+                asked = "closed forms are for joints that turn or slide by themselves"
                 raise NoClosedFormError(f"joint '{joint.name}' {what}, and {asked}; {hint}")
         q_places = np.array([joint.q_start for joint in joints])
         speeds = [joint.v_start for joint in joints]
         zero = robot.neutral()
         zero[q_places] = 0.0
         columns = robot.jacobian(zero, link, frame="world")[:, speeds].T
-        directions = columns[:, :3]
-        axes = Axes(directions, np.cross(directions, columns[:, 3:]))
+        turns = np.array([joint.kind.name != "prismatic" for joint in joints])
+        directions = np.where(turns[:, None], columns[:, :3], columns[:, 3:])
+        points = np.cross(directions, columns[:, 3:])
+        for k in np.flatnonzero(~turns):
+            points[k] = points[k - 1] if k else 0.0  # any point will do
+        axes = Axes(directions, points, turns)
         _require_rank(robot, link, zero, q_places, speeds, hint)
         for kind in KINDS:
             if all(one.holds(axes, tolerance) for one in kind.conditions):
@@ -157,7 +197,7 @@ class Arm:
         raise NoClosedFormError(
             f"the arm to link '{link}' has none of the geometries with a closed form, to {tolerance:g} rad and "
             f"{tolerance * axes.size:.3g} m:\n"
-            + "\n".join(f"  {kind.name}: {'; '.join(c.said(axes) for c in kind.conditions)}" for kind in KINDS)
+            + "\n".join(f"  {kind.name}: {kind.lacks(axes, tolerance)}" for kind in KINDS)
             + f"\n{hint}; where a miss is small, geometry= allows for it, and steps then bring every branch there"
         )
 

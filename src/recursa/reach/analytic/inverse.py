@@ -148,7 +148,7 @@ def analytic_inverse_kinematics(
     q, error = polished(Target(robot, link, rows), q, there)
     fits = there & (error[..., 0] <= limits[0]) & (error[..., 1] <= limits[1])
     q, within = _within_limits(model, arm.q_places, q, home)
-    valid = fits & ~_repeated(q[..., arm.q_places], fits)
+    valid = fits & ~_repeated(q[..., arm.q_places], fits, np.where(arm.axes.turns, 2.0 * np.pi, np.inf))
     return AnalyticInverseKinematics(
         q.reshape(*batch, 8, model.nq),
         valid.reshape(*batch, 8),
@@ -194,6 +194,10 @@ def _within_limits(model: Model, places: Array, q: Array, home: Array) -> tuple[
         if joint.q_start not in places:
             continue
         angle = q[..., joint.q_start]
+        if joint.kind.angle is None:  # it slides
+            low, high = sorted(joint.limits or (-np.inf, np.inf))
+            within &= (angle >= low - AT_LIMIT) & (angle <= high + AT_LIMIT)
+            continue
         if joint.limits is None:
             q[..., joint.q_start] = angle - turn * np.round(angle / turn)
             continue
@@ -207,11 +211,12 @@ def _within_limits(model: Model, places: Array, q: Array, home: Array) -> tuple[
     return q, within
 
 
-def _repeated(angles: Array, fits: Array) -> Array:
-    """Branches (B, 8) that an earlier one is, too."""
+def _repeated(angles: Array, fits: Array, turn: Array) -> Array:
+    """Branches (B, 8) that an earlier one is, too, but for whole turns (6,), which are infinite for sliding joints."""
     again = np.zeros(fits.shape, bool)
     for later in range(1, 8):
         apart = angles[:, :later] - angles[:, later : later + 1]
-        apart = np.abs(apart - 2.0 * np.pi * np.round(apart / (2.0 * np.pi))).max(axis=-1)
+        whole = np.where(np.isfinite(turn), turn, 0.0)
+        apart = np.abs(apart - whole * np.round(apart / turn)).max(axis=-1)
         again[:, later] = ((apart < SAME) & fits[:, :later] & ~again[:, :later]).any(axis=1)
     return again

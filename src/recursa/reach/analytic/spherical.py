@@ -7,8 +7,8 @@ The kinematics of manipulators under computer control, 1968):
     R4 R5 R6 = (R1 R2 R3)* R_D
 
 For the first, let r1 and r2 be the feet of the common perpendicular of axes 1 and 2, ``r2 - r1 = a n``,
-``h1 = cos(alpha) h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1 does
-not change is
+``h1 = cos(alpha) h2 + sin(alpha) m``, and ``u = R3 (c - r3) + r3 - r2``, ``z = h2 . u``, ``g = u . u / 2``. What E1
+does not change is
 
     h1 . (p - r2) = cos(alpha) z + sin(alpha) w_m                                                             (1)
     (|p - r1|^2 - a^2) / 2 = g + a w_n                                                                        (2)
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recursa.reach.analytic import angles
-from recursa.reach.analytic.angles import angle_between, angles_of, cross, dot, harmonic, turned
+from recursa.reach.analytic.angles import angle_between, angles_of, cross, dot, harmonic, moved, turned
 from recursa.reach.analytic.axes import Axes
 from recursa.sweeps.batching import Array
 
@@ -68,7 +68,7 @@ class Shoulder:
 
 @dataclass(frozen=True)
 class Third:
-    """z and g of the third angle, each as its cosine, sine and constant part."""
+    """z and g of a third joint that turns, each as its cosine, sine and constant part of the angle."""
 
     z: tuple[Array, Array, Array]
     g: tuple[Array, Array, Array]
@@ -87,6 +87,43 @@ class Third:
         c, s = np.cos(angle), np.sin(angle)
         z, g = (part[0] * c + part[1] * s + part[2] for part in (self.z, self.g))
         return z, g
+
+    def where_z_is(self, value: Array) -> tuple[Array, Array]:
+        """Both angles (..., 2), and where they are one."""
+        return angles_of(self.z[0], self.z[1], value - self.z[2])
+
+    def where_g_is(self, value: Array) -> tuple[Array, Array]:
+        """Both angles (..., 2), and where they are one."""
+        return angles_of(self.g[0], self.g[1], value - self.g[2])
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """The same of a third joint that slides by s: ``z = z1 s + z0`` and ``g = s^2/2 + g1 s + g0``."""
+
+    z: tuple[Array, Array, Array]
+    g: tuple[Array, Array]
+
+    @staticmethod
+    def of(axes: Axes, shoulder: Shoulder, center: Array) -> Sliding:
+        """Of axes 2 and 3 and the wrist, which is at c - r2 + h3 s from the second axis."""
+        h2, h3, u = axes.directions[1], axes.directions[2], center - shoulder.r2
+        return Sliding((dot(h2, h3), np.zeros(()), dot(h2, u)), (dot(h3, u), 0.5 * dot(u, u)))
+
+    def at(self, way: Array) -> tuple[Array, Array]:
+        """z and g at ways s."""
+        return self.z[0] * way + self.z[2], (0.5 * way + self.g[0]) * way + self.g[1]
+
+    def where_z_is(self, value: Array) -> tuple[Array, Array]:
+        """There is one such way; the other place is nan."""
+        way = (value - self.z[2]) / self.z[0]
+        return np.stack([way, np.full_like(way, np.nan)], axis=-1), np.zeros(way.shape, bool)
+
+    def where_g_is(self, value: Array) -> tuple[Array, Array]:
+        """Both ways (..., 2), and where they are one."""
+        square = self.g[0] ** 2 - 2.0 * (self.g[1] - value)
+        root = np.sqrt(np.maximum(square, 0.0))
+        return np.stack([root - self.g[0], -root - self.g[0]], axis=-1), root <= angles.SINGULAR
 
 
 def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tolerance: float) -> tuple[Array, Array]:
@@ -117,13 +154,15 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
 def _position(axes: Axes, center: Array, p: Array, reference: Array, tolerance: float) -> tuple[Array, Array, Array]:
     """Angles (B, 2, 2, 3) that bring the wrist to points (B, 3), by shoulder and elbow; where either is singular."""
     shoulder = Shoulder.of(axes, tolerance)
-    third = Third.of(axes, shoulder, center)
+    turns = bool(axes.turns[2])
+    third = Third.of(axes, shoulder, center) if turns else Sliding.of(axes, shoulder, center)
     (h1, h2, h3), size = axes.directions[:3], axes.size
     k1 = dot(h1, p - shoulder.r2)  # the left sides of (1) and (2)
     from_r1 = p - shoulder.r1
     k2 = 0.5 * (dot(from_r1, from_r1) - shoulder.a**2)
     angle3, w_n, w_m, folded = _third_angles(axes, shoulder, third, k1, k2, tolerance)
-    u = turned(h3, angle3, center - axes.points[2]) + axes.points[2] - shoulder.r2
+    reached3 = moved(h3, axes.points[2], angle3, center) if turns else center + h3 * angle3[..., None]
+    u = reached3 - shoulder.r2
     wanted = shoulder.n * w_n[..., None] + shoulder.m * w_m[..., None]
     angle2, on_axis2 = angle_between(h2, u / size, wanted / size, reference[:, None, None, 1])
     reached = turned(h2, angle2, u) + shoulder.r2
@@ -134,27 +173,30 @@ def _position(axes: Axes, center: Array, p: Array, reference: Array, tolerance: 
 
 
 def _third_angles(
-    axes: Axes, shoulder: Shoulder, third: Third, k1: Array, k2: Array, tolerance: float
+    axes: Axes, shoulder: Shoulder, third: Third | Sliding, k1: Array, k2: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
     """The third angle, w_n and w_m (B, 2, 2), by shoulder and elbow; and where two elbows are one."""
-    if axes.miss_of_parallel((1, 2)) <= tolerance:
-        return _with_parallel_2_3(shoulder, third, k1, k2)
+    if np.hypot(third.z[0], third.z[1]) <= tolerance * (axes.size if isinstance(third, Third) else 1.0):
+        return _with_constant_z(shoulder, third, k1, k2)
     if shoulder.a == 0.0:
         return _with_meeting_1_2(shoulder, third, k1, k2)
     if shoulder.sin == 0.0:
         return _with_parallel_1_2(shoulder, third, k1, k2)
+    if isinstance(third, Sliding):
+        return _with_meeting_1_2(shoulder, third, k1, k2)  # they nearly do
     return _in_general(shoulder, third, k1, k2)
 
 
-def _with_parallel_2_3(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
-    """z is constant: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the squares, then g from (2)."""
+def _with_constant_z(
+    shoulder: Shoulder, third: Third | Sliding, k1: Array, k2: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Axes 2 and 3 parallel: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the squares, then g from (2)."""
     z = third.z[2]
     w_m = (k1 - shoulder.cos * z) / shoulder.sin
     square = 2.0 * k2 + shoulder.a**2 - w_m**2 - z**2
     root = np.sqrt(np.maximum(square, 0.0))
     w_n = np.stack([root - shoulder.a, -root - shoulder.a], axis=-1)  # (B, shoulder)
-    gc, gs, g0 = third.g
-    angle3, folded = angles_of(gc, gs, k2[:, None] - shoulder.a * w_n - g0)
+    angle3, folded = third.where_g_is(k2[:, None] - shoulder.a * w_n)
     both = np.broadcast_to(w_n[..., None], angle3.shape)
     return (
         angle3,
@@ -164,20 +206,22 @@ def _with_parallel_2_3(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -
     )
 
 
-def _with_meeting_1_2(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
+def _with_meeting_1_2(
+    shoulder: Shoulder, third: Third | Sliding, k1: Array, k2: Array
+) -> tuple[Array, Array, Array, Array]:
     """a = 0: g from (2), w_m from (1), and w_n is a root."""
-    gc, gs, g0 = third.g
-    angle3, folded = angles_of(gc, gs, k2 - g0)  # (B, elbow)
+    angle3, folded = third.where_g_is(k2)  # (B, elbow)
     z, g = third.at(angle3)
     w_m = (k1[:, None] - shoulder.cos * z) / shoulder.sin
     root = np.sqrt(np.maximum(2.0 * g - z**2 - w_m**2, 0.0))
     return _by_shoulder(angle3, np.stack([root, -root], axis=1), w_m[:, None], folded)
 
 
-def _with_parallel_1_2(shoulder: Shoulder, third: Third, k1: Array, k2: Array) -> tuple[Array, Array, Array, Array]:
+def _with_parallel_1_2(
+    shoulder: Shoulder, third: Third | Sliding, k1: Array, k2: Array
+) -> tuple[Array, Array, Array, Array]:
     """sin(alpha) = 0: z from (1), w_n from (2), and w_m is a root."""
-    zc, zs, z0 = third.z
-    angle3, folded = angles_of(zc, zs, shoulder.cos * k1 - z0)
+    angle3, folded = third.where_z_is(shoulder.cos * k1)
     z, g = third.at(angle3)
     w_n = (k2[:, None] - g) / shoulder.a
     root = np.sqrt(np.maximum(2.0 * g - z**2 - w_n**2, 0.0))
@@ -241,12 +285,12 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
 
     def inward(x: Array) -> Array:
         """``(R1 R2 R3)* x``."""
-        for k in range(3):
+        for k in np.flatnonzero(axes.turns[:3]):
             x = turned(axes.directions[k], -first[..., k], x)
         return x
 
     def outward(x: Array) -> Array:
-        for k in (2, 1, 0):
+        for k in np.flatnonzero(axes.turns[:3])[::-1]:
             x = turned(axes.directions[k], first[..., k], x)
         return x
 
