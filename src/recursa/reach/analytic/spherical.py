@@ -190,7 +190,7 @@ def _third_angles(
 def _with_constant_z(
     shoulder: Shoulder, third: Third | Sliding, k1: Array, k2: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Axes 2 and 3 parallel: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the squares, then g from (2)."""
+    """Parallel axes 2 and 3: ``w_n = -a +- sqrt(|p - r1|^2 - w_m^2 - z^2)`` from (2) and the squares, g from (2)."""
     z = third.z[2]
     w_m = (k1 - shoulder.cos * z) / shoulder.sin
     square = 2.0 * k2 + shoulder.a**2 - w_m**2 - z**2
