@@ -203,6 +203,26 @@ def test_a_singular_wrist_is_said_and_takes_the_free_angle_from_q0():
         assert (found.singular[..., 2] & found.valid).any()
 
 
+@pytest.mark.parametrize("name", ["puma560", "stanford", "ur5_like", "panda_like, joint 7 held"])
+def test_no_pose_is_lost_at_or_near_singular_configurations(name):
+    make, link = ARMS[name]
+    robot, rng, count = make(), np.random.default_rng(1), 1000
+    q = random_positions(robot, count)
+    away = rng.choice([0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3], size=(count, 6)) * rng.choice(
+        [-1, 1], (count, 6)
+    )
+    right = rng.choice([0.0, 0.5, -0.5, 1.0], size=(count, 6)) * np.pi + away
+    q[:, :6] = np.where(rng.uniform(size=(count, 6)) < 0.5, right, q[:, :6])
+    if name == "stanford":
+        q[:, 2] = rng.uniform(0.1, 0.5, count)
+    poses = robot.pose(q, link)
+    found = rc.analytic_inverse_kinematics(robot, link, poses, q)
+    assert (found.count > 0).all() and np.isfinite(found.q).all() and np.isfinite(found.error).all()
+    miss = np.abs(robot.pose(found.q, link) - poses[:, None]).max(axis=(-2, -1))
+    assert miss[found.valid].max() < 2e-8
+    assert ((apart(found.q, q[:, None]) < 1e-3) & found.valid).any(axis=1).mean() > 0.98  # angles lose digits there
+
+
 def test_a_singular_shoulder_is_said():
     arm = anthropomorphic()
     q = np.array([0.7, 0.3, 0.0, 0.2, 0.5, 0.1])

@@ -11,6 +11,7 @@ import numpy as np
 from recursa.sweeps.batching import Array
 
 SINGULAR = 1e-7  # of lengths in units of the arm, and of sines: below it an angle means nothing
+NEAR = 1e-5  # the same: below it angles have lost so many digits that it is said
 _ITERATIONS = 80
 _ON_CIRCLE = 1e-3  # by which the absolute value of a root may miss 1 where two of them are about to meet
 
@@ -66,7 +67,7 @@ def angles_of(cosine: Array, sine: Array, value: Array) -> tuple[Array, Array]:
     height = np.sqrt(np.maximum((size - value) * (size + value), 0.0))
     half = np.arctan2(height, value)
     top = np.arctan2(sine, cosine)
-    return np.stack([top + half, top - half], axis=-1), height <= SINGULAR * np.maximum(size, SINGULAR)
+    return np.stack([top + half, top - half], axis=-1), height <= NEAR * np.maximum(size, SINGULAR)
 
 
 def angle_between(axis: Array, a: Array, b: Array, otherwise: Array | float) -> tuple[Array, Array]:

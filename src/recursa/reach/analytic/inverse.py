@@ -37,8 +37,8 @@ class AnalyticInverseKinematics:
       Where two branches meet, only the first of them is valid.
     - ``in_limits`` (..., 8): whether it exists and all its angles are within the limits of the joints.
     - ``error`` (..., 8, 2): by how much the pose is missed, in rad and m.
-    - ``singular`` (..., 8, 3): whether the shoulder, the elbow, the wrist are singular there. At a singular shoulder or
-      wrist there are infinitely many solutions; the angle that is free is that of ``q0``.
+    - ``singular`` (..., 8, 3): whether the shoulder, the elbow, the wrist are singular there, to about 1e-5. At a
+      singular shoulder or wrist there are infinitely many solutions; the angle that is free is that of ``q0``.
     - ``branches``: the labels ("+" or "-") of shoulder, elbow and wrist of each of the eight.
     - ``kind``: the geometry that was recognised; ``robot``: whose they are.
     """

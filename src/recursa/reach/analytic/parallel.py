@@ -52,7 +52,8 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
     angle5 = np.moveaxis(two, -1, 3)[..., 0]  # (B, 2, 1, 2)
     target = turned(h5, -angle5, np.broadcast_to(h, (*angle5.shape, 3)))
     across = cross(np.broadcast_to(h6, target.shape), target)
-    at_wrist = np.sqrt(dot(across, across)) <= angles.SINGULAR
+    sine = np.sqrt(dot(across, across))
+    at_wrist = sine <= angles.SINGULAR
     angle6, _ = angle_between(h6, b, target, 0.0)
 
     def planar(x: Array, sixth: Array) -> Array:
@@ -96,5 +97,7 @@ def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tol
     )
     shape = angle3.shape
     whole = np.stack([np.broadcast_to(x, shape) for x in (angle1, angle2, angle3, angle4, angle5, angle6)], axis=-1)
-    flags = np.stack([np.broadcast_to(x, shape) for x in (at_shoulder, at_elbow | folded, at_wrist)], axis=-1)
+    flags = np.stack(
+        [np.broadcast_to(x, shape) for x in (at_shoulder, at_elbow | folded, sine <= angles.NEAR)], axis=-1
+    )
     return whole, flags

@@ -123,7 +123,7 @@ class Sliding:
         """Both ways (..., 2), and where they are one."""
         square = self.g[0] ** 2 - 2.0 * (self.g[1] - value)
         root = np.sqrt(np.maximum(square, 0.0))
-        return np.stack([root - self.g[0], -root - self.g[0]], axis=-1), root <= angles.SINGULAR
+        return np.stack([root - self.g[0], -root - self.g[0]], axis=-1), root <= angles.NEAR
 
 
 def solve(axes: Axes, rotation: Array, translation: Array, reference: Array, tolerance: float) -> tuple[Array, Array]:
@@ -305,7 +305,8 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
         turned(h5, -angle5, np.broadcast_to(h4, (*angle5.shape, 3))),
     )
     across = cross(np.broadcast_to(h4, tip.shape), tip)
-    singular = np.sqrt(dot(across, across)) <= angles.SINGULAR
+    sine = np.sqrt(dot(across, across))
+    singular = sine <= angles.SINGULAR
     angle4, _ = angle_between(h4, tip, hand, 0.0)
     angle4 = np.where(singular, reference[:, None, None, None, 3], angle4)
     angle6, _ = angle_between(h6, root, bottom, 0.0)
@@ -314,4 +315,4 @@ def _orientation(axes: Axes, first: Array, rotation: Array, reference: Array) ->
     together, _ = angle_between(
         h6, np.broadcast_to(aside, tip.shape), turned(h5, -angle5, turned(h4, -angle4, seen)), 0.0
     )
-    return np.stack([angle4, angle5, np.where(singular, together, angle6)], axis=-1), singular
+    return np.stack([angle4, angle5, np.where(singular, together, angle6)], axis=-1), sine <= angles.NEAR
