@@ -35,6 +35,8 @@ def random_arm(seed: int, kind: str, *, off: float = 0.0) -> rc.Robot:
         axes[2], axes[3], points[5] = axes[1], -axes[1], points[4]
     if kind == "3 4 5 parallel":
         axes[3], axes[4], points[1] = axes[2], -axes[2], points[0]
+    if "normal to 2" in kind:
+        axes[2] = np.cross(axes[1], axes[2]) / np.linalg.norm(np.cross(axes[1], axes[2]))
     if off:
         axes = [x + off * y for x, y in zip(axes, rng.uniform(-1, 1, (6, 3)), strict=True)]
         points = [x + off * y for x, y in zip(points, rng.uniform(-1, 1, (6, 3)), strict=True)]
@@ -46,7 +48,14 @@ def random_arm(seed: int, kind: str, *, off: float = 0.0) -> rc.Robot:
         there[:3, :3] *= np.sign(np.linalg.det(there[:3, :3]))
         there[:3, 3] = points[k] + 0.2 * rng.normal() * axes[k]
         text.append(
-            joint_text(f"j{k + 1}", parent, f"l{k + 1}", np.linalg.inv(here) @ there, there[:3, :3].T @ axes[k])
+            joint_text(
+                f"j{k + 1}",
+                parent,
+                f"l{k + 1}",
+                np.linalg.inv(here) @ there,
+                there[:3, :3].T @ axes[k],
+                slides=k == 2 and "third slides" in kind,
+            )
         )
         here, parent = there, f"l{k + 1}"
     text.append(
@@ -56,20 +65,24 @@ def random_arm(seed: int, kind: str, *, off: float = 0.0) -> rc.Robot:
     return rc.load("".join(text))
 
 
-def joint_text(name: str, parent: str, child: str, place: np.ndarray, axis: np.ndarray) -> str:
+def joint_text(name: str, parent: str, child: str, place: np.ndarray, axis: np.ndarray, *, slides: bool = False) -> str:
     r = place[:3, :3]
     rpy = np.arctan2(r[2, 1], r[2, 2]), -np.arcsin(r[2, 0]), np.arctan2(r[1, 0], r[0, 0])
     numbers = (" ".join(repr(float(x)) for x in part) for part in (place[:3, 3], rpy, axis))
     xyz, turns, along = numbers
+    kind, limits = (
+        ("prismatic", '<limit lower="-3" upper="3" effort="1" velocity="1"/>') if slides else ("continuous", "")
+    )
     return (
-        f'<link name="{child}"/><joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="{turns}"/><axis xyz="{along}"/></joint>'
+        f'<link name="{child}"/><joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="{turns}"/><axis xyz="{along}"/>{limits}</joint>'
     )
 
 
 KINDS = (
     "wrist", "wrist, 2 parallel to 3", "wrist, 1 meets 2", "wrist, 1 parallel to 2", "shoulder", "2 3 4 parallel",
-    "3 4 5 parallel",
+    "3 4 5 parallel", "wrist, 1 meets 2, third slides", "wrist, third slides normal to 2",
+    "wrist, 1 parallel to 2, third slides",
 )  # fmt: skip
 ARMS = {
     "puma560": (lambda: rc.robots.puma560(), "link6"),

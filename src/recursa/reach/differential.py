@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dsyev
 
 from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.errors import ShapeError, StateError
-from recursa.reach.inverse_kinematics import _require_rotations
+from recursa.reach.given import poses as checked_poses
 from recursa.reach.quadratic_program import solve, solve_with_rows, solver
 from recursa.reach.speed_limits import Bounds, SpeedLimits
 from recursa.sweeps.batching import Array, as_array
@@ -331,19 +331,10 @@ def _finite(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _pose(link: str, value: Any) -> Array:
-    pose = _finite(f"poses['{link}']", value, (4, 4))
-    if not _turns(pose.tolist()):
-        _require_rotations(pose[:3, :3])
+    pose = checked_poses(value, f"poses['{link}']")
+    if pose.shape != (4, 4):
+        raise ShapeError(f"poses['{link}'] has shape {pose.shape}, expected (4, 4): a step is for one state")
     return pose
-
-
-def _turns(rows: list[list[float]]) -> bool:
-    """Whether the upper left block is surely a rotation: a quick look, for loops that look often."""
-    (a, b, c, _), (d, e, f, _), (g, h, i, _), _ = rows
-    across = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
-    along = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0) + abs(g * g + h * h + i * i - 1.0)
-    turning = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    return across + along < 1e-7 and turning > 0.0
 
 
 def _positive(name: str, value: Any) -> float:

@@ -15,7 +15,7 @@ from recursa.errors import ModelError, StateError
 from recursa.facade.manipulability import Task
 from recursa.model.model import Joint, Model
 from recursa.plotting.workspace import draw_workspace
-from recursa.reach.ranges import require_finite
+from recursa.reach.given import require_finite
 from recursa.reach.speed_limits import position_ranges
 from recursa.sweeps.batching import Array, as_array
 

@@ -14,8 +14,9 @@ from recursa.reach.analytic import parallel, spherical
 from recursa.reach.analytic.angles import times
 from recursa.reach.analytic.axes import Arm
 from recursa.reach.analytic.polishing import Target, polished
-from recursa.reach.inverse_kinematics import _targets, _tolerances
-from recursa.reach.ranges import require_finite
+from recursa.reach.given import poses as checked_poses
+from recursa.reach.given import require_finite
+from recursa.reach.inverse_kinematics import _tolerances
 from recursa.sweeps.batching import Array, as_array, fitting
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def analytic_inverse_kinematics(
     """
     model = robot.model
     arm = _arm(robot, link, geometry)
-    targets = _targets(poses, "pose")
+    targets = checked_poses(poses)[..., :3, :]
+    targets = targets.reshape(*targets.shape[:-2], 12)
     limits = _tolerances(tolerance)
     start = robot.neutral() if q0 is None else as_array(model, "q0", q0, coordinates=True)
     batch = fitting(poses=targets, q0=start)
