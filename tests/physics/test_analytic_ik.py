@@ -147,15 +147,17 @@ def restarts(robot: rc.Robot, link: str, pose: np.ndarray, count: int) -> np.nda
     return np.array(different).reshape(-1, robot.nq)
 
 
-@pytest.mark.parametrize(
-    "name", ["puma560", "stanford", "ur5_robot", "ur10_robot", "wrist", "wrist, 2 parallel to 3", "shoulder"]
-)
-def test_many_restarts_find_all_branches_and_no_others(name):
+COUNTED = ("puma560", "stanford", "ur5_robot", "ur10_robot", "wrist", "wrist, 2 parallel to 3", "shoulder")
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", COUNTED)
+def test_many_restarts_find_all_branches_and_no_others(name, count):
     if name not in ARMS:
         pytest.skip("example-robot-data is not installed")
     make, link = ARMS[name]
     robot = make()
-    poses = robot.pose(random_positions(robot, 12, seed=3), link)
+    poses = robot.pose(random_positions(robot, count, seed=3), link)
     found = rc.analytic_inverse_kinematics(robot, link, poses)
     seen = total = 0
     for k, pose in enumerate(poses):
