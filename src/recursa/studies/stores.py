@@ -11,6 +11,7 @@ import io
 import json
 import os
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -223,7 +224,7 @@ class Store:
                 digests = json.loads(str(file["digests"]))
                 flat = {name: file[name] for name in file.files if name != "digests"}
             whole = all(_digest(self.folder / name) == digest for name, digest in digests.items())
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         if not whole:
             return None
