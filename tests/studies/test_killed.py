@@ -1,4 +1,4 @@
-"""Workers, schedulers and clients that are killed lose nothing that was finished; what is resumed is equal to the bit."""
+"""Workers, schedulers and clients that are killed lose nothing that was finished: what is resumed is the same."""
 
 import json
 import os

@@ -242,9 +242,9 @@ def test_functions_and_measures_see_blocks(tmp_path) -> None:
     with pytest.raises(rc.StudyError, match="energies is not kept in the store"):
         read.study.compute(range(1))
     held = rc.study(
-        robot, {"q0": "uniform", "kp": ("uniform", 1.0, 5.0)}, samples=5, step=1e-3, steps=4,
-        torque=lambda block: -block["kp"] * block["q0"], measure={"far": lambda block, found: np.abs(found["q"]).max(axis=(1, 2))},
-        keep=["far"],
+        robot, {"q0": "uniform", "kp": ("uniform", 1.0, 5.0)}, samples=5, step=1e-3, steps=4, keep=["far"],
+        torque=lambda block: -block["kp"] * block["q0"],
+        measure={"far": lambda block, found: np.abs(found["q"]).max(axis=(1, 2))},
     )  # fmt: skip
     inputs = held.inputs(range(5))
     q, _ = rc.rollout(robot, inputs["q0"], inputs["v0"], -inputs["kp"] * inputs["q0"], 1e-3, 4)

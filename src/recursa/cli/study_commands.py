@@ -40,6 +40,7 @@ def study() -> None:
 @click.option("--block", type=click.IntRange(1), help="Rows at a time.  [default: about a second's worth]")
 @click.option("--resume/--no-resume", default=True, help="Go on with results that are there.  [default: go on]")
 @click.option("--estimate", is_flag=True, help="Only say how many rows and bytes, and how long it would take.")
+@JSON
 def run(
     file: Path,
     engine: Any,
@@ -48,6 +49,7 @@ def run(
     block: int | None,
     resume: bool,
     estimate: bool,
+    as_json: bool,
 ) -> None:
     """Carry out the study that a YAML file describes. A run that was killed goes on where it was.
 
@@ -73,13 +75,21 @@ def run(
     """
     described, running = read_file(file)
     out = show.console()
-    out.print(escape(str(described)), highlight=False)
+    if not as_json:
+        out.print(escape(str(described)), highlight=False)
     if estimate:
-        out.print(escape(described.estimate()), highlight=False)
+        told = described.estimate()
+        if as_json:
+            show.print_json({"rows": described.total, "estimate": told})
+        else:
+            out.print(escape(told), highlight=False)
         return
     if block is not None:
         running["block"] = block
     result = described.run(engine=engine, address=address, workers=workers, resume=resume, **running)
+    if as_json:
+        show.print_json(_as_json(result))
+        return
     out.print(f"{result.rows:,} rows in {escape(str(result.path))}", highlight=False)
     _tell(result)
 
@@ -142,12 +152,17 @@ def show_study(
             figure = study_figure(result)
         save(figure, out, 130.0)
     if as_json:
-        show.print_json({name: np.asarray(x).tolist() for name, x in result.found.items()})
+        show.print_json(_as_json(result))
         return
     show.console().print(escape(str(result.study)), highlight=False)
     _tell(result)
     if out is not None:
         show.console().print(f"picture: {escape(str(out))}", highlight=False)
+
+
+def _as_json(result: rc.StudyResult) -> dict[str, Any]:
+    found = {name: np.asarray(x).tolist() for name, x in result.found.items()}
+    return {"store": str(result.path), "rows": result.rows, "total": result.study.total, "found": found}
 
 
 def _read(place: Path) -> rc.StudyResult:

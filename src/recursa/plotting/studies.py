@@ -66,9 +66,19 @@ def map_figure(result: Any, output: str, across: str, up: str) -> Figure:
         drawn = axes.pcolormesh(*bins, (total / count).T, cmap="viridis")
     what = plain(output) if values.shape[1] == 1 else f"largest |{plain(output)}|"
     figure.colorbar(drawn, label=f"mean of {what}")
-    axes.set_xlabel(plain(across))
-    axes.set_ylabel(plain(up))
+    axes.set_xlabel(plain(f"{across}{_unit(result, across)}"))
+    axes.set_ylabel(plain(f"{up}{_unit(result, up)}"))
     return figure
+
+
+def _unit(result: Any, name: str) -> str:
+    """Of a varied number, to stand behind its name, where it is one of a joint or a mass."""
+    robot, (head, _, part) = result.study.robot, name.partition(".")
+    kind = result.study.computation.arrays.get(head)
+    known = dict(zip(robot.q_names, robot.q_units, strict=True)) if kind == "q" else {}
+    known |= dict(zip(robot.v_names, robot.v_units, strict=True)) if kind == "v" else {}
+    found = known.get(part) or {"payload.mass": "kg"}.get(name) or ("m" if name.startswith("payload.") else "")
+    return f" [{found}]" if found else ""
 
 
 def _edges(values: Any) -> Any:
