@@ -69,7 +69,7 @@ def run(
         if left:
             study.pilot  # noqa: B018  compiled here first: the workers of this machine find the kernels on the disk
             _carried_out(study, place, size, left, whole, engine, address, workers, progress, tell)
-    return StudyResult(study, Path(place.path), whole.results(_shapes(study)), None, study.total)
+    return StudyResult(study, Path(store), whole.results(_shapes(study)), None, study.total)
 
 
 def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> int:
