@@ -334,7 +334,7 @@ def test_stores_of_others_are_refused(tmp_path) -> None:
     (tmp_path / "mine.zarr" / "thesis.txt").write_text("important")
     with pytest.raises(rc.StudyError, match="holds no study"):
         study.run(store=tmp_path / "mine.zarr")
-    with pytest.raises(rc.StudyError, match="without a study"):
+    with pytest.raises(rc.ResultFileError, match="without a study"):
         rc.read(tmp_path / "mine.zarr")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import StudyError, unknown_name
+from recursa.errors import ResultFileError, StudyError, unknown_name
 from recursa.studies.computing import labels
 from recursa.studies.reductions import Part
 from recursa.studies.stores import Store
@@ -29,7 +29,7 @@ def read_study(path: Path) -> StudyResult:
     store = Store(str(path))
     about = store.about()
     if about is None:
-        raise StudyError(f"'{path}' is a folder without a study in it")
+        raise ResultFileError(f"cannot read '{path}': it is a folder without a study in it")
     try:
         asked = study_from_data(about["study"])
     except (KeyError, TypeError, ValueError) as error:
