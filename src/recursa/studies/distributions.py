@@ -104,12 +104,12 @@ def distribution(name: str, said: Any, width: int, usual: tuple[Array, Array] | 
         return said
     if isinstance(said, str):
         if said != "uniform":
-            raise StudyError(f"'{name}' is said to be {said!r}: alone it can be \"uniform\", else {_FORMS}")
+            raise StudyError(f"vary '{name}': it is said to be {said!r}: alone it can be \"uniform\", else {_FORMS}")
         if usual is None:
-            raise StudyError(f"'{name}' has no usual range: give one, (\"uniform\", low, high)")
+            raise StudyError(f"vary '{name}': it has no usual range: give one, (\"uniform\", low, high)")
         return Distribution("uniform", np.array(usual))
     if isinstance(said, Mapping):
-        raise StudyError(f"'{name}' is said to be {said!r}: expected {_FORMS}. Vary one entry by name: '{name}.elbow'")
+        raise StudyError(f"vary '{name}': it is said to be {said!r}: expected {_FORMS}. Vary one entry by name: '{name}.elbow'")
     if isinstance(said, Sequence) and said and isinstance(said[0], str):
         return _named(name, said[0], said[1:], width)
     numbers = _numbers(name, "the rows", said)
@@ -117,7 +117,7 @@ def distribution(name: str, said: Any, width: int, usual: tuple[Array, Array] | 
         return Distribution("constant", _wide(name, "a constant", numbers, width)[None])
     rows = numbers[:, None] if numbers.ndim == 1 else numbers
     if rows.ndim != 2 or rows.shape[1] != width or len(rows) == 0:
-        raise StudyError(f"'{name}' has rows of shape {numbers.shape}, expected (samples, {width})")
+        raise StudyError(f"vary '{name}': it has rows of shape {numbers.shape}, expected (samples, {width})")
     return Distribution("table", rows)
 
 
@@ -132,14 +132,14 @@ def _named(name: str, kind: str, given: Sequence[Any], width: int) -> Distributi
         raise unknown_name(f"distribution of '{name}'", kind, KINDS[:3])
     if kind == "grid":
         if len(given) != 1:
-            raise StudyError(f"'{name}': a grid is (\"grid\", values), with {len(given)} values after the word")
+            raise StudyError(f"vary '{name}': a grid is (\"grid\", values), with {len(given)} values after the word")
         points = _numbers(name, "the points of its grid", given[0])
         points = points[:, None] if points.ndim == 1 else points
         if points.ndim != 2 or points.shape[1] != width or len(points) == 0:
-            raise StudyError(f"'{name}': the points of its grid have shape {points.shape}, expected (m, {width})")
+            raise StudyError(f"vary '{name}': the points of its grid have shape {points.shape}, expected (m, {width})")
         return Distribution("grid", points)
     if len(given) not in ((2,) if kind == "uniform" else (2, 4)):
-        raise StudyError(f"'{name}': expected {_FORMS}, not {kind} with {len(given)} numbers")
+        raise StudyError(f"vary '{name}': expected {_FORMS}, not {kind} with {len(given)} numbers")
     what = ("low", "high") if kind == "uniform" else ("mean", "deviation", "low", "high")
     parts = [
         _wide(name, word, _numbers(name, word, x, finite=kind == "uniform" or k < 2), width)
@@ -148,10 +148,10 @@ def _named(name: str, kind: str, given: Sequence[Any], width: int) -> Distributi
     if kind == "normal":
         parts += [np.full(width, -math.inf), np.full(width, math.inf)][len(parts) - 2 :]
         if bool((parts[1] < 0.0).any()):
-            raise StudyError(f"'{name}': its standard deviation is negative, {_short(parts[1])}")
+            raise StudyError(f"vary '{name}': its standard deviation is negative, {_short(parts[1])}")
     low, high = parts[-2:]
     if bool((low > high).any()):
-        raise StudyError(f"'{name}': its range ends before it begins, from {_short(low)} to {_short(high)}")
+        raise StudyError(f"vary '{name}': its range ends before it begins, from {_short(low)} to {_short(high)}")
     return Distribution(kind, np.array(parts))
 
 
@@ -159,15 +159,15 @@ def _numbers(name: str, what: str, said: Any, *, finite: bool = True) -> Array:
     try:
         found = np.asarray(said, dtype=float)
     except (TypeError, ValueError):
-        raise StudyError(f"'{name}': {what} must be numbers, not {said!r}. It can be {_FORMS}") from None
+        raise StudyError(f"vary '{name}': {what} must be numbers, not {said!r}. It can be {_FORMS}") from None
     if bool(np.isnan(found).any()) or (finite and not bool(np.isfinite(found).all())):
-        raise StudyError(f"'{name}': {what} must be finite")
+        raise StudyError(f"vary '{name}': {what} must be finite")
     return found
 
 
 def _wide(name: str, what: str, values: Array, width: int) -> Array:
     if values.ndim > 1 or values.size not in (1, width):
-        raise StudyError(f"'{name}': {what} has shape {values.shape}, expected one number or {width}")
+        raise StudyError(f"vary '{name}': {what} has shape {values.shape}, expected one number or {width}")
     return np.broadcast_to(values.reshape(-1), (width,)).astype(float)
 
 

@@ -33,7 +33,7 @@ def read_study(path: Path) -> StudyResult:
     try:
         asked = study_from_data(about["study"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StudyError(f"'{path}' is damaged: what it says of its study cannot be read ({error})") from None
+        raise StudyError(f"store '{path}' is damaged: what it says of its study cannot be read ({error})") from None
     whole, rows = Joined(asked), 0
     for number in store.finished():
         parts = store.parts(number)
@@ -132,7 +132,7 @@ class StudyResult:
             raise StudyError("this needs the package 'xarray': pip install 'recursa[data]'") from None
         if self.path is not None:
             if self.path.suffix != ".zarr":
-                raise StudyError(f"'{self.path}' holds tables: to_pandas() reads them")
+                raise StudyError(f"store '{self.path}' holds tables: to_pandas() reads them")
             from importlib.util import find_spec
 
             found: Dataset = xarray.open_zarr(self.path, chunks={} if find_spec("dask") else None, consolidated=True)

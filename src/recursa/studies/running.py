@@ -89,19 +89,19 @@ def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> in
         return size
     if found["digest"] != study.digest:
         raise StudyError(
-            f"'{place.path}' holds another study ({_differences(found['study'], study.as_data())}). Take another name "
+            f"store '{place.path}' holds another study ({_differences(found['study'], study.as_data())}). Take another name "
             "for this one"
         )
     if not resume:
-        raise StudyError(f"'{place.path}' has results already, and resume=False: remove it, or take another name")
+        raise StudyError(f"store '{place.path}' has results already, and resume=False: remove it, or take another name")
     if found["recursa"] != __version__:
         raise StudyError(
-            f"'{place.path}' was begun with Recursa {found['recursa']}, and this is {__version__}: its rows would not "
+            f"store '{place.path}' was begun with Recursa {found['recursa']}, and this is {__version__}: its rows would not "
             "be of one kind. Go on with that version, or begin a new store"
         )
     if block is not None and block != found["block"]:
         raise StudyError(
-            f"'{place.path}' was begun with blocks of {found['block']} rows, not {block}; leave block= away"
+            f"store '{place.path}' was begun with blocks of {found['block']} rows, not {block}; leave block= away"
         )
     return int(found["block"])
 

@@ -44,7 +44,7 @@ class Sampling:
             raise StudyError(f"samples must be a whole number of at least 1, not {samples!r}")
         for name, rows in tables.items():
             if rows != samples:
-                raise StudyError(f"'{name}' has {rows} rows, and samples is {samples}: they must agree")
+                raise StudyError(f"vary '{name}': it has {rows} rows, and samples is {samples}: they must agree")
         found = Sampling(tuple(variables), int(samples), int(seed), design)
         if found.total > _MOST:
             raise StudyError(f"{found.total:.3g} rows are more than the {_MOST} that can be counted")

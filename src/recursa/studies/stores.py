@@ -66,7 +66,7 @@ class Store:
         if place.suffix not in SUFFIXES:
             raise StudyError(f"cannot tell what '{path}' is to be: let it end in {' or '.join(SUFFIXES)}")
         if place.exists() and not place.is_dir():
-            raise StudyError(f"'{path}' is a file, and results are kept in a folder")
+            raise StudyError(f"store '{path}' is a file, and results are kept in a folder")
         if compress is not None and compress not in COMPRESSIONS:
             raise unknown_name("compression", compress, COMPRESSIONS)
         if keep_bits is not None and (isinstance(keep_bits, bool) or keep_bits not in range(1, 53)):
@@ -99,15 +99,15 @@ class Store:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StudyError(f"'{self.path}' is damaged: {_OURS}/{_ABOUT} cannot be read ({error})") from None
+            raise StudyError(f"store '{self.path}' is damaged: {_OURS}/{_ABOUT} cannot be read ({error})") from None
         if version != FORMAT_VERSION:
-            raise StudyError(f"'{self.path}' has format {version}, and this version of Recursa knows {FORMAT_VERSION}")
+            raise StudyError(f"store '{self.path}' has format {version}, and this version of Recursa knows {FORMAT_VERSION}")
         return dict(found)
 
     def make(self, about: Mapping[str, Any], columns: tuple[Column, ...], total: int, block: int) -> None:
         """The folder with empty arrays; a folder with other things in it is refused."""
         if self.folder.is_dir() and any(name.name != _OURS for name in self.folder.iterdir()):
-            raise StudyError(f"'{self.path}' is there already and holds no study; take another name, or remove it")
+            raise StudyError(f"store '{self.path}' is there already and holds no study; take another name, or remove it")
         try:
             self._records.mkdir(parents=True, exist_ok=True)
             if not self.tables:

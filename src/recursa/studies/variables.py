@@ -82,7 +82,7 @@ class Targets:
 
     def _require_bodies(self, name: str) -> None:
         if self.robot.model.links[self.robot.model.link_index(self.payload_at)].body < 0:
-            raise StudyError(f"'{name}': link '{self.payload_at}' does not move; say payload_at= another one")
+            raise StudyError(f"vary '{name}': link '{self.payload_at}' does not move; say payload_at= another one")
 
     # ---- arrays ------------------------------------------------------------------------------------------------------
 
@@ -112,10 +112,10 @@ class Targets:
         kind = self.arrays[head]
         names = self.robot.q_names if kind == "q" else self.robot.v_names
         if part not in names:
-            raise UnknownNameError(f"'{head}' has no entry '{part}'. {did_you_mean(part, names)}")
+            raise UnknownNameError(f"vary '{name}': '{head}' has no entry '{part}'. {did_you_mean(part, names)}")
         place = names.index(part)
         if kind == "q" and self.robot.q_units[place] == "1":
-            raise StudyError(f"'{name}' is a component of a quaternion, and cannot be varied by itself; vary '{head}'")
+            raise StudyError(f"vary '{name}': it is a component of a quaternion, and cannot be varied by itself; vary '{head}'")
         low, high = self._usual_coordinates() if kind == "q" else self._usual_rates(kind)
         usual = low[place : place + 1], high[place : place + 1]
         return Variable(name, distribution(name, said, 1, usual), head, place)
@@ -243,13 +243,13 @@ def require_likely_masses(variables: tuple[Variable, ...], total: int) -> None:
         )
         if massive and one.distribution.expected_below(0.0, total) > 0.01:
             raise StudyError(
-                f"'{one.name}' is {one.distribution}: in {total} rows it would be negative, which no mass is. "
+                f"vary '{one.name}': it is {one.distribution}: in {total} rows it would be negative, which no mass is. "
                 'Cut it off, ("normal", mean, deviation, low, high), or take another range'
             )
 
 
 def _negative(name: str, value: float, row: int) -> str:
-    return f"'{name}' is {value:.4g} in row {row}; it must not be negative. Cut its distribution off at zero"
+    return f"vary '{name}': it is {value:.4g} in row {row}; it must not be negative. Cut its distribution off at zero"
 
 
 def _require_bodies_of_matter(robot: Robot, parameters: Array, bodies: list[int], rows: range) -> None:
