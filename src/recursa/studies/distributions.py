@@ -109,7 +109,9 @@ def distribution(name: str, said: Any, width: int, usual: tuple[Array, Array] | 
             raise StudyError(f"vary '{name}': it has no usual range: give one, (\"uniform\", low, high)")
         return Distribution("uniform", np.array(usual))
     if isinstance(said, Mapping):
-        raise StudyError(f"vary '{name}': it is said to be {said!r}: expected {_FORMS}. Vary one entry by name: '{name}.elbow'")
+        raise StudyError(
+            f"vary '{name}': it is said to be {said!r}: expected {_FORMS}. Vary one entry by name: '{name}.elbow'"
+        )
     if isinstance(said, Sequence) and said and isinstance(said[0], str):
         return _named(name, said[0], said[1:], width)
     numbers = _numbers(name, "the rows", said)

@@ -101,13 +101,17 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StudyError(f"store '{self.path}' is damaged: {_OURS}/{_ABOUT} cannot be read ({error})") from None
         if version != FORMAT_VERSION:
-            raise StudyError(f"store '{self.path}' has format {version}, and this version of Recursa knows {FORMAT_VERSION}")
+            raise StudyError(
+                f"store '{self.path}' has format {version}, and this version of Recursa knows {FORMAT_VERSION}"
+            )
         return dict(found)
 
     def make(self, about: Mapping[str, Any], columns: tuple[Column, ...], total: int, block: int) -> None:
         """The folder with empty arrays; a folder with other things in it is refused."""
         if self.folder.is_dir() and any(name.name != _OURS for name in self.folder.iterdir()):
-            raise StudyError(f"store '{self.path}' is there already and holds no study; take another name, or remove it")
+            raise StudyError(
+                f"store '{self.path}' is there already and holds no study; take another name, or remove it"
+            )
         try:
             self._records.mkdir(parents=True, exist_ok=True)
             if not self.tables:

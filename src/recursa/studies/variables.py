@@ -115,7 +115,9 @@ class Targets:
             raise UnknownNameError(f"vary '{name}': '{head}' has no entry '{part}'. {did_you_mean(part, names)}")
         place = names.index(part)
         if kind == "q" and self.robot.q_units[place] == "1":
-            raise StudyError(f"vary '{name}': it is a component of a quaternion, and cannot be varied by itself; vary '{head}'")
+            raise StudyError(
+                f"vary '{name}': it is a component of a quaternion, and cannot be varied by itself; vary '{head}'"
+            )
         low, high = self._usual_coordinates() if kind == "q" else self._usual_rates(kind)
         usual = low[place : place + 1], high[place : place + 1]
         return Variable(name, distribution(name, said, 1, usual), head, place)
