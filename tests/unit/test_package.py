@@ -52,6 +52,7 @@ LAYERS = (
     ("lookups", "variations", "viewing"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control", "reach"),
+    ("studies",),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),
