@@ -52,7 +52,7 @@ LAYERS = (
     ("lookups", "variations", "viewing"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control", "reach"),
-    ("studies",),
+    ("studies", "mechanisms"),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),

@@ -15,7 +15,7 @@ import numpy as np
 from recursa.errors import StateError
 from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, forces
 from recursa.simulation.constrained import ConstrainedEquations
-from recursa.simulation.equations import Equations, Rates
+from recursa.simulation.equations import Equations, Outside, Rates
 from recursa.simulation.touch import Geometry, Touch
 from recursa.sweeps.batching import Array
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _NEAR = 1e-8  # m, within which something touches
 _AT_REST = 1e-9  # m/s
+_CREEPS = 1e-5  # m/s along a plane, under which something that changes is taken to be at rest
+_TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not against where it started to
+_SMOOTH = 0.02  # rad/s or m/s, about which friction of joints grows to its value
 _SLACK = 1e-9  # of forces
 _RANK = 1e-10
 
@@ -34,6 +37,8 @@ class TouchingEquations(ConstrainedEquations):
     def __init__(self, robot: Robot, *acting: Any, touches: tuple[Touch, ...]) -> None:
         super().__init__(robot, *acting)
         self.kept_on_manifold, self.passive = True, False
+        self._smooth = self.rubbed  # held joints and held contacts together would leave forces undetermined
+        self.rubbed = False
         self.geometry = Geometry(robot, touches)
         count = len(touches)
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
@@ -52,6 +57,14 @@ class TouchingEquations(ConstrainedEquations):
             a, rubbed = self._touched(q, v, a)
             lost += rubbed
         return Rates(both[: self.nq], v, a, tau, self.power(q, v, a, tau, outside), lost)
+
+    def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array, float]:
+        """With friction of joints smoothed about rest, ``f v / sqrt(v^2 + s^2)``."""
+        tau, outside, moving, lost = super().moving(t, q, v)
+        if self._smooth:
+            rub = self.rub(np.sign(v)) * np.abs(v) / np.sqrt(v * v + _SMOOTH * _SMOOTH)
+            moving, lost = moving - rub, lost + float(rub @ v)
+        return tau, outside, moving, lost
 
     def _touched(self, q: Array, v: Array, a: Array) -> tuple[Array, float]:
         """Accelerations with contact forces, and with torques at freedoms that friction holds; the power that rubs."""
@@ -85,8 +98,11 @@ class TouchingEquations(ConstrainedEquations):
         """In which a contact slides; where it would turn round within a step it goes on as before."""
         if self.mode[k] != SLIDES:
             return np.zeros(2)
-        size = float(np.sqrt(along @ along))
-        return along / size if size > _AT_REST and along @ self.slip_along[k] > 0.0 else self.slip_along[k]
+        first = self.slip_along[k]
+        if not along @ first > 0.0:
+            return first
+        along = along + _TURNS * first
+        return along / np.sqrt(along @ along)
 
     def margins(self, t: float, q: Array, v: Array) -> Array:
         """(2k,): distance or force across the plane, then what is left of the cone, or the speed along the plane."""
@@ -154,6 +170,10 @@ class TouchingEquations(ConstrainedEquations):
         kept = np.flatnonzero(across <= _AT_REST)
         near, J = near[kept], J[kept]
         if near.size:
+            along = np.einsum("kin,n->ki", J[:, 1:], v)
+            creeping = np.sqrt((along**2).sum(axis=1)) <= _CREEPS
+            stopped = np.concatenate([self._bilateral(q), J[:, 0], *J[creeping, 1:]])
+            v = v - self._along(q, stopped, stopped @ v)
             self._choose(t, q, v, near, J)
             v = self.on_manifold(q, v)[1]
         return v, lost, hit
@@ -196,7 +216,7 @@ class TouchingEquations(ConstrainedEquations):
         rows = J.reshape(-1, self.nv)
         along = np.einsum("kin,n->ki", J[:, 1:], v)
         sizes = np.sqrt((along**2).sum(axis=1))
-        sliding = np.where((sizes > _AT_REST)[:, None], along / np.maximum(sizes, _AT_REST)[:, None], 0.0)
+        sliding = np.where((sizes > _CREEPS)[:, None], along / np.maximum(sizes, _CREEPS)[:, None], 0.0)
         rates = (rows @ a).reshape(-1, 3) + self.geometry.bias(q, v)[near]
         f, mode = forces(rows @ W @ rows.T, rates, self.geometry.friction[near], sliding)
         self.mode[near] = mode
