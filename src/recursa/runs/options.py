@@ -68,7 +68,9 @@ def _possible(name: str, value: Any) -> bool:
         return type(value) in (int, float) and math.isfinite(value) and (value > 0 or (name, value) == ("duration", 0))
     if name == "baumgarte":
         numbers = value if isinstance(value, list | tuple) else value.tolist() if hasattr(value, "tolist") else ()
-        return value is None or (len(numbers) == 2 and all(type(x) in (int, float) and 0 <= x < math.inf for x in numbers))
+        return value is None or (
+            len(numbers) == 2 and all(type(x) in (int, float) and 0 <= x < math.inf for x in numbers)
+        )
     if name == "save_every":
         return type(value) is int and value >= 1
     return value in (INTEGRATORS if name == "integrator" else get_args(Coordinates))

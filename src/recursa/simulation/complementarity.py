@@ -61,7 +61,8 @@ def _exact(D: Array, b: Array, friction: Array, sliding: Array, f: Array) -> tup
     sticks = closed & (along < friction * f[:, 0] * (1.0 - 1e-7)) & ~(np.abs(sliding).sum(axis=1) > 0.0)
     mode = np.where(sticks, STICKS, np.where(closed, SLIDES, OPEN))
     f = np.where(closed[:, None], f, 0.0)
-    rows, columns = [], []
+    rows: list[int] = []
+    columns: list[Array] = []
     for k in np.flatnonzero(closed).tolist():
         column = np.zeros((3 * len(b), 1 + 2 * sticks[k]))
         column[3 * k, 0] = 1.0

@@ -195,7 +195,12 @@ class ConstrainedEquations(Equations):
         largest = max(1.0, float(np.abs(v).max(initial=0.0)))
         for what, values, limit, fix in (
             ("are not closed at q0", error, _CLOSED, "q0 = robot.assemble(q0) closes them"),
-            ("do not allow v0", rate, _SLOW * largest, "v0 = robot.project_velocity(q0, v0) is the nearest that they do"),
+            (
+                "do not allow v0",
+                rate,
+                _SLOW * largest,
+                "v0 = robot.project_velocity(q0, v0) is the nearest that they do",
+            ),
         ):
             if float(np.abs(values / self._scales).max(initial=0.0)) > limit:
                 raise StateError(

@@ -44,6 +44,7 @@ class TouchingEquations(ConstrainedEquations):
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
         self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits
         self._forces = np.zeros((count, 3))
+        self._shared = np.zeros((count, 3))  # as complementarity found them last: who bears what, where that is open
 
     # ---- between two instants ----------------------------------------------------------------------------------------
 
@@ -71,8 +72,12 @@ class TouchingEquations(ConstrainedEquations):
         closed = np.flatnonzero(self.mode)
         J, gamma = self.geometry.rows(q)[closed], self.geometry.bias(q, v)[closed]
         along = np.einsum("kin,n->ki", J[:, 1:], v)
-        rows, right, columns = [np.eye(self.nv)[self.locked]], [np.zeros(self.locked.size)], [np.eye(self.nv)[self.locked]]
-        directions = np.array([self._direction(k, x) for k, x in zip(closed, along, strict=True)]).reshape(-1, 2)
+        rows, right, columns = (
+            [np.eye(self.nv)[self.locked]],
+            [np.zeros(self.locked.size)],
+            [np.eye(self.nv)[self.locked]],
+        )
+        directions = np.array([self._direction(int(k), x) for k, x in zip(closed, along, strict=True)]).reshape(-1, 2)
         for k, one, bias, s in zip(closed, J, gamma, directions, strict=True):
             sticks = self.mode[k] == STICKS
             rows.append(one if sticks else one[:1])
@@ -80,7 +85,10 @@ class TouchingEquations(ConstrainedEquations):
             columns.append(one if sticks else one[:1] - self.geometry.friction[k] * (s @ one[1:])[None])
         R, F = np.concatenate(rows), np.concatenate(columns)
         WF = self.compliance(q) @ F.T
-        found = np.linalg.lstsq(R @ WF, -(R @ a + np.concatenate(right)), rcond=_RANK)[0]
+        last = [self._shared[k] if self.mode[k] == STICKS else self._shared[k, :1] for k in closed]
+        near = np.concatenate([np.zeros(self.locked.size), *last])
+        asked = -(R @ a + np.concatenate(right))
+        found = near + np.linalg.lstsq(R @ WF, asked - R @ (WF @ near), rcond=_RANK)[0]
         a = a + WF @ found
         a[self.locked] = 0.0
         self._forces[:] = 0.0
@@ -189,7 +197,9 @@ class TouchingEquations(ConstrainedEquations):
         rows = J.reshape(-1, self.nv)
         D = rows @ W @ rows.T
         still = np.zeros((len(near), 2))
-        bounce = np.where(-before > geometry.rest_speed[near], geometry.restitution[near], 0.0) * np.minimum(before, 0.0)
+        bounce = np.where(-before > geometry.rest_speed[near], geometry.restitution[near], 0.0) * np.minimum(
+            before, 0.0
+        )
         plain = (rows @ v).reshape(-1, 3)
         friction = geometry.friction[near]
         dead = v + W @ rows.T @ forces(D, plain, friction, still)[0].ravel()
@@ -219,6 +229,10 @@ class TouchingEquations(ConstrainedEquations):
         sliding = np.where((sizes > _CREEPS)[:, None], along / np.maximum(sizes, _CREEPS)[:, None], 0.0)
         rates = (rows @ a).reshape(-1, 3) + self.geometry.bias(q, v)[near]
         f, mode = forces(rows @ W @ rows.T, rates, self.geometry.friction[near], sliding)
+        at_rest = np.abs((rates.ravel() + rows @ (W @ (rows.T @ f.ravel()))).reshape(-1, 3)[:, 1:]).max(axis=1)
+        held = (mode == SLIDES) & (at_rest <= _SLACK * np.abs(rates).max()) & ~sliding.any(axis=1)
+        mode = np.where(held, STICKS, mode)  # on the cone, and yet it does not move
+        self._shared[near] = f
         self.mode[near] = mode
         self.offset[near[mode == OPEN]] = _NEAR
         for k, one, way, force in zip(near, mode, sliding, f, strict=True):
