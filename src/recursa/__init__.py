@@ -94,9 +94,9 @@ if TYPE_CHECKING:
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
     from recursa.runs.sensitivity import Sensitivity as Sensitivity
+    from recursa.simulation.constrained import Baumgarte as Baumgarte
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
-    from recursa.simulation.constrained import Baumgarte as Baumgarte
     from recursa.simulation.touch import Touch as Touch
     from recursa.studies.outcome import StudyResult as StudyResult
     from recursa.studies.study import Study as Study

@@ -276,7 +276,8 @@ def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, th
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
+    by_python = robot.evaluator.subject.tied or bool(robot.constraints)
+    if not by_python and store.compiles(Batch({}, (run.rows,), dtype)):
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra))
         kernel = store.rollout((losses, bool(extra)), make, scheme, dtype == np.float32)
         if kernel is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,10 @@ def test_four_bar_and_slider_crank_close_as_their_closed_forms() -> None:
 
 def test_stewart_legs_have_the_lengths_of_the_pose() -> None:
     robot = rc.robots.stewart()
-    home = [np.linalg.norm(np.array(head) + [0, 0, STEWART_HEIGHT] - foot) for foot, head in stewart_points()]
+    home = [
+        np.linalg.norm([x - y for x, y in zip((*head[:2], STEWART_HEIGHT), foot, strict=True)])
+        for foot, head in stewart_points()
+    ]
     q = robot.integrate(robot.neutral(), [0.1, -0.15, 0.2, 0.03, 0.02, -0.04, *[0.0] * 18])
     q = robot.assemble(q, fixed=["platform_joint"])
     pose = robot.pose(q, "platform")
@@ -206,7 +211,7 @@ def test_ball_bounces_at_the_times_and_heights_of_its_closed_form(integrator: st
     first, flight = np.sqrt(2 / G), 2 * np.sqrt(2 / G)
     times = first + flight * np.cumsum([0.0, *(e**k for k in range(1, 11))])
     assert np.abs([one.t for one in run.events[:11]] - times).max() < 1e-9
-    for k, (a, b) in enumerate(zip(times[:-1], times[1:], strict=True), start=1):
+    for k, (a, b) in enumerate(pairwise(times), start=1):
         inside = (run.t > a) & (run.t < b)
         assert run.q[inside, 0].max(initial=0.0) <= 0.1 + e ** (2 * k) + 1e-9
     assert np.abs(run.q[-1] - 0.1).max() < 1e-12

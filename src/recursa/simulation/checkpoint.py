@@ -30,8 +30,8 @@ from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
 from recursa.runs.saving import first_bytes
 from recursa.simulation.acting import Record, again, require_same_events, stops_again
-from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
 from recursa.simulation.choosing import equations_of
+from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function

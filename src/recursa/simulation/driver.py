@@ -320,7 +320,7 @@ class Simulation:
             v[cut.freedom] = 0.0
             state = state._replace(u=equations.from_joint(*equations.on_manifold(state.q, v)))
             v = self._speeds(state)
-            v[np.abs(v) < 1e-13 * np.abs(v).max(initial=1.0)] = 0.0
+            v[equations.locked] = v[cut.freedom] = 0.0
             friction.settle(equations, cut.t, state.q, v)
             if self._stalls > _MAX_STALLS:  # rounding alone decides: at rest is as good as moving
                 equations.slip[cut.freedom] = 0.0

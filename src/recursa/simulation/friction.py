@@ -21,6 +21,7 @@ from recursa.sweeps.batching import Array
 
 _SWEEPS = 3  # of Gauss and Seidel between two exact solves
 _ROUNDS = 1000
+_DEAD = 1e-9  # of what a freedom would yield in the tree
 SLACK = 1e-9
 """By how much of its friction a torque may exceed it before a stuck freedom is let go; then it certainly moves."""
 
@@ -81,6 +82,12 @@ def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
         return
     a0 = equations.rates(t, q, v).a
     if not np.isfinite(a0).all():
+        return
+    yields = np.diagonal(equations.compliance(q))
+    stiff = resting[yields[resting] <= _DEAD * np.diagonal(equations.robot.mass_matrix_inverse(q))[resting]]
+    equations.slip[stiff] = np.sign(a0[stiff])  # a dead point of a loop: friction cannot hold it, it only turns round
+    resting = np.setdiff1d(resting, stiff)
+    if not resting.size:
         return
     W = equations.compliance(q)[np.ix_(resting, resting)]
     low, high = holding_bounds(equations, resting)

@@ -29,7 +29,8 @@ class Touch:
 
     >>> import numpy as np, recursa as rc
     >>> b = rc.Builder("ball")
-    >>> _ = b.link("ball", mass=1.0, inertia=(0.004, 0.004, 0.004)).joint("height", "prismatic", parent="world", child="ball")
+    >>> _ = b.link("ball", mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> _ = b.joint("height", "prismatic", parent="world", child="ball")
     >>> ball = b.build(gravity=(0, 0, -9.81))
     >>> run = ball.simulate([1.1], duration=1.0, contacts=[rc.Touch("ball", radius=0.1, restitution=0.5)])
     >>> [round(one.t, 6) for one in run.events], round(float(np.sqrt(2 / 9.81)), 6)
