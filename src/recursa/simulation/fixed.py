@@ -129,8 +129,9 @@ def symmetric_step(equations: Equations, scheme: Any, on: OneRun, state: RunStat
     """A step of a symmetric scheme between two impulses of the constraints, as RATTLE has them.
 
     ``v0 + inv(M) G* mu0``, the scheme, ``+ inv(M) G* mu1``: mu0 such that the loops are closed at the end, mu1 such
-    that the speeds there obey them. Both ends are treated alike, so that the step stays symmetric, and on reversible systems
-    energy stays near its value for very long times (Hairer, Lubich & Wanner, Geometric Numerical Integration, VII.1.4).
+    that the speeds there obey them. Both ends are treated alike, so that the step stays symmetric, and on reversible
+    systems energy stays near its value for very long times (Hairer, Lubich & Wanner, Geometric Numerical Integration,
+    VII.1.4).
     The constraint forces themselves are in the accelerations; mu0 and mu1 are of the third order in h.
     """
     asked: Any = 0.0
