@@ -1,0 +1,246 @@
+"""Time-optimal timing of paths: the fastest motion along them that a robot's limits allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from recursa.dynamics.losses import Losses, known_losses
+from recursa.errors import PathError, StateError
+from recursa.kernels.native import available
+from recursa.kernels.switch import Switch
+from recursa.paths import passes, passes_emit
+from recursa.paths.diagnosis import unreachable
+from recursa.paths.grid import grid_of
+from recursa.paths.limits import Bound, Limits
+from recursa.paths.passes import CAP, Passed, Rows
+from recursa.paths.path import Path
+from recursa.paths.profile import Profile
+from recursa.paths.rows import Along, rows_of
+from recursa.paths.timed import TimedTrajectory, Timing
+from recursa.sweeps.batching import Array
+from recursa.trajectories import inputs
+from recursa.trajectories.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+_AT_REST = 1e-9  # |dq/ds| below this part of its largest: the path stands still there whatever ds/dt
+_SETTLED = 1e-9  # of the largest x: damping was taken at the right speeds
+_ROUNDS = 40
+Way = Path | Trajectory
+
+
+@overload
+def time_optimal(robot: Robot, path: Way, **options: Any) -> TimedTrajectory: ...
+@overload
+def time_optimal(robot: Robot, path: Sequence[Way], **options: Any) -> list[TimedTrajectory]: ...
+def time_optimal(
+    robot: Robot,
+    path: Way | Sequence[Way],
+    *,
+    velocity: Bound | None = None,
+    acceleration: Bound | None = None,
+    effort: Bound | None = None,
+    jerk: Bound | None = None,
+    losses: Losses = False,
+    start_speed: float = 0.0,
+    end_speed: float = 0.0,
+    points: int = 401,
+) -> TimedTrajectory | list[TimedTrajectory]:
+    """The fastest motion along a path within the robot's limits, as a trajectory that knows which limit holds it where.
+
+    By reachability analysis (Pham & Pham 2018): backwards the speeds from which the end can be reached, forwards as fast
+    as these allow. Between the places of its grid limits hold as well.
+
+    - ``path``: a :class:`recursa.Path`, a :class:`recursa.Trajectory` (the way that it takes), or several of them; then
+      a list of trajectories comes back.
+    - ``velocity``, ``effort``: limits in rad/s or m/s, N m or N; default: the robot's own. ``acceleration``,
+      ``jerk``: default none. Each one number, one per freedom (nv,), or some by the names of joints; inf for none.
+    - ``losses``: whether damping and friction of the joints count: False (default), True, "damping", "friction".
+      A load in the hand is ``robot.with_payload(...)``.
+    - ``start_speed``, ``end_speed``: ds/dt at the ends; default: at rest.
+    - ``points``: places of the grid. The duration comes from above and nears the shortest like 1/points^2.
+
+    Without jerk limits the result is the fastest of all that hold d2s/dt2 within an interval of the grid. With them it
+    is a local optimum among smooth ones that start and end without acceleration, and takes some seconds;
+    :doc:`time-optimal` says what that means.
+
+    >>> import recursa as rc
+    >>> arm = rc.robots.panda_like()
+    >>> path = rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [1, 0.5, 0, -1.0, 0, 2.0, 1], [1, 0, 0.5, -2.0, 0, 1.5, 0]])
+    >>> motion = rc.time_optimal(arm, path)
+    >>> motion
+    <TimedTrajectory of 7 coordinates, 0 to 0.937735 s, along s from 0 to 3.75783>
+    >>> motion.check(arm)                                   # within all limits
+    >>> [str(held) for held in motion.timing.active][:2]
+    """
+    single = isinstance(path, Path | Trajectory)
+    ways = [_as_path(one, robot) for one in ([path] if single else path)]  # type: ignore[list-item]
+    limits = Limits.of(robot, velocity, acceleration, effort, jerk)
+    limits.require_some(robot)
+    speeds = _speed("start_speed", start_speed), _speed("end_speed", end_speed)
+    if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
+        raise StateError(f"points = {points!r}: a whole number, at least 3")
+    chosen = known_losses(losses)
+    jobs = [_Job(robot, way, limits, chosen, speeds, int(points)) for way in ways]
+    if jobs:
+        _solve(jobs)
+    if np.isfinite(limits.jerk).any():
+        from recursa.paths.jerk import smoothed
+
+        found = [smoothed(robot, job.path, limits, chosen, speeds, job.timing()) for job in jobs]
+    else:
+        found = [TimedTrajectory(job.timing()) for job in jobs]
+    return found[0] if single else found
+
+
+def _as_path(way: Way, robot: Robot) -> Path:
+    if isinstance(way, Trajectory):
+        way = Path.of(way)
+    if not isinstance(way, Path):
+        raise StateError(f"path must be a recursa.Path or a Trajectory, not {type(way).__name__}: rc.Path(points)")
+    return way.for_robot(robot)
+
+
+def _speed(name: str, value: float) -> float:
+    speed = inputs.number(name, value)
+    if speed < 0.0:
+        raise StateError(f"{name} = {speed:g}: ds/dt is at least 0; a path is followed forwards")
+    return speed
+
+
+class _Job:
+    """One path: its grid, its rows, and what the passes found."""
+
+    def __init__(
+        self, robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float], points: int
+    ) -> None:
+        self.robot, self.path, self.limits = robot, path, limits
+        self.grid = grid_of(robot, path, points, losses)
+        self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
+        _require_positions(robot, self.along)
+        self.bounds = self._bounds(speeds)
+        self.rows = self._rows(None)
+        self.passed: Passed
+
+    def _bounds(self, speeds: tuple[float, float]) -> Array:
+        """x at the ends as given, unless the path stands still there; at corners 0."""
+        bounds = np.zeros((2, len(self.grid)))
+        bounds[1] = CAP
+        largest = np.abs(self.along.V).max()
+        if largest == 0.0:
+            raise StateError("nothing moves along this path")
+        ends = np.abs(self.path.sample(self.grid[[0, -1]])[1]).max(axis=1)
+        for end, place in enumerate((0, -1)):
+            if ends[end] > _AT_REST * largest:
+                bounds[:, place] = speeds[end] ** 2
+        for stop in self.path.stops:
+            bounds[:, np.argmin(np.abs(self.grid - stop))] = 0.0
+        return bounds
+
+    def _rows(self, reference: Array | None) -> Rows:
+        return rows_of(self.along, self.limits, self.bounds, passes_emit.padding(), reference)
+
+    def settle(self) -> bool:
+        """Rows with damping at the speeds that were found; whether these are the ones it was taken at."""
+        if self.along.d is None:
+            return True
+        x = self.passed.x
+        before = getattr(self, "reference", None)
+        if before is not None and np.abs(x - before).max() <= _SETTLED * x.max():
+            return True
+        self.rounds = getattr(self, "rounds", 0) + 1
+        self.reference = x if self.rounds < 4 or before is None else 0.5 * (x + before)
+        self.rows = self._rows(self.reference)
+        return False
+
+    def require_found(self) -> None:
+        if self.passed.stuck >= 0:
+            raise unreachable(self.robot, self.along, self.limits, self.rows, self.passed)
+        x = self.passed.x
+        if x.max() >= 0.5 * CAP:
+            raise StateError(
+                f"nothing limits the speed at s = {self.grid[int(x.argmax())]:.6g}: the joints that move there have "
+                "no limit. Give velocity= or acceleration="
+            )
+        still = np.flatnonzero(x[:-1] + x[1:] <= 0.0)
+        if len(still):
+            raise unreachable(self.robot, self.along, self.limits, self.rows, self.passed._replace(stuck=int(still[0])))
+
+    def timing(self) -> Timing:
+        places, x, interval = switched(self.grid, self.rows, self.passed)
+        profile = Profile.of_squares(places, x)
+        return Timing(self.robot, self.path, self.limits, self.along, self.rows, self.passed, profile, x, interval)
+
+
+def _solve(jobs: list[_Job]) -> None:
+    """Passes for all, again where damping was taken at other speeds."""
+    left = jobs
+    for _ in range(_ROUNDS):
+        for job, passed in zip(left, run([job.rows for job in left]), strict=True):
+            job.passed = passed
+            job.require_found()
+        left = [job for job in left if not job.settle()]
+        if not left:
+            return
+    raise StateError("no speeds were found at which the damping of the joints is what it was taken for")
+
+
+def run(rows: list[Rows]) -> list[Passed]:
+    """Both passes of every path: native, or interpreted where plans are."""
+    if Switch.on and available():
+        return passes_emit.run_all(rows)
+    return [passes.run(one) for one in rows]
+
+
+def _require_positions(robot: Robot, along: Along) -> None:
+    low, high = robot.position_limits
+    beyond = np.maximum((low - along.q).max(axis=0), (along.q - high).max(axis=0))
+    if (beyond > 1e-9).any():
+        k = int(np.argmax(beyond))
+        q = along.q[:, k]
+        row = int(np.argmax(np.maximum(low[k] - q, q - high[k])))
+        limit = low[k] if q[row] < low[k] else high[k]
+        node, interval = divmod(row, len(along.grid) - 1)
+        place = float(along.grid[interval])
+        raise PathError(
+            f"joint '{robot.q_names[k]}': position {q[row]:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond its "
+            f"limit {limit:.6g}; no timing helps, the path has to go elsewhere",
+            robot.q_names[k], "position", place, float(q[row]), float(limit),
+        )  # fmt: skip
+
+
+def switched(grid: Array, rows: Rows, passed: Passed) -> tuple[Array, Array, Array]:
+    """The motion with its switches where they are, inside intervals: places, x, and the interval of each piece.
+
+    In an interval in which the greedy way meets the upper end of the controllable sets, it can go on at its largest u
+    until it crosses the backward motion, and follow that: both keep to the interval's rows at all its places.
+    """
+    sets, x, u, _ = passed
+    high, d = sets[1], rows.doubled
+    tolerance = 1e-9 * (np.abs(x[:-1]) + np.abs(x[1:]))
+    met = (np.abs(x[1:] - high[1:]) <= tolerance) & (x[:-1] < high[:-1] - tolerance)
+    which = np.flatnonzero(met)
+    if not len(which):
+        return grid, x, np.arange(len(u))
+    A, B, C = rows.A[which], rows.B[which], rows.C[which]
+    back = (high[which + 1] - high[which]) / d[which]
+    kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        lines = -(B * x[which, None] + C) / A
+        fore = np.where(A > 1e-12 * d[which, None] * np.abs(B), lines, np.inf).min(axis=1)
+        part = (high[which] - x[which]) / (fore - back) / d[which]
+    inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
+    which, part, fore = which[inside], part[inside], fore[inside]
+    if not len(which):
+        return grid, x, np.arange(len(u))
+    extra = grid[which] + part * np.diff(grid)[which]
+    top = x[which] + d[which] * part * fore
+    return (
+        np.insert(grid, which + 1, extra),
+        np.insert(x, which + 1, top),
+        np.insert(np.arange(len(u)), which + 1, which),
+    )
