@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _BISECTIONS = 52
+_GRADED = 4  # intervals next to a stop that are divided
 
 
 def grid_of(robot: Robot, path: Path, points: int, losses: Losses) -> Array:
@@ -24,7 +25,7 @@ def grid_of(robot: Robot, path: Path, points: int, losses: Losses) -> Array:
         keep = np.concatenate([[True], np.diff(joins) > 1e-12 * path.length])
         joins = joins[keep]
         joins[-1] = path.end
-    return spread(joins, points)
+    return _finer_at(spread(joins, points), [path.start, *path.stops, path.end])
 
 
 def spread(joins: Array, points: int) -> Array:
@@ -36,6 +37,20 @@ def spread(joins: Array, points: int) -> Array:
     piece = np.repeat(np.arange(len(parts)), parts)
     within = np.arange(len(piece)) - np.repeat(np.cumsum(parts) - parts, parts)
     return np.append(joins[piece] + lengths[piece] * (within / parts[piece]), joins[-1])
+
+
+def _finer_at(grid: Array, stops: list[float]) -> Array:
+    """Where motions start and stop, shorter intervals: growing with the square of their number, as s does with time."""
+    graded = _GRADED * np.linspace(0.0, 1.0, 2 * _GRADED + 1)[1:-1] ** 2  # of intervals
+    parts = []
+    for stop in stops:
+        k = int(np.argmin(np.abs(grid - stop)))
+        if k + _GRADED < len(grid):
+            parts.append(grid[k] + graded * ((grid[k + _GRADED] - grid[k]) / _GRADED))
+        if k >= _GRADED:
+            parts.append(grid[k] - graded * ((grid[k] - grid[k - _GRADED]) / _GRADED))
+    together = np.sort(np.concatenate([grid, *parts]))
+    return together[np.concatenate([[True], np.diff(together) > 1e-9 * (grid[-1] - grid[0]) / len(grid)])]
 
 
 def _turning_points(robot: Robot, path: Path, points: int) -> Array:

@@ -13,7 +13,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import csv_files, curves, inputs
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import Course, points_in, spline_of, through
-from recursa.trajectories.trajectory import Trajectory
+from recursa.trajectories.trajectory import Trajectory, require_coordinates_of
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -74,6 +74,7 @@ class Path:
         self.breaks = np.array(course.breaks, dtype=float)
         self.breaks.flags.writeable = False
         self.robot = robot
+        self.names = None if robot is None else csv_files.names_of(robot)[0]
         self.stops = tuple(float(s) for s in stops)
         self.nq = self.sample(self.breaks[:1])[0].shape[1]
 
@@ -86,7 +87,9 @@ class Path:
         >>> rc.Path.of(motion).sample(1.0)
         (array([0.5]), array([1.]), array([0.]))
         """
-        return cls._from(Course(trajectory._states, trajectory.knots), trajectory.robot)
+        path = cls._from(Course(trajectory._states, trajectory.knots), trajectory.robot)
+        path.names = trajectory.names
+        return path
 
     @classmethod
     def _from(cls, course: Course, robot: Robot | None) -> Path:
@@ -133,12 +136,11 @@ class Path:
 
     def for_robot(self, robot: Robot) -> Path:
         """The same, once it is certain that these are coordinates of the robot."""
-        Trajectory(self._states, self.breaks[[0, -1]], robot=self.robot)._for(robot)
+        require_coordinates_of(robot, self.nq, self.names, self.robot)
         return self
 
     def __repr__(self) -> str:
-        names = "" if self.robot is None else f" of {', '.join(csv_files.names_of(self.robot)[0])}"
-        return f"<Path{names}, s from {self.start:g} to {self.end:g}>"
+        return f"<Path of {self.nq} coordinates, s from {self.start:g} to {self.end:g}>"
 
 
 def _steps(q: Array, robot: Robot | None) -> Array:

@@ -171,7 +171,8 @@ class TimedTrajectory(Trajectory):
 
     def __init__(self, timing: Timing) -> None:
         self.timing = timing
-        super().__init__(timing.profile.along(timing.path._states), timing.times, robot=timing.path.robot or timing.robot)
+        self._begin(timing.profile.along(timing.path._states), timing.times, timing.robot)
+        self.nq = timing.robot.nq
 
     def __repr__(self) -> str:
         path = self.timing.path

@@ -57,6 +57,16 @@ class Trajectory:
         names: Sequence[str] | None = None,
     ) -> None:
         """From a function of instants (N,) to q, v, a, which is valid from the first to the last of ``breaks``."""
+        self._begin(states, breaks, robot, names)
+        with np.errstate(all="ignore"):
+            probe = states(np.union1d(self._breaks, self.times(9)))
+        if not all(np.isfinite(part).all() for part in probe):
+            raise StateError("the motion is too far or too fast for floating-point numbers")
+        self.nq = probe[0].shape[1]
+
+    def _begin(
+        self, states: Callable[[Array], States], breaks: Array, robot: Robot | None, names: Sequence[str] | None = None
+    ) -> None:
         self._states = states
         self._breaks = np.array(breaks, dtype=float)
         self._breaks.flags.writeable = False
@@ -64,11 +74,6 @@ class Trajectory:
         self.names = None if names is None else tuple(names)
         if robot is not None:
             self.names = csv_files.names_of(robot)[0]
-        with np.errstate(all="ignore"):
-            probe = states(np.union1d(self._breaks, self.times(9)))
-        if not all(np.isfinite(part).all() for part in probe):
-            raise StateError("the motion is too far or too fast for floating-point numbers")
-        self.nq = probe[0].shape[1]
 
     # ---- between two configurations ----------------------------------------------------------------------------------
 
@@ -373,17 +378,7 @@ class Trajectory:
         chosen = robot or self.robot
         if chosen is None:
             raise StateError("which robot? Give one: trajectory.check(robot)")
-        names = csv_files.names_of(chosen)[0]
-        if self.names is not None and self.names != names:
-            raise StateError(
-                f"the columns are in the order {', '.join(self.names)}, those of robot '{chosen.name}' in the order "
-                f"{', '.join(names)}. Read the file with Trajectory.from_csv(path, robot)"
-            )
-        if self.nq != chosen.nq or (self.robot is None and not coordinates.is_flat(chosen.model)):
-            raise ShapeError(
-                f"the motion has {self.nq} plain coordinates, robot '{chosen.name}' has nq = {chosen.nq}, nv = "
-                f"{chosen.nv}. Make the trajectory with robot="
-            )
+        require_coordinates_of(chosen, self.nq, self.names, self.robot)
         return chosen
 
     def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> DataFrame:
@@ -437,3 +432,18 @@ class Trajectory:
         """
         t = self._instants(times)
         csv_files.write(path, self.robot, self.names, t, self.sample(t))
+
+
+def require_coordinates_of(robot: Robot, nq: int, names: tuple[str, ...] | None, made_for: Robot | None) -> None:
+    """That a motion or path of so many coordinates, by these names, is one of the robot."""
+    own = csv_files.names_of(robot)[0]
+    if names is not None and names != own:
+        raise StateError(
+            f"the columns are in the order {', '.join(names)}, those of robot '{robot.name}' in the order "
+            f"{', '.join(own)}. Read the file with Trajectory.from_csv(path, robot)"
+        )
+    if nq != robot.nq or (made_for is None and not coordinates.is_flat(robot.model)):
+        raise ShapeError(
+            f"the motion has {nq} plain coordinates, robot '{robot.name}' has nq = {robot.nq}, nv = "
+            f"{robot.nv}. Make it with robot="
+        )
