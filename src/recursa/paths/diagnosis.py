@@ -10,7 +10,7 @@ from recursa.errors import PathError
 from recursa.model.columns import angular
 from recursa.paths.limits import Limits
 from recursa.paths.passes import CAP, Passed, Rows
-from recursa.paths.rows import NODES, Along, Kind, kinds
+from recursa.paths.rows import NODES, Along, Kind, kinds, rows_of
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ def unit_of(robot: Robot, kind: Kind) -> str:
     return UNITS[kind.quantity][0 if angular(robot.model)[kind.freedom] else 1]
 
 
-def unreachable(robot: Robot, along: Along, limits: Limits, rows: Rows, passed: Passed) -> PathError:
+def unreachable(robot: Robot, along: Along, limits: Limits, bounds: Array, passed: Passed) -> PathError:
     """The error for the interval at which the controllable set is empty, or none moves."""
     i = passed.stuck
+    rows = rows_of(along, limits, bounds)
     low, high = rows.bounds[:, i]
     alone, _ = _least_excess(rows, i, (0.0, CAP), (0.0, CAP))
     given, row = _least_excess(rows, i, (low, high), passed.sets[:, i + 1])
@@ -44,7 +45,7 @@ def unreachable(robot: Robot, along: Along, limits: Limits, rows: Rows, passed: 
     else:
         given, row = _least_excess(rows, i, (0.0, CAP), (0.0, CAP))
     columns = kinds(limits)
-    kind = columns[row % len(columns)] if row < NODES * len(columns) else columns[0]
+    kind = columns[row // NODES]
     limit = float(getattr(limits, kind.quantity)[kind.freedom])
     value = limit * (np.sqrt(1.0 + given) if kind.quantity == "velocity" else 1.0 + given)
     place, joint, unit = float(along.grid[i]), robot.v_names[kind.freedom], unit_of(robot, kind)
@@ -58,7 +59,7 @@ def unreachable(robot: Robot, along: Along, limits: Limits, rows: Rows, passed: 
 
 def _at_rest(robot: Robot, along: Along, limits: Limits, i: int) -> str:
     """What holding still takes there, where that alone is too much."""
-    held = np.abs(along.c[:, i]).max(axis=0)
+    held = np.abs(along.held[:, i]).max(axis=0)
     over = held / limits.effort
     k = int(np.argmax(over))
     if over[k] <= 1.0:

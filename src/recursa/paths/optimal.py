@@ -11,11 +11,11 @@ from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import PathError, StateError
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
-from recursa.paths import passes, passes_emit
+from recursa.paths import passes, passes_emit, rows_emit
 from recursa.paths.diagnosis import unreachable
 from recursa.paths.grid import grid_of
 from recursa.paths.limits import Bound, Limits
-from recursa.paths.passes import CAP, Passed, Rows
+from recursa.paths.passes import CAP, NO_LINE, Passed
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
 from recursa.paths.rows import Along, rows_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _AT_REST = 1e-9  # |dq/ds| below this part of its largest: the path stands still there whatever ds/dt
 _SETTLED = 1e-9  # of the largest x: damping was taken at the right speeds
 _ROUNDS = 40
+_FULL = 4  # rounds after which only half of every change is taken over
 Way = Path | Trajectory
 
 
@@ -123,7 +124,9 @@ class _Job:
         self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
         _require_positions(robot, self.along)
         self.bounds = self._bounds(speeds)
-        self.rows = self._rows(None)
+        self.taken = self.along  # with damping, at some speeds
+        self._reference: Array | None = None
+        self._rounds = 0
         self.passed: Passed
 
     def _bounds(self, speeds: tuple[float, float]) -> Array:
@@ -133,7 +136,7 @@ class _Job:
         largest = np.abs(self.along.V).max()
         if largest == 0.0:
             raise StateError("nothing moves along this path")
-        ends = np.abs(self.path.sample(self.grid[[0, -1]])[1]).max(axis=1)
+        ends = np.abs(self.path._states(self.grid[[0, -1]])[1]).max(axis=1)
         for end, place in enumerate((0, -1)):
             if ends[end] > _AT_REST * largest:
                 bounds[:, place] = speeds[end] ** 2
@@ -141,25 +144,21 @@ class _Job:
             bounds[:, np.argmin(np.abs(self.grid - stop))] = 0.0
         return bounds
 
-    def _rows(self, reference: Array | None) -> Rows:
-        return rows_of(self.along, self.limits, self.bounds, passes_emit.padding(), reference)
-
     def settle(self) -> bool:
-        """Rows with damping at the speeds that were found; whether these are the ones it was taken at."""
+        """Damping at the speeds that were found; whether these are the ones it was taken at."""
         if self.along.d is None:
             return True
-        x = self.passed.x
-        before = getattr(self, "reference", None)
+        x, before = self.passed.x, self._reference
         if before is not None and np.abs(x - before).max() <= _SETTLED * x.max():
             return True
-        self.rounds = getattr(self, "rounds", 0) + 1
-        self.reference = x if self.rounds < 4 or before is None else 0.5 * (x + before)
-        self.rows = self._rows(self.reference)
+        self._rounds += 1
+        self._reference = x if self._rounds < _FULL or before is None else 0.5 * (x + before)
+        self.taken = self.along.damped(self._reference)
         return False
 
     def require_found(self) -> None:
         if self.passed.stuck >= 0:
-            raise unreachable(self.robot, self.along, self.limits, self.rows, self.passed)
+            raise unreachable(self.robot, self.taken, self.limits, self.bounds, self.passed)
         x = self.passed.x
         if x.max() >= 0.5 * CAP:
             raise StateError(
@@ -168,20 +167,20 @@ class _Job:
             )
         still = np.flatnonzero(x[:-1] + x[1:] <= 0.0)
         if len(still):
-            raise unreachable(self.robot, self.along, self.limits, self.rows, self.passed._replace(stuck=int(still[0])))
+            raise unreachable(self.robot, self.taken, self.limits, self.bounds, self.passed._replace(stuck=int(still[0])))
 
     def timing(self) -> Timing:
-        places, x, interval = switched(self.grid, self.rows, self.passed)
+        places, x, interval = switched(self.taken, self.limits, self.bounds, self.passed)
         profile = Profile.of_squares(places, x)
-        return Timing(self.robot, self.path, self.limits, self.along, self.rows, self.passed, profile, x, interval)
+        return Timing(self.robot, self.path, self.limits, self.taken, self.bounds, profile, x, interval)
 
 
 def _solve(jobs: list[_Job]) -> None:
     """Passes for all, again where damping was taken at other speeds."""
     left = jobs
     for _ in range(_ROUNDS):
-        for job, passed in zip(left, run([job.rows for job in left]), strict=True):
-            job.passed = passed
+        for job in left:
+            job.passed = run(job.taken, job.limits, job.bounds)
             job.require_found()
         left = [job for job in left if not job.settle()]
         if not left:
@@ -189,16 +188,16 @@ def _solve(jobs: list[_Job]) -> None:
     raise StateError("no speeds were found at which the damping of the joints is what it was taken for")
 
 
-def run(rows: list[Rows]) -> list[Passed]:
-    """Both passes of every path: native, or interpreted where plans are."""
+def run(along: Along, limits: Limits, bounds: Array) -> Passed:
+    """Rows and both passes: native, or interpreted where plans are."""
     if Switch.on and available():
-        return passes_emit.run_all(rows)
-    return [passes.run(one) for one in rows]
+        return passes_emit.run(rows_emit.rows_of(along, limits, bounds, passes_emit.padding()))
+    return passes.run(rows_of(along, limits, bounds))
 
 
 def _require_positions(robot: Robot, along: Along) -> None:
     low, high = robot.position_limits
-    beyond = np.maximum((low - along.q).max(axis=0), (along.q - high).max(axis=0))
+    beyond = np.maximum(low - along.q.min(axis=0), along.q.max(axis=0) - high)
     if (beyond > 1e-9).any():
         k = int(np.argmax(beyond))
         q = along.q[:, k]
@@ -213,34 +212,28 @@ def _require_positions(robot: Robot, along: Along) -> None:
         )  # fmt: skip
 
 
-def switched(grid: Array, rows: Rows, passed: Passed) -> tuple[Array, Array, Array]:
+def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tuple[Array, Array, Array]:
     """The motion with its switches where they are, inside intervals: places, x, and the interval of each piece.
 
     In an interval in which the greedy way meets the upper end of the controllable sets, it can go on at its largest u
     until it crosses the backward motion, and follow that: both keep to the interval's rows at all its places.
     """
     sets, x, u, _ = passed
-    high, d = sets[1], rows.doubled
-    tolerance = 1e-9 * (np.abs(x[:-1]) + np.abs(x[1:]))
-    met = (np.abs(x[1:] - high[1:]) <= tolerance) & (x[:-1] < high[:-1] - tolerance)
-    which = np.flatnonzero(met)
-    if not len(which):
-        return grid, x, np.arange(len(u))
-    A, B, C = rows.A[which], rows.B[which], rows.C[which]
-    back = (high[which + 1] - high[which]) / d[which]
-    kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        lines = -(B * x[which, None] + C) / A
-        fore = np.where(A > 1e-12 * d[which, None] * np.abs(B), lines, np.inf).min(axis=1)
-        part = (high[which] - x[which]) / (fore - back) / d[which]
-    inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
-    which, part, fore = which[inside], part[inside], fore[inside]
+    grid, high = along.grid, sets[1]
+    tolerance = 1e-9 * (x[:-1] + x[1:])
+    which = np.flatnonzero((np.abs(x[1:] - high[1:]) <= tolerance) & (x[:-1] < high[:-1] - tolerance))
+    if len(which):
+        A, B, C, d, _ = rows_of(along, limits, bounds, which)
+        back = (high[which + 1] - high[which]) / d
+        kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            lines = -(B * x[which, None] + C) / A
+            fore = np.where(A > NO_LINE * d[:, None] * np.abs(B), lines, np.inf).min(axis=1)
+            part = (high[which] - x[which]) / (fore - back) / d
+        inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
+        which, part, top = which[inside], part[inside], (x[which] + d * part * fore)[inside]
     if not len(which):
         return grid, x, np.arange(len(u))
     extra = grid[which] + part * np.diff(grid)[which]
-    top = x[which] + d[which] * part * fore
-    return (
-        np.insert(grid, which + 1, extra),
-        np.insert(x, which + 1, top),
-        np.insert(np.arange(len(u)), which + 1, which),
-    )
+    pieces = np.insert(np.arange(len(u)), which + 1, which)
+    return np.insert(grid, which + 1, extra), np.insert(x, which + 1, top), pieces

@@ -27,6 +27,7 @@ BIG = 1e300  # a bound that does not bind
 CAP = 1e30  # x beyond it is without bound
 NO_LINE = 1e-12  # a row with |A| below this part of 2 d |B| bounds x, not u: u is at most of the size of x / (2 d)
 ROUNDING = 1e-12  # of u, by which the gap may be negative
+EPSILON = 1e-15  # of x, the same for steep lines
 STEPS = 200  # of Newton's method at one place: more than the rows that it could visit
 
 
@@ -49,6 +50,14 @@ class Passed(NamedTuple):
     stuck: int
 
 
+class Line(NamedTuple):
+    """A bound of u at some x: its value there, ``p x + r``, its slope p and its intercept r."""
+
+    u: float
+    p: float
+    r: float
+
+
 class Lines:
     """The rows of an interval as bounds of u, ``p x + r``, and bounds of x."""
 
@@ -64,29 +73,35 @@ class Lines:
         self.least = max(self.least, np.max(-C[B < 0.0] / B[B < 0.0], initial=0.0))
         self.hopeless = bool(((B == 0.0) & (C > 0.0)).any())
 
-    def bounds(self, x: float, after: tuple[float, float]) -> tuple[float, float, float, float]:
-        """The highest u and its slope over x, the lowest and its slope; ``after`` is K(i + 1)."""
+    def bounds(self, x: float, after: tuple[float, float]) -> tuple[Line, Line]:
+        """The lines that bound u at x from above and from below; ``after`` is K(i + 1)."""
         low, high = after
         slope = -1.0 / self.doubled
-        most, least = ((high - x) / self.doubled, slope), ((low - x) / self.doubled, slope)
-        if len(self.upper[0]):
-            u = self.upper[0] * x + self.upper[1]
-            most = min(most, (float(u.min()), float(self.upper[0][u.argmin()])))
-        if len(self.lower[0]):
-            u = self.lower[0] * x + self.lower[1]
-            least = max(least, (float(u.max()), float(self.lower[0][u.argmax()])))
-        return *most, *least
+        most = Line((high - x) / self.doubled, slope, high / self.doubled)
+        least = Line((low - x) / self.doubled, slope, low / self.doubled)
+        for lines, sign in ((self.upper, 1.0), (self.lower, -1.0)):
+            if len(lines[0]):
+                u = lines[0] * x + lines[1]
+                k = int(np.argmin(sign * u))
+                found = Line(float(u[k]), float(lines[0][k]), float(lines[1][k]))
+                if sign > 0.0:
+                    most = found if found.u < most.u else most
+                else:
+                    least = found if found.u > least.u else least
+        return most, least
 
     def farthest(self, x: float, towards: float, after: tuple[float, float]) -> float | None:
         """The first x from here ``towards`` a far end that has a u; None if there is none before that."""
         way = 1.0 if towards > x else -1.0
         for _ in range(STEPS):
-            most, p, least, r = self.bounds(x, after)
-            if most - least >= -ROUNDING * (abs(most) + abs(least)):
+            most, least = self.bounds(x, after)
+            rounding = ROUNDING * (abs(most.u) + abs(least.u)) + EPSILON * abs(x) * (abs(most.p) + abs(least.p))
+            if most.u - least.u >= -rounding:
                 return x
-            if (p - r) * way <= 0.0:
+            slope = most.p - least.p
+            if slope * way <= 0.0:
                 return None
-            x = x - (most - least) / (p - r)
+            x = (least.r - most.r) / slope  # where both lines cross: from x itself the rounding of a large x would stay
             if (x - towards) * way > ROUNDING * abs(towards):
                 return None
         return x
@@ -109,6 +124,8 @@ def run(rows: Rows) -> Passed:
     x[0] = sets[1, 0]
     for i in range(count):
         after = float(sets[0, i + 1]), float(sets[1, i + 1])
-        u[i] = lines[i].bounds(float(x[i]), after)[0]
+        most, least = lines[i].bounds(float(x[i]), after)
+        # at the end of K(i) both are the same but for rounding; that of the steeper line, with the smaller A, is worse
+        u[i] = least.u if most.u < least.u and abs(most.p) > abs(least.p) else most.u
         x[i + 1] = min(max(x[i] + lines[i].doubled * u[i], after[0]), after[1])
     return Passed(sets, x, u, -1)

@@ -9,12 +9,13 @@ vector of rows, the lines that bound u from above and from below.
 from __future__ import annotations
 
 import struct
+import threading
 from functools import cache
 
 import numpy as np
 
 from recursa.kernels.native import Native, simd_width
-from recursa.paths.passes import BIG, CAP, NO_LINE, ROUNDING, STEPS, Passed, Rows
+from recursa.paths.passes import BIG, CAP, EPSILON, NO_LINE, ROUNDING, STEPS, Passed, Rows
 from recursa.sweeps.batching import Array
 
 
@@ -28,6 +29,7 @@ def _text(width: int) -> str:
     size = 8 * width
     parts = {
         "V": vector,
+        "BOUNDS": "{double, double, double, double, double, double}",
         "M": mask,
         "W": str(width),
         "S": str(size),
@@ -37,6 +39,7 @@ def _text(width: int) -> str:
         "CAP": _number(CAP),
         "NO_LINE": _number(NO_LINE),
         "ROUNDING": _number(-ROUNDING),
+        "EPSILON": _number(-EPSILON),
         "PAST": _number(ROUNDING),
         "STEPS": str(STEPS),
         "ONE": _number(1.0),
@@ -58,8 +61,8 @@ declare double @llvm.vector.reduce.fmin.$SUFFIX$($V$)
 declare double @llvm.vector.reduce.fmax.$SUFFIX$($V$)
 declare double @llvm.fabs.f64(double)
 
-; the highest u at x and its slope, the lowest and its slope
-define internal {double, double, double, double} @bounds(ptr %lines, i64 %vectors, double %x, double %low, double %high,
+; the lines that bound u at x: the highest u and its slope, the lowest and its slope, both intercepts
+define internal $BOUNDS$ @bounds(ptr %lines, i64 %vectors, double %x, double %low, double %high,
                                                          double %doubled) alwaysinline {
 start:
   %slope = fdiv double $MINUS$, %doubled
@@ -74,6 +77,8 @@ head:
   %j = phi i64 [ 0, %start ], [ %next, %body ]
   %most = phi $V$ [ splat (double $BIG$), %start ], [ %most.new, %body ]
   %most.p = phi $V$ [ zeroinitializer, %start ], [ %most.p.new, %body ]
+  %most.r = phi $V$ [ zeroinitializer, %start ], [ %most.r.new, %body ]
+  %least.r = phi $V$ [ zeroinitializer, %start ], [ %least.r.new, %body ]
   %least = phi $V$ [ splat (double $LOW$), %start ], [ %least.new, %body ]
   %least.p = phi $V$ [ zeroinitializer, %start ], [ %least.p.new, %body ]
   %more = icmp slt i64 %j, %vectors
@@ -94,6 +99,8 @@ body:
   %higher = fcmp ogt $V$ %l, %least
   %most.new = select $M$ %lower, $V$ %u, $V$ %most
   %most.p.new = select $M$ %lower, $V$ %pu, $V$ %most.p
+  %most.r.new = select $M$ %lower, $V$ %ru, $V$ %most.r
+  %least.r.new = select $M$ %higher, $V$ %rl, $V$ %least.r
   %least.new = select $M$ %higher, $V$ %l, $V$ %least
   %least.p.new = select $M$ %higher, $V$ %pl, $V$ %least.p
   %next = add i64 %j, 1
@@ -105,23 +112,39 @@ done:
   %m.here = fcmp oeq $V$ %most, %ms
   %m.slopes = select $M$ %m.here, $V$ %most.p, $V$ splat (double $BIG$)
   %m.slope = call double @llvm.vector.reduce.fmin.$SUFFIX$($V$ %m.slopes)
+  %m.p1 = insertelement $V$ poison, double %m.slope, i32 0
+  %m.ps = shufflevector $V$ %m.p1, $V$ poison, <$W$ x i32> zeroinitializer
+  %m.steepest = fcmp oeq $V$ %m.slopes, %m.ps
+  %m.rs = select $M$ %m.steepest, $V$ %most.r, $V$ splat (double $BIG$)
+  %m.r = call double @llvm.vector.reduce.fmin.$SUFFIX$($V$ %m.rs)
   %n = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %least)
   %n1 = insertelement $V$ poison, double %n, i32 0
   %ns = shufflevector $V$ %n1, $V$ poison, <$W$ x i32> zeroinitializer
   %n.here = fcmp oeq $V$ %least, %ns
   %n.slopes = select $M$ %n.here, $V$ %least.p, $V$ splat (double $LOW$)
   %n.slope = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %n.slopes)
+  %n.p1 = insertelement $V$ poison, double %n.slope, i32 0
+  %n.ps = shufflevector $V$ %n.p1, $V$ poison, <$W$ x i32> zeroinitializer
+  %n.steepest = fcmp oeq $V$ %n.slopes, %n.ps
+  %n.rs = select $M$ %n.steepest, $V$ %least.r, $V$ splat (double $LOW$)
+  %n.r = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %n.rs)
   %by.row = fcmp olt double %m, %most0
   %top = select i1 %by.row, double %m, double %most0
   %top.p = select i1 %by.row, double %m.slope, double %slope
   %by.row2 = fcmp ogt double %n, %least0
   %bottom = select i1 %by.row2, double %n, double %least0
   %bottom.p = select i1 %by.row2, double %n.slope, double %slope
-  %r0 = insertvalue {double, double, double, double} poison, double %top, 0
-  %r1 = insertvalue {double, double, double, double} %r0, double %top.p, 1
-  %r2 = insertvalue {double, double, double, double} %r1, double %bottom, 2
-  %r3 = insertvalue {double, double, double, double} %r2, double %bottom.p, 3
-  ret {double, double, double, double} %r3
+  %high.r = fdiv double %high, %doubled
+  %low.r = fdiv double %low, %doubled
+  %top.r = select i1 %by.row, double %m.r, double %high.r
+  %bottom.r = select i1 %by.row2, double %n.r, double %low.r
+  %r0 = insertvalue $BOUNDS$ poison, double %top, 0
+  %r1 = insertvalue $BOUNDS$ %r0, double %top.p, 1
+  %r2 = insertvalue $BOUNDS$ %r1, double %bottom, 2
+  %r3 = insertvalue $BOUNDS$ %r2, double %bottom.p, 3
+  %r4 = insertvalue $BOUNDS$ %r3, double %top.r, 4
+  %r5 = insertvalue $BOUNDS$ %r4, double %bottom.r, 5
+  ret $BOUNDS$ %r5
 }
 """
 
@@ -218,17 +241,24 @@ start:
 head:
   %k = phi i64 [ 0, %start ], [ %k.next, %step ]
   %x = phi double [ %from, %start ], [ %x.next, %step ]
-  %b = call {double, double, double, double} @bounds(ptr %lines, i64 %vectors, double %x, double %low, double %high,
+  %b = call $BOUNDS$ @bounds(ptr %lines, i64 %vectors, double %x, double %low, double %high,
                                                      double %doubled)
-  %most = extractvalue {double, double, double, double} %b, 0
-  %p = extractvalue {double, double, double, double} %b, 1
-  %least = extractvalue {double, double, double, double} %b, 2
-  %r = extractvalue {double, double, double, double} %b, 3
+  %most = extractvalue $BOUNDS$ %b, 0
+  %p = extractvalue $BOUNDS$ %b, 1
+  %least = extractvalue $BOUNDS$ %b, 2
+  %r = extractvalue $BOUNDS$ %b, 3
   %gap = fsub double %most, %least
   %size.m = call double @llvm.fabs.f64(double %most)
   %size.l = call double @llvm.fabs.f64(double %least)
   %size = fadd double %size.m, %size.l
-  %allowed = fmul double %size, $ROUNDING$
+  %size.p = call double @llvm.fabs.f64(double %p)
+  %size.r = call double @llvm.fabs.f64(double %r)
+  %steep = fadd double %size.p, %size.r
+  %size.x = call double @llvm.fabs.f64(double %x)
+  %steep.x = fmul double %steep, %size.x
+  %allowed.p = fmul double %steep.x, $EPSILON$
+  %allowed.u = fmul double %size, $ROUNDING$
+  %allowed = fadd double %allowed.u, %allowed.p
   %there = fcmp oge double %gap, %allowed
   %enough = icmp sge i64 %k, $STEPS$
   %end = or i1 %there, %enough
@@ -239,8 +269,10 @@ go:
   %goes = fcmp ogt double %rising, $ZERO$
   br i1 %goes, label %step, label %none
 step:
-  %dx = fdiv double %gap, %slope
-  %x.next = fsub double %x, %dx
+  %top.r = extractvalue $BOUNDS$ %b, 4
+  %bottom.r = extractvalue $BOUNDS$ %b, 5
+  %apart = fsub double %bottom.r, %top.r
+  %x.next = fdiv double %apart, %slope
   %over = fsub double %x.next, %towards
   %over.way = fmul double %over, %way
   %within = fcmp ole double %over.way, %past
@@ -357,9 +389,18 @@ drive:
   %f.high.at = getelementptr double, ptr %f.low.at, i64 1
   %f.low = load double, ptr %f.low.at, align 8
   %f.high = load double, ptr %f.high.at, align 8
-  %f.b = call {double, double, double, double} @bounds(ptr %f.lines, i64 %vectors, double %x.here, double %f.low,
+  %f.b = call $BOUNDS$ @bounds(ptr %f.lines, i64 %vectors, double %x.here, double %f.low,
                                                        double %f.high, double %f.d)
-  %f.u = extractvalue {double, double, double, double} %f.b, 0
+  %f.most = extractvalue $BOUNDS$ %f.b, 0
+  %f.most.p = extractvalue $BOUNDS$ %f.b, 1
+  %f.least = extractvalue $BOUNDS$ %f.b, 2
+  %f.least.p = extractvalue $BOUNDS$ %f.b, 3
+  %f.crossed = fcmp olt double %f.most, %f.least
+  %f.size = call double @llvm.fabs.f64(double %f.most.p)
+  %f.size2 = call double @llvm.fabs.f64(double %f.least.p)
+  %f.steeper = fcmp ogt double %f.size, %f.size2
+  %f.other = and i1 %f.crossed, %f.steeper
+  %f.u = select i1 %f.other, double %f.least, double %f.most
   %f.u.at = getelementptr double, ptr %u, i64 %f.interval
   store double %f.u, ptr %f.u.at, align 8
   %f.dx = fmul double %f.d, %f.u
@@ -391,27 +432,23 @@ def padding() -> int:
     return simd_width(False)
 
 
-def run_all(paths: list[Rows]) -> list[Passed]:
-    """Both passes for every path; all have the same number of rows, a multiple of :func:`padding`."""
-    counts = [len(rows.doubled) for rows in paths]
-    total, width = sum(counts), padding()
-    A, B, C = (np.ascontiguousarray(_joined([getattr(rows, name) for rows in paths])) for name in "ABC")
-    doubled = _joined([rows.doubled for rows in paths])
-    bounds = np.ascontiguousarray(_joined([rows.bounds.T for rows in paths]))
-    sets, x, u = np.empty_like(bounds), np.zeros(total + len(paths)), np.zeros(total)
-    sizes = np.array([A.shape[1] // width, *counts], np.int64)
-    stuck = np.empty(len(paths), np.int64)
-    scratch = np.empty(4 * A.size)
-    arrays = (sizes, A, B, C, doubled, bounds, sets, x, u, stuck, scratch)
-    _native(width).function(len(paths), *(one.ctypes.data for one in arrays))
-    found, first = [], 0
-    for number, count in enumerate(counts):
-        place = first + number
-        here = slice(place, place + count + 1)
-        found.append(Passed(sets[here].T, x[here], u[first : first + count], int(stuck[number])))
-        first += count
-    return found
+class _Kept(threading.local):
+    """Room for lines, kept by every thread: fresh memory costs more than what is written to it."""
+
+    room: Array = np.empty(0)
 
 
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+_KEPT = _Kept()
+
+
+def run(rows: Rows) -> Passed:
+    """Both passes; the number of rows is a multiple of :func:`padding`."""
+    count, wide = rows.A.shape
+    if _KEPT.room.size < 4 * rows.A.size:
+        _KEPT.room = np.empty(4 * rows.A.size)
+    A, B, C, bounds = (np.ascontiguousarray(part) for part in (rows.A, rows.B, rows.C, rows.bounds.T))
+    sets, x, u, stuck = np.empty((count + 1, 2)), np.zeros(count + 1), np.zeros(count), np.empty(1, np.int64)
+    sizes = np.array([wide // padding(), count], np.int64)
+    arrays = (sizes, A, B, C, rows.doubled, bounds, sets, x, u, stuck, _KEPT.room)
+    _native(padding()).function(1, *(one.ctypes.data for one in arrays))
+    return Passed(sets.T, x, u, int(stuck[0]))

@@ -17,7 +17,7 @@ not only for those of the grid.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,15 +55,19 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Along:
-    """A robot at the four places of every interval; arrays are (NODES, N, ...)."""
+    """A robot at the four places of every interval; arrays are (NODES, N, ...), q is (NODES N, nq).
+
+    ``held``, ``pushed``, ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the speeds
+    V and accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1.
+    """
 
     grid: Array  # (N + 1,)
     q: Array
     V: Array
     W: Array
-    a: Array
-    b: Array
-    c: Array
+    held: Array
+    pushed: Array
+    moving: Array
     d: Array | None
 
     @classmethod
@@ -77,20 +81,29 @@ class Along:
             none = np.zeros(shape)
             return cls(grid, q, V.reshape(shape), W.reshape(shape), none, none, none, None)
         rest = np.zeros_like(V)
-        held, pushed, moving = robot.inverse_dynamics(
+        torques = robot.inverse_dynamics(
             np.concatenate([q, q, q]), np.concatenate([rest, rest, V]), np.concatenate([rest, V, W])
         ).reshape(3, *shape)
-        a, b = pushed - held, moving - held
         if losses in FRICTION:
-            held = held + robot.joint_losses(V, losses="friction").reshape(shape)
+            torques = torques + robot.joint_losses(V, losses="friction").reshape(shape)
         d = robot.joint_losses(V, losses="damping").reshape(shape) if losses in DAMPING else None
         if d is not None and not d.any():
             d = None
-        return cls(grid, q, V.reshape(shape), W.reshape(shape), a, b, held, d)
+        return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d)
 
-    def speeds_at(self, x: Array) -> Array:
-        """x at the four places, from x at the grid: (NODES, N)."""
-        return x[:-1] + THETA[:, None] * np.diff(x)
+    def damped(self, x: Array) -> Along:
+        """With ``d sqrt(x)`` by its tangent at x (N + 1,) of the grid, ``d (r/2 + x/(2 r))``, ``r = sqrt(x)``.
+
+        Next to rest, where the root is steep and no polynomial, ``r`` is the largest speed of the interval, and the
+        torque of that speed counts on all of it: what damping takes there at most, where the joint does not turn round.
+        """
+        assert self.d is not None
+        fast = np.maximum(x[:-1], x[1:])
+        moving = np.minimum(x[:-1], x[1:]) > _STEEP * fast
+        r = np.sqrt(np.where(moving, x[:-1] + THETA[:, None] * np.diff(x), fast))[..., None]
+        still = np.where(moving[:, None], 0.5, 1.0) * self.d * r
+        slope = np.where(moving[:, None], self.d / (2.0 * np.maximum(r, 1e-300)), 0.0)
+        return replace(self, held=self.held + still, pushed=self.pushed + still, moving=self.moving + still + slope)
 
 
 def kinds(limits: Limits) -> list[Kind]:
@@ -102,60 +115,32 @@ def kinds(limits: Limits) -> list[Kind]:
     return found + [Kind("velocity", int(j), 0) for j in np.flatnonzero(np.isfinite(limits.velocity))]
 
 
-def rows_of(along: Along, limits: Limits, bounds: Array, padding: int, reference: Array | None = None) -> Rows:
-    """Every limit as rows, each divided by its limit; ``reference`` is x at the grid near which damping is linear."""
-    h = np.diff(along.grid)
+def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array = slice(None), padding: int = 1) -> Rows:
+    """Every limit as rows, each divided by its limit, of all intervals or of those chosen.
+
+    This is the clear form; :mod:`recursa.paths.rows_emit` is the same in native code.
+    """
+    h = np.diff(along.grid)[chosen]
     count = len(h)
+    held, pushed, moving, V, W = (part[:, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W))
     E, L, S = (np.flatnonzero(np.isfinite(x)) for x in (limits.effort, limits.acceleration, limits.velocity))
-    both, single = len(E) + len(L), len(S)
-    columns = 2 * both + single
-    wide = -(-columns * NODES // padding) * padding
-    nodal = np.zeros((NODES, 3, count, both + single))
-    damping = None if along.d is None or not len(E) else along.d[..., E] / limits.effort[E]
-    if len(E):
-        limit = limits.effort[E]
-        nodal[:, 0, :, : len(E)] = along.a[..., E] / limit
-        nodal[:, 1, :, : len(E)] = along.b[..., E] / limit
-        nodal[:, 2, :, : len(E)] = along.c[..., E] / limit
-        if damping is not None and reference is not None:
-            _add_damping(nodal[..., : len(E)], damping, along.speeds_at(reference), reference)
-    if len(L):
-        nodal[:, 0, :, len(E) : both] = along.V[..., L] / limits.acceleration[L]
-        nodal[:, 1, :, len(E) : both] = along.W[..., L] / limits.acceleration[L]
-    nodal[:, 1, :, both:] = np.square(along.V[..., S] / limits.velocity[S])
+    efforts, both = len(E), len(E) + len(L)
+    columns = 2 * both + len(S)
+    nodal = np.zeros((NODES, 3, count, both + len(S)))
+    if efforts:  # tau = a u + b x + c
+        c = held[..., E] / limits.effort[E]
+        nodal[:, 0, :, :efforts] = pushed[..., E] / limits.effort[E] - c
+        nodal[:, 1, :, :efforts] = moving[..., E] / limits.effort[E] - c
+        nodal[:, 2, :, :efforts] = c
+    nodal[:, 0, :, efforts:both] = V[..., L] / limits.acceleration[L]
+    nodal[:, 1, :, efforts:both] = W[..., L] / limits.acceleration[L]
+    nodal[:, 1, :, both:] = np.square(V[..., S] / limits.velocity[S])
     nodal[:, 0] += nodal[:, 1] * (2.0 * THETA[:, None] * h)[..., None]  # x(theta) = x + 2 h theta u
     found = (TO_BERNSTEIN @ nodal.reshape(NODES, -1)).reshape(nodal.shape)
-    rows = np.zeros((3, count, wide))
-    view = rows[..., : columns * NODES].reshape(3, count, NODES, columns)
-    view[..., :both] = found[..., :both].transpose(1, 2, 0, 3)
-    view[..., both : 2 * both] = -view[..., :both]
-    view[..., 2 * both :] = found[..., both:].transpose(1, 2, 0, 3)
+    rows = np.zeros((3, count, -(-columns * NODES // padding) * padding))
+    view = rows[..., : columns * NODES].reshape(3, count, columns, NODES)
+    view[:, :, :both] = found[..., :both].transpose(1, 2, 3, 0)
+    view[:, :, both : 2 * both] = -view[:, :, :both]
+    view[:, :, 2 * both :] = found[..., both:].transpose(1, 2, 3, 0)
     rows[2] -= 1.0
-    if damping is not None and reference is not None:
-        forwards, backwards = view[2, ..., : len(E)], view[2, ..., both : both + len(E)]
-        _bound_slow_damping(forwards, backwards, damping, reference)
     return Rows(rows[0], rows[1], rows[2], 2.0 * h, bounds)
-
-
-def _add_damping(nodal: Array, d: Array, x: Array, reference: Array) -> None:
-    """``d sqrt(x)`` by its tangent at x of the reference, ``d (r/2 + x/(2 r))``; not next to rest."""
-    moving = _moving(reference)
-    r = np.sqrt(np.where(moving, x, 1.0))[..., None]
-    d = np.where(moving[:, None], d, 0.0)
-    nodal[:, 1] += d / (2.0 * r)
-    nodal[:, 2] += 0.5 * d * r
-
-
-def _moving(reference: Array) -> Array:
-    """Intervals at no end of which the reference is nearly at rest: there the root is no polynomial."""
-    slow = np.minimum(reference[:-1], reference[1:])
-    return slow > _STEEP * np.maximum(reference[:-1], reference[1:])
-
-
-def _bound_slow_damping(over: Array, under: Array, share: Array, reference: Array) -> None:
-    """Next to rest: what damping takes at most, forwards and backwards, at any speed that the reference has there."""
-    slow = np.flatnonzero(~_moving(reference))
-    fastest = np.sqrt(np.maximum(reference[slow], reference[slow + 1]))[:, None]
-    part = share[:, slow]  # (NODES, slow, efforts)
-    over[slow] += (np.maximum(part.max(axis=0), 0.0) * fastest)[:, None]
-    under[slow] += (np.maximum(-part.min(axis=0), 0.0) * fastest)[:, None]

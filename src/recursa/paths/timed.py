@@ -12,10 +12,10 @@ import numpy as np
 from recursa.paths import passes
 from recursa.paths.diagnosis import UNITS
 from recursa.paths.limits import Limits
-from recursa.paths.passes import CAP, Passed, Rows
+from recursa.paths.passes import CAP, Rows
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
-from recursa.paths.rows import NODES, Along, Kind, bernstein, kinds
+from recursa.paths.rows import NODES, Along, Kind, bernstein, kinds, rows_of
 from recursa.sweeps.batching import Array
 from recursa.trajectories.trajectory import Trajectory
 
@@ -64,31 +64,29 @@ class Timing:
         path: Path,
         limits: Limits,
         along: Along,
-        rows: Rows,
-        passed: Passed,
+        bounds: Array,
         profile: Profile,
         x: Array,
         interval: Array,
     ) -> None:
         self.robot, self.path, self.limits = robot, path, limits
         self.profile = profile
-        self._along, self._rows, self._passed = along, rows, passed
-        self._interval = interval
+        self._along, self._bounds, self._interval = along, bounds, interval
         self.places, self.times, self.speeds = profile.places, profile.times, np.sqrt(x)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return rows_of(self._along, self.limits, self._bounds)
 
     @cached_property
     def maximum_speeds(self) -> Array:
         """The maximum velocity curve at the places; inf where there is none."""
         rows, grid = self._rows, self._along.grid
-        wide = NODES * len(self._kinds)
         ends = bernstein(_FROM)  # values at both ends of an interval, from the coefficients
         curve = np.full(len(grid), CAP)
         for side, weights in enumerate(ends):
-            A, B, C = (
-                np.tensordot(weights, part[:, :wide].reshape(len(part), NODES, -1), (0, 1)) for part in rows[:3]
-            )
+            A, B, C = (part.reshape(len(part), -1, NODES) @ weights for part in rows[:3])
             A = A - side * rows.doubled[:, None] * B  # rows in u and x at this end
-            C = np.where(np.abs(C + 1.0) < 1e-300, -1.0, C)
             for i in range(len(A)):
                 here = Rows(A[i : i + 1], B[i : i + 1], C[i : i + 1], rows.doubled[i : i + 1], _FREE)
                 lines = passes.Lines(here, 0)
@@ -104,20 +102,16 @@ class Timing:
     @cached_property
     def _at_limit(self) -> Array:
         """The number of the kind that holds each piece, or -1."""
-        p, count = self.profile, len(self._kinds)
-        wide = NODES * count
+        p, count, rows = self.profile, len(self._kinds), self._rows
         worst = np.full((len(p.u), count), -np.inf)
         for theta in (0.0, 0.5, 1.0):
             gone = theta * np.diff(p.places)
             s, u = p.places[:-1] + gone, p.u + p.bend * gone
             x = p.speed**2 + 2.0 * p.u * gone + p.bend * gone**2
             x = x - 2.0 * u * (s - self._along.grid[self._interval])  # at the start of the interval
-            value = sum(
-                part[self._interval, :wide] * scale
-                for part, scale in zip(self._rows[:2], (u[:, None], x[:, None]), strict=True)
-            )
-            value = (value + self._rows.C[self._interval, :wide]).reshape(len(u), NODES, count)
-            worst = np.maximum(worst, value.max(axis=1))
+            A, B, C = (part[self._interval] for part in rows[:3])
+            value = A * u[:, None] + B * x[:, None] + C
+            worst = np.maximum(worst, value.reshape(len(u), count, NODES).max(axis=2))
         best = worst.argmax(axis=1)
         return np.where(worst.max(axis=1) >= -_ACTIVE, best, -1)
 
