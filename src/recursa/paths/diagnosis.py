@@ -8,7 +8,7 @@ import numpy as np
 
 from recursa.errors import PathError
 from recursa.model.columns import angular
-from recursa.paths.limits import Limits
+from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import CAP, Passed, Rows
 from recursa.paths.rows import NODES, Along, Kind, kinds, rows_of
 from recursa.sweeps.batching import Array
@@ -28,6 +28,24 @@ _ROUNDING = 1e-9
 def unit_of(robot: Robot, kind: Kind) -> str:
     """The unit of what a row limits."""
     return UNITS[kind.quantity][0 if angular(robot.model)[kind.freedom] else 1]
+
+
+def require_positions(robot: Robot, along: Along) -> None:
+    """That the path stays where the joints can be."""
+    low, high = robot.position_limits
+    beyond = np.maximum(low - along.q.min(axis=0), along.q.max(axis=0) - high)
+    if (beyond > 1e-9).any():
+        k = int(np.argmax(beyond))
+        q = along.q[:, k]
+        row = int(np.argmax(np.maximum(low[k] - q, q - high[k])))
+        limit = low[k] if q[row] < low[k] else high[k]
+        node, interval = divmod(row, len(along.grid) - 1)
+        place = float(along.grid[interval])
+        raise PathError(
+            f"joint '{robot.q_names[k]}': position {q[row]:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond its "
+            f"limit {limit:.6g}; no timing helps, the path has to go elsewhere",
+            robot.q_names[k], "position", place, float(q[row]), float(limit),
+        )  # fmt: skip
 
 
 def unreachable(robot: Robot, along: Along, limits: Limits, bounds: Array, passed: Passed) -> PathError:

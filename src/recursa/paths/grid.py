@@ -17,7 +17,7 @@ _BISECTIONS = 52
 _GRADED = 4  # intervals next to a stop that are divided
 
 
-def grid_of(robot: Robot, path: Path, points: int, losses: Losses) -> Array:
+def grid_of(robot: Robot, path: Path, points: int, losses: Losses, *, finer: bool = True) -> Array:
     """So many places or somewhat more: joins of the path and turning points of joints with friction are among them."""
     joins = path.breaks
     if losses in FRICTION:
@@ -25,7 +25,8 @@ def grid_of(robot: Robot, path: Path, points: int, losses: Losses) -> Array:
         keep = np.concatenate([[True], np.diff(joins) > 1e-12 * path.length])
         joins = joins[keep]
         joins[-1] = path.end
-    return _finer_at(spread(joins, points), [path.start, *path.stops, path.end])
+    grid = spread(joins, points)
+    return _finer_at(grid, [path.start, *path.stops, path.end]) if finer else grid
 
 
 def spread(joins: Array, points: int) -> Array:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import PathError, StateError
+from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
 from recursa.paths import passes, passes_emit, rows_emit
-from recursa.paths.diagnosis import unreachable
+from recursa.paths.diagnosis import require_positions, unreachable
 from recursa.paths.grid import grid_of
-from recursa.paths.limits import Bound, Limits
+from recursa.trajectories.bounds import Bound, Limits
 from recursa.paths.passes import CAP, NO_LINE, Passed
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
@@ -86,15 +86,12 @@ def time_optimal(
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
         raise StateError(f"points = {points!r}: a whole number, at least 3")
     chosen = known_losses(losses)
-    jobs = [_Job(robot, way, limits, chosen, speeds, int(points)) for way in ways]
-    if jobs:
-        _solve(jobs)
     if np.isfinite(limits.jerk).any():
         from recursa.paths.jerk import smoothed
 
-        found = [smoothed(robot, job.path, limits, chosen, speeds, job.timing()) for job in jobs]
+        found = [smoothed(robot, way, limits, chosen, speeds) for way in ways]
     else:
-        found = [TimedTrajectory(job.timing()) for job in jobs]
+        found = [TimedTrajectory(_solved(robot, way, limits, chosen, speeds, int(points))) for way in ways]
     return found[0] if single else found
 
 
@@ -122,7 +119,7 @@ class _Job:
         self.robot, self.path, self.limits = robot, path, limits
         self.grid = grid_of(robot, path, points, losses)
         self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
-        _require_positions(robot, self.along)
+        require_positions(robot, self.along)
         self.bounds = self._bounds(speeds)
         self.taken = self.along  # with damping, at some speeds
         self._reference: Array | None = None
@@ -175,17 +172,17 @@ class _Job:
         return Timing(self.robot, self.path, self.limits, self.taken, self.bounds, profile, x, interval)
 
 
-def _solve(jobs: list[_Job]) -> None:
-    """Passes for all, again where damping was taken at other speeds."""
-    left = jobs
+def _solved(
+    robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float], points: int
+) -> Timing:
+    """Passes for a path, again as long as damping was taken at other speeds."""
+    job = _Job(robot, path, limits, losses, speeds, points)
     for _ in range(_ROUNDS):
-        for job in left:
-            job.passed = run(job.taken, job.limits, job.bounds)
-            job.require_found()
-        left = [job for job in left if not job.settle()]
-        if not left:
-            return
-    raise StateError("no speeds were found at which the damping of the joints is what it was taken for")
+        job.passed = run(job.taken, job.limits, job.bounds)
+        job.require_found()
+        if job.settle():
+            return job.timing()
+    raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")
 
 
 def run(along: Along, limits: Limits, bounds: Array) -> Passed:
@@ -193,23 +190,6 @@ def run(along: Along, limits: Limits, bounds: Array) -> Passed:
     if Switch.on and available():
         return passes_emit.run(rows_emit.rows_of(along, limits, bounds, passes_emit.padding()))
     return passes.run(rows_of(along, limits, bounds))
-
-
-def _require_positions(robot: Robot, along: Along) -> None:
-    low, high = robot.position_limits
-    beyond = np.maximum(low - along.q.min(axis=0), along.q.max(axis=0) - high)
-    if (beyond > 1e-9).any():
-        k = int(np.argmax(beyond))
-        q = along.q[:, k]
-        row = int(np.argmax(np.maximum(low[k] - q, q - high[k])))
-        limit = low[k] if q[row] < low[k] else high[k]
-        node, interval = divmod(row, len(along.grid) - 1)
-        place = float(along.grid[interval])
-        raise PathError(
-            f"joint '{robot.q_names[k]}': position {q[row]:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond its "
-            f"limit {limit:.6g}; no timing helps, the path has to go elsewhere",
-            robot.q_names[k], "position", place, float(q[row]), float(limit),
-        )  # fmt: skip
 
 
 def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tuple[Array, Array, Array]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
-from recursa.paths.limits import Limits
+from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import Rows
 from recursa.sweeps.batching import Array
 

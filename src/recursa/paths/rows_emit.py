@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from recursa.kernels.native import Native
-from recursa.paths.limits import Limits
+from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import Rows
 from recursa.paths.rows import NODES, THETA, TO_BERNSTEIN, Along
 from recursa.sweeps.batching import Array

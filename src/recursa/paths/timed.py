@@ -11,7 +11,7 @@ import numpy as np
 
 from recursa.paths import passes
 from recursa.paths.diagnosis import UNITS
-from recursa.paths.limits import Limits
+from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import CAP, Rows
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
@@ -72,6 +72,7 @@ class Timing:
         self.robot, self.path, self.limits = robot, path, limits
         self.profile = profile
         self._along, self._bounds, self._interval = along, bounds, interval
+        self.jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
         self.places, self.times, self.speeds = profile.places, profile.times, np.sqrt(x)
 
     @cached_property
