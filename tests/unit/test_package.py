@@ -51,6 +51,7 @@ LAYERS = (
     ("lookups", "variations", "viewing"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control", "reach"),
+    ("paths",),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),

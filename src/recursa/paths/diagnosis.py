@@ -89,7 +89,9 @@ def _at_rest(robot: Robot, along: Along, limits: Limits, i: int) -> str:
     )
 
 
-def _least_excess(rows: Rows, i: int, bounds: tuple[float, float] | Array, after: tuple[float, float] | Array) -> tuple[float, int]:
+def _least_excess(
+    rows: Rows, i: int, bounds: tuple[float, float] | Array, after: tuple[float, float] | Array
+) -> tuple[float, int]:
     """The least part of a limit by which some row must be exceeded, and the row: a small linear program."""
     from scipy.optimize import linprog
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.losses import DAMPING, FRICTION, Losses
 from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.paths.diagnosis import UNITS, require_positions
 from recursa.paths.grid import grid_of
@@ -34,12 +34,13 @@ from recursa.trajectories.courses import Course
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-INTERVALS = 200  # of the spline
+INTERVALS = 120  # of the spline
 _ROUNDS = 60
 _ENOUGH = 1e-4  # of the duration: a round that shortens it by less is the last
 _GROWTH = 2.9  # x at most so many times as large in one round: the tangent of 1/sqrt(x) is zero at 3
 _DENSE = 12  # places per interval at which the result is looked at
-_SPARE = 1e-9
+_SPARE = 1e-7  # of a limit, for what lies between these places
+_BESIDE = 1e-5  # of an interval, for derivatives by differences
 
 
 class Warp:
@@ -57,14 +58,20 @@ class Warp:
             for after in (True, False):
                 here = (np.array(self.resting)[leg] == before) & (np.array(self.resting)[leg + 1] == after)
                 if here.any():
-                    g, dg, ddg = (np.where(here, new, old) for new, old in zip(_law(x, before, after), (g, dg, ddg), strict=True))
+                    g, dg, ddg = (
+                        np.where(here, new, old) for new, old in zip(_law(x, before, after), (g, dg, ddg), strict=True)
+                    )
         return self.ends[leg] + length * g, length * dg, length * ddg
 
 
 def _law(x: Array, before: bool, after: bool) -> tuple[Array, Array, Array]:
     """From 0 to 1 with two derivatives; both vanish where it rests."""
     if before and after:
-        return x**3 * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * (x * (1.0 - x)) ** 2, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
+        return (
+            x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
+            30.0 * (x * (1.0 - x)) ** 2,
+            60.0 * x * (1.0 - x) * (1.0 - 2.0 * x),
+        )
     if before:
         return x**3, 3.0 * x * x, 6.0 * x
     if after:
@@ -137,9 +144,7 @@ class _Spline:
         return tuple(vstack(level, format="csr") for level in levels)  # type: ignore[return-value]
 
 
-def smoothed(
-    robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float]
-) -> TimedTrajectory:
+def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float]) -> TimedTrajectory:
     """The trajectory with limits of jerk."""
     slopes = np.abs(path._states(np.concatenate([path.places(), [path.start, path.end]]))[1])
     if not slopes.any():
@@ -154,7 +159,7 @@ def smoothed(
     spline = _Spline(grid, np.arange(len(warp.ends), dtype=float))
     rates = warp(np.array([0.0, float(len(warp.ends) - 1)]))[1]
     given = [(speeds[k] / rates[k]) ** 2 if not rests[-k] else None for k in (0, 1)]
-    problem = _Problem(robot, along, spline, limits, given)
+    problem = _Problem(robot, over, along, losses, spline, limits, given)
     c = problem.solve()
     c = problem.within(c)
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
@@ -171,9 +176,17 @@ class _Problem:
     """All limits at places within every interval, as rows over the spline's coefficients."""
 
     def __init__(
-        self, robot: Robot, along: Along, spline: _Spline, limits: Limits, given: list[float | None]
+        self,
+        robot: Robot,
+        path: Path,
+        along: Along,
+        losses: Losses,
+        spline: _Spline,
+        limits: Limits,
+        given: list[float | None],
     ) -> None:
-        self.robot, self.along, self.spline, self.limits, self.given = robot, along, spline, limits, given
+        self.robot, self.path, self.losses = robot, path, losses
+        self.along, self.spline, self.limits, self.given = along, spline, limits, given
         self.matrices = spline.at(THETA)
         self.values = self._terms(THETA)
         h = np.diff(along.grid)
@@ -193,6 +206,25 @@ class _Problem:
         found |= {"c": at(to, a.held), "a": at(to, a.pushed - a.held), "b": at(to, a.moving - a.held)}
         found["d"] = np.zeros_like(found["c"]) if a.d is None else at(to, a.d)
         return {name: part.reshape(-1, part.shape[2]) for name, part in found.items()}
+
+    def _true_terms(self, theta: Array) -> dict[str, Array]:
+        """The same from the path itself, and Z by differences within each interval."""
+        low, h = self.along.grid[:-1], np.diff(self.along.grid)
+        inside = np.clip(theta, _BESIDE, 1.0 - _BESIDE)  # on this side of a join
+        p = (low + inside[:, None] * h).ravel()
+        step = _BESIDE * np.tile(h, len(theta))[:, None]
+        q, V, W = self.path._states(p)
+        before, after = (self.path._states(p + way * step[:, 0])[2] for way in (-0.5, 0.5))
+        rest = np.zeros_like(V)
+        found = {"V": V, "W": W, "Z": (after - before) / step, "a": rest, "b": rest, "c": rest, "d": rest}
+        if not np.isfinite(self.limits.effort).any():
+            return found
+        c = self.robot.inverse_dynamics(q, rest, rest)
+        found["a"] = self.robot.inverse_dynamics(q, rest, V) - c
+        found["b"] = self.robot.inverse_dynamics(q, V, W) - c
+        found["c"] = c + self.robot.joint_losses(V, losses="friction") if self.losses in FRICTION else c
+        found["d"] = self.robot.joint_losses(V, losses="damping") if self.losses in DAMPING else rest
+        return found
 
     def _time(self, c: Array) -> float:
         x = self.matrices[0] @ c
@@ -217,7 +249,9 @@ class _Problem:
             if not found.success:
                 break
             step = found.x - c
-            part = minimize_scalar(lambda r, c=c, step=step: self._time(c + r * step), bounds=(0.0, 1.0), method="bounded")
+            part = minimize_scalar(
+                lambda r, c=c, step=step: self._time(c + r * step), bounds=(0.0, 1.0), method="bounded"
+            )
             c = c + part.x * step
             before, time = time, self._time(c)
             if before - time < _ENOUGH * time:
@@ -282,7 +316,6 @@ class _Problem:
         limits = np.concatenate(sides)
         for place, value in zip((0, -1), self.given, strict=True):
             if value is not None:
-                one = at[:0]
                 ends = self.spline.at(np.array([0.0 if place == 0 else 1.0]))[0]
                 one = ends[[0]] if place == 0 else ends[[ends.shape[0] - 1]]
                 rows = vstack([rows, one, -one], format="csr")
@@ -290,8 +323,17 @@ class _Problem:
         return rows, limits
 
     def _worst(self, c: Array, matrices: tuple[Any, Any, Any], v: dict[str, Array]) -> float:
-        """The largest part of any limit."""
-        return max(float(part.max(initial=0.0)) for part in self._parts(c, matrices, v).values())
+        """The largest part of any limit, peaks between neighbouring places of an interval included."""
+        count = len(self.along.grid) - 1
+        worst = 0.0
+        for part in self._parts(c, matrices, v).values():
+            f = part.reshape(-1, count, part.shape[1])
+            worst = max(worst, float(f.max(initial=0.0)))
+            before, here, after = f[:-2], f[1:-1], f[2:]
+            bend = 2.0 * here - before - after
+            peak = (here >= before) & (here >= after) & (bend > 0.0)
+            worst = max(worst, float((here[peak] + (after - before)[peak] ** 2 / (8.0 * bend[peak])).max(initial=0.0)))
+        return worst
 
     def _parts(self, c: Array, matrices: tuple[Any, Any, Any], v: dict[str, Array]) -> dict[str, Array]:
         x, slope, bend = ((matrix @ c)[:, None] for matrix in matrices)
@@ -307,9 +349,9 @@ class _Problem:
     def within(self, c: Array) -> Array:
         """Slowed down by one factor until every limit is kept at all of many places between."""
         theta = np.linspace(0.0, 1.0, _DENSE + 1)
-        matrices, values = self.spline.at(theta), self._terms(theta)
+        matrices, values = self.spline.at(theta), self._true_terms(theta)
         low, high = 0.0, 1.0
-        if self._worst(c, matrices, values) <= 1.0:
+        if self._worst(c, matrices, values) <= 1.0 - _SPARE:
             return c
         for _ in range(60):
             middle = 0.5 * (low + high)
@@ -320,7 +362,7 @@ class _Problem:
         """Places (n,) and jerks (n, nv) along the motion."""
         theta = np.linspace(0.0, 1.0, _DENSE + 1)
         x, slope, bend = ((matrix @ c)[:, None] for matrix in self.spline.at(theta))
-        v = self._terms(theta)
+        v = self._true_terms(theta)
         jerks = np.sqrt(x) * (v["Z"] * x + 1.5 * v["W"] * slope + 0.5 * v["V"] * bend)
         places = (self.along.grid[:-1] + theta[:, None] * np.diff(self.along.grid)).ravel()
         order = np.argsort(places, kind="stable")

@@ -164,7 +164,9 @@ class _Job:
             )
         still = np.flatnonzero(x[:-1] + x[1:] <= 0.0)
         if len(still):
-            raise unreachable(self.robot, self.taken, self.limits, self.bounds, self.passed._replace(stuck=int(still[0])))
+            raise unreachable(
+                self.robot, self.taken, self.limits, self.bounds, self.passed._replace(stuck=int(still[0]))
+            )
 
     def timing(self) -> Timing:
         places, x, interval = switched(self.taken, self.limits, self.bounds, self.passed)

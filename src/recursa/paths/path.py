@@ -170,5 +170,3 @@ def rounded(s: Array, x: Array, blend: float) -> curves.Pieces:
         places, points, directions = [*places, s[-1]], [*points, x[-1]], [*directions, slopes[-1]]
     v = np.array(directions)
     return curves.hermite(np.array(places), np.array(points), v, np.zeros_like(v))
-
-

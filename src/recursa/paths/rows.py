@@ -42,6 +42,7 @@ def bernstein(theta: Array) -> Array:
 
 
 TO_BERNSTEIN = np.linalg.inv(bernstein(THETA))
+SPARE = 2e-8
 _STEEP = 0.05  # part of the larger x at the ends of an interval below which the root of x is no polynomial
 
 
@@ -91,6 +92,13 @@ class Along:
             d = None
         return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d)
 
+    @property
+    def spare(self) -> float:
+        """The part of every limit that is left for what cubics miss between places; none where all is straight."""
+        parts = (self.held, self.pushed, self.moving)
+        straight = not self.W.any() and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
+        return 0.0 if straight else SPARE
+
     def damped(self, x: Array) -> Along:
         """With ``d sqrt(x)`` by its tangent at x (N + 1,) of the grid, ``d (r/2 + x/(2 r))``, ``r = sqrt(x)``.
 
@@ -122,7 +130,9 @@ def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array =
     """
     h = np.diff(along.grid)[chosen]
     count = len(h)
-    held, pushed, moving, V, W = (part[:, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W))
+    held, pushed, moving, V, W = (
+        part[:, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W)
+    )
     E, L, S = (np.flatnonzero(np.isfinite(x)) for x in (limits.effort, limits.acceleration, limits.velocity))
     efforts, both = len(E), len(E) + len(L)
     columns = 2 * both + len(S)
@@ -142,5 +152,5 @@ def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array =
     view[:, :, :both] = found[..., :both].transpose(1, 2, 3, 0)
     view[:, :, both : 2 * both] = -view[:, :, :both]
     view[:, :, 2 * both :] = found[..., both:].transpose(1, 2, 3, 0)
-    rows[2] -= 1.0
+    rows[2] -= 1.0 - along.spare
     return Rows(rows[0], rows[1], rows[2], 2.0 * h, bounds)

@@ -3,7 +3,7 @@
 ``void assemble(i64 count, ptr sizes, ptr index, ptr scale, ptr doubled, ptr table, ptr held, ptr pushed, ptr moving,
 ptr V, ptr W, ptr A, ptr B, ptr C)``: ``sizes`` are the numbers of efforts, accelerations and velocities that have limits,
 of freedoms, and of rows per interval; ``index`` and ``scale`` the freedoms and the inverse limits, in that order;
-``table`` the columns of the matrix from values to coefficients, and theta.
+``table`` the columns of the matrix from values to coefficients, theta, and what counts as 1 of a limit.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class _Text:
         """The columns of the table times values at the four places."""
         total = "zeroinitializer"
         for k, value in enumerate(values):
-            total = self.put(f"call {_V} @llvm.fma.v{NODES}f64({_V} %column{k}, {_V} {self.splat(value)}, {_V} {total})")
+            total = self.put(
+                f"call {_V} @llvm.fma.v{NODES}f64({_V} %column{k}, {_V} {self.splat(value)}, {_V} {total})"
+            )
         return total
 
     def store(self, array: str, row: str, value: str) -> None:
@@ -89,7 +91,7 @@ def _section(text: _Text, name: str, first: str, count: str, target: str, mirror
         b.append(move)
         a.append(text.op("fadd", push, text.op("fmul", move, f"%later{node}")))
     row = text.op("add", "%row", text.op("add", target, f"%{name}.k", "i64"), "i64")
-    one = f"splat (double {1.0:.1f})"
+    one = "%room"
     A, B = text.coefficients(a), text.coefficients(b)
     C = text.coefficients(c) if c else "zeroinitializer"
     parts = {"%A": A, "%B": B, "%C": text.op("fsub", C, one, _V)}
@@ -108,14 +110,20 @@ def _native() -> Native:
     text = _Text()
     pointers = "sizes index scale doubled table held pushed moving V W A B C".split()
     text.add(f"declare {_V} @llvm.fma.v{NODES}f64({_V}, {_V}, {_V})")
-    text.add(f"define void @assemble(i64 %count, {', '.join(f'ptr noalias %{name}' for name in pointers)}) {{", "start:")
+    text.add(
+        f"define void @assemble(i64 %count, {', '.join(f'ptr noalias %{name}' for name in pointers)}) {{", "start:"
+    )
     for k, name in enumerate(("efforts", "accelerations", "velocities", "nv", "rows")):
-        text.add(f"  %p.{name} = getelementptr i64, ptr %sizes, i64 {k}", f"  %{name} = load i64, ptr %p.{name}, align 8")
+        text.add(
+            f"  %p.{name} = getelementptr i64, ptr %sizes, i64 {k}", f"  %{name} = load i64, ptr %p.{name}, align 8"
+        )
     for k in range(NODES):
         text.add(f"  %p.column{k} = getelementptr {_V}, ptr %table, i64 {k}")
         text.add(f"  %column{k} = load {_V}, ptr %p.column{k}, align 8")
         text.add(f"  %p.theta{k} = getelementptr double, ptr %table, i64 {NODES * NODES + k}")
         text.add(f"  %theta{k} = load double, ptr %p.theta{k}, align 8")
+    room = text.splat(text.load("%table", str(NODES * NODES + NODES)))
+    text.add(f"  %room = fadd {_V} {room}, zeroinitializer")
     text.add("  %both = add i64 %efforts, %accelerations", "  %twice = mul i64 %both, 2")
     text.add("  br label %head", "head:", "  %i = phi i64 [ 0, %start ], [ %i.next, %velocity.done ]")
     text.add("  %more = icmp slt i64 %i, %count", "  br i1 %more, label %interval, label %out", "interval:")
@@ -161,6 +169,6 @@ def rows_of(along: Along, limits: Limits, bounds: Array, padding: int) -> Rows:
     scale = 1.0 / np.concatenate([x[one] for x, one in zip(parts, chosen, strict=True)])
     sizes = np.array([*numbers, along.V.shape[2], room.shape[2] // NODES], np.int64)
     states = (np.ascontiguousarray(x) for x in (along.held, along.pushed, along.moving, along.V, along.W))
-    arrays = (sizes, index.astype(np.int64), scale, doubled, _TABLE, *states, *room)
+    arrays = (sizes, index.astype(np.int64), scale, doubled, np.append(_TABLE, 1.0 - along.spare), *states, *room)
     _native().function(len(doubled), *(one.ctypes.data for one in arrays))
     return Rows(room[0], room[1], room[2], doubled, bounds)

@@ -172,5 +172,3 @@ class TimedTrajectory(Trajectory):
     def __repr__(self) -> str:
         path = self.timing.path
         return f"<TimedTrajectory of {self.nq} coordinates, 0 to {self.end:g} s, along s from {path.start:g} to {path.end:g}>"
-
-

@@ -407,7 +407,11 @@ class Trajectory:
         """
         chosen = self._for(robot)
         k = factor(
-            chosen, self, Limits.of(chosen, velocity, acceleration, effort), known_losses(losses), len(self.times(samples))
+            chosen,
+            self,
+            Limits.of(chosen, velocity, acceleration, effort),
+            known_losses(losses),
+            len(self.times(samples)),
         )
         states, start = self._states, self.start
 
