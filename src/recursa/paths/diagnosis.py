@@ -8,10 +8,10 @@ import numpy as np
 
 from recursa.errors import PathError
 from recursa.model.columns import angular
-from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import CAP, Passed, Rows
 from recursa.paths.rows import NODES, Along, Kind, kinds, rows_of
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import Limits
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
@@ -39,8 +39,7 @@ def require_positions(robot: Robot, along: Along) -> None:
         q = along.q[:, k]
         row = int(np.argmax(np.maximum(low[k] - q, q - high[k])))
         limit = low[k] if q[row] < low[k] else high[k]
-        node, interval = divmod(row, len(along.grid) - 1)
-        place = float(along.grid[interval])
+        place = float(along.grid[row % (len(along.grid) - 1)])
         raise PathError(
             f"joint '{robot.q_names[k]}': position {q[row]:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond its "
             f"limit {limit:.6g}; no timing helps, the path has to go elsewhere",

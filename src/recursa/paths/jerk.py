@@ -1,19 +1,21 @@
 """Timing with limits of jerk: a sequence of linear programs, each within all limits and faster than the one before.
 
-The path is reparameterised, ``s = g(p)`` with ``g' = g'' = 0`` where the motion starts or stops: there it has neither speed
-nor acceleration whatever dp/dt is. ``x = (dp/dt)^2`` is a quadratic spline over p, so d2p/dt2 is continuous. The jerk is
+The path is reparameterised, ``s = g(p)`` with ``g' = g'' = 0`` where the motion starts or stops: there it has neither
+speed nor acceleration whatever dp/dt is. ``x = (dp/dt)^2`` is a quadratic spline over p, so d2p/dt2 is continuous. The
+jerk is
 
     ``j = sqrt(x) (Z x + 3/2 W x' + 1/2 V x'')``,   V, W, Z = the first three derivatives of q by p,
 
-and ``|j| <= J`` is ``|Z x + ...| <= J / sqrt(x)``. The right side is convex in x; its tangent at the present solution lies
-below it. With the tangent the limit is linear and narrower than the true one, the present solution still keeps to it, and
-so does every mixture of both (an inner approximation: Marks & Wright 1978). Of each program's solution as much is taken
-over as shortens the time most; so every step is within the limits, and shorter than the one before. What comes out is a
-local optimum of the spline, not the fastest motion of all.
+and ``|j| <= J`` is ``|Z x + ...| <= J / sqrt(x)``. The right side is convex in x; its tangent at the present solution
+lies below it. With the tangent the limit is linear and narrower than the true one, the present solution still keeps to
+it, and so does every mixture of both (an inner approximation: Marks & Wright 1978). Of each program's solution as much
+is taken over as shortens the time most; so every step is within the limits, and shorter than the one before. What comes
+out is a local optimum of the spline, not the fastest motion of all.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +53,7 @@ class Warp:
         self.resting = resting
 
     def __call__(self, p: Array) -> tuple[Array, Array, Array]:
+        """g, g', g''."""
         leg = np.clip(np.floor(p).astype(int), 0, len(self.ends) - 2)
         x, length = p - leg, np.diff(self.ends)[leg]
         g, dg, ddg = x, np.ones_like(x), np.zeros_like(x)
@@ -111,7 +114,7 @@ class _Spline:
         self.grid = grid
         self.parts: list[tuple[int, int, int, Any]] = []
         first = 0
-        for start, end in zip(legs[:-1], legs[1:], strict=True):
+        for start, end in pairwise(legs):
             inside = (grid > start + 1e-12) & (grid < end - 1e-12)
             knots = np.concatenate([[start] * 3, grid[inside], [end] * 3])
             count = len(knots) - 3
@@ -269,8 +272,8 @@ class _Problem:
             place, unit = float(self.along.grid[row % (len(self.along.grid) - 1)]), UNITS["effort"][0]
             value, limit = float(abs(v["c"][row, k])), float(L.effort[k])
             raise PathError(
-                f"joint '{self.robot.v_names[k]}' needs {value:.6g} {unit} merely to hold still at p = {place:.4g} of the "
-                f"path, its limit is {limit:.6g}; with limits of jerk every place has to allow standing still",
+                f"joint '{self.robot.v_names[k]}' needs {value:.6g} {unit} merely to hold still at p = {place:.4g} of "
+                f"the path, its limit is {limit:.6g}; with limits of jerk every place has to allow standing still",
                 self.robot.v_names[k], "effort", place, value, limit,
             )  # fmt: skip
         x = 1.0

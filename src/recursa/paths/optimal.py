@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
 
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import ConvergenceError, PathError, StateError
+from recursa.errors import ConvergenceError, StateError
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
 from recursa.paths import passes, passes_emit, rows_emit
 from recursa.paths.diagnosis import require_positions, unreachable
 from recursa.paths.grid import grid_of
-from recursa.trajectories.bounds import Bound, Limits
 from recursa.paths.passes import CAP, NO_LINE, Passed
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
@@ -22,6 +21,7 @@ from recursa.paths.rows import Along, rows_of
 from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
+from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -34,10 +34,23 @@ _FULL = 4  # rounds after which only half of every change is taken over
 Way = Path | Trajectory
 
 
+class Options(TypedDict, total=False):
+    """What :func:`time_optimal` takes by name."""
+
+    velocity: Bound | None
+    acceleration: Bound | None
+    effort: Bound | None
+    jerk: Bound | None
+    losses: Losses
+    start_speed: float
+    end_speed: float
+    points: int
+
+
 @overload
-def time_optimal(robot: Robot, path: Way, **options: Any) -> TimedTrajectory: ...
+def time_optimal(robot: Robot, path: Way, **options: Unpack[Options]) -> TimedTrajectory: ...
 @overload
-def time_optimal(robot: Robot, path: Sequence[Way], **options: Any) -> list[TimedTrajectory]: ...
+def time_optimal(robot: Robot, path: Sequence[Way], **options: Unpack[Options]) -> list[TimedTrajectory]: ...
 def time_optimal(
     robot: Robot,
     path: Way | Sequence[Way],
@@ -53,8 +66,8 @@ def time_optimal(
 ) -> TimedTrajectory | list[TimedTrajectory]:
     """The fastest motion along a path within the robot's limits, as a trajectory that knows which limit holds it where.
 
-    By reachability analysis (Pham & Pham 2018): backwards the speeds from which the end can be reached, forwards as fast
-    as these allow. Between the places of its grid limits hold as well.
+    By reachability analysis (Pham & Pham 2018): backwards the speeds from which the end can be reached, forwards as
+    fast as these allow. Between the places of its grid limits hold as well.
 
     - ``path``: a :class:`recursa.Path`, a :class:`recursa.Trajectory` (the way that it takes), or several of them; then
       a list of trajectories comes back.
@@ -73,13 +86,16 @@ def time_optimal(
     >>> arm = rc.robots.panda_like()
     >>> path = rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [1, 0.5, 0, -1.0, 0, 2.0, 1], [1, 0, 0.5, -2.0, 0, 1.5, 0]])
     >>> motion = rc.time_optimal(arm, path)
-    >>> motion
-    <TimedTrajectory of 7 coordinates, 0 to 0.937735 s, along s from 0 to 3.75783>
+    >>> round(motion.duration, 3)
+    0.952
     >>> motion.check(arm)                                   # within all limits
-    >>> [str(held) for held in motion.timing.active][:2]
+    >>> [(held.joint, held.quantity) for held in motion.timing.active][:3]
+    [('joint1', 'effort'), ('joint7', 'velocity'), ('joint1', 'velocity')]
     """
-    single = isinstance(path, Path | Trajectory)
-    ways = [_as_path(one, robot) for one in ([path] if single else path)]  # type: ignore[list-item]
+    given: Sequence[Way] = [path] if isinstance(path, Path | Trajectory) else path
+    if not isinstance(given, Sequence):
+        given = [given]
+    ways = [_as_path(one, robot) for one in given]
     limits = Limits.of(robot, velocity, acceleration, effort, jerk)
     limits.require_some(robot)
     speeds = _speed("start_speed", start_speed), _speed("end_speed", end_speed)
@@ -92,7 +108,7 @@ def time_optimal(
         found = [smoothed(robot, way, limits, chosen, speeds) for way in ways]
     else:
         found = [TimedTrajectory(_solved(robot, way, limits, chosen, speeds, int(points))) for way in ways]
-    return found[0] if single else found
+    return found[0] if isinstance(path, Path | Trajectory) else found
 
 
 def _as_path(way: Way, robot: Robot) -> Path:
@@ -210,7 +226,7 @@ def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tup
         kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             lines = -(B * x[which, None] + C) / A
-            fore = np.where(A > NO_LINE * d[:, None] * np.abs(B), lines, np.inf).min(axis=1)
+            fore = np.where(NO_LINE * d[:, None] * np.abs(B) < A, lines, np.inf).min(axis=1)
             part = (high[which] - x[which]) / (fore - back) / d
         inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
         which, part, top = which[inside], part[inside], (x[which] + d * part * fore)[inside]

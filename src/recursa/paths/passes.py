@@ -1,8 +1,8 @@
 """Reachability analysis along a path: controllable sets backwards, the fastest way forwards (Pham & Pham, TOPP-RA).
 
-The state at a place s of the path is ``x = (ds/dt)^2``, the input is ``u = d2s/dt2``; held over an interval of the grid,
-``x`` at its end is ``x + 2 d u`` with its length d. Every limit is a row ``A u + B x + C <= 0``. So what can be reached
-is an interval of x at every place:
+The state at a place s of the path is ``x = (ds/dt)^2``, the input is ``u = d2s/dt2``; held over an interval of the
+grid, ``x`` at its end is ``x + 2 d u`` with its length d. Every limit is a row ``A u + B x + C <= 0``. So what can be
+reached is an interval of x at every place:
 
 - backwards: ``K(i) = {x : there is u with all rows <= 0 and x + 2 d u in K(i + 1)}``          (controllable sets)
 - forwards: the largest u that all rows allow and that stays in K(i + 1)                      (greedy, and optimal)

@@ -4,11 +4,11 @@ With ``x = (ds/dt)^2`` and ``u = d2s/dt2`` everything that has a limit is linear
 
 - speeds: ``v^2 = V(s)^2 x``, where ``V = dq/ds``;
 - accelerations: ``a = V(s) u + W(s) x``, where ``W = d2q/ds2``;
-- torques: ``tau = a(s) u + b(s) x + c(s) + d(s) sqrt(x)``, where c holds gravity, springs and Coulomb friction (its sign is
-  that of V), and d is the damping, ``D V``. The root is replaced by its tangent at a speed near the solution.
+- torques: ``tau = a(s) u + b(s) x + c(s) + d(s) sqrt(x)``, where c holds gravity, springs and Coulomb friction (its
+  sign is that of V), and d is the damping, ``D V``. The root is replaced by its tangent at a speed near the solution.
 
-On an interval of length h, u is constant and ``x(theta) = x + 2 h theta u``, so a limited quantity is a smooth function of
-theta in [0, 1]. Its polynomial of degree 3 through four places (Chebyshev's, inside the interval: no value at a place
+On an interval of length h, u is constant and ``x(theta) = x + 2 h theta u``, so a limited quantity is a smooth function
+of theta in [0, 1]. Its polynomial of degree 3 through four places (Chebyshev's, inside the interval: no value at one
 where derivatives jump is ever asked for) lies within the range of its Bernstein coefficients, and these are linear in
 u and x, too. So the rows say of every limit that its four coefficients are within it: sufficient for all places, and
 not only for those of the grid.
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
-from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import Rows
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import Limits
 
 if TYPE_CHECKING:
     from recursa.paths.path import Path
@@ -58,8 +58,8 @@ class Kind(NamedTuple):
 class Along:
     """A robot at the four places of every interval; arrays are (NODES, N, ...), q is (NODES N, nq).
 
-    ``held``, ``pushed``, ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the speeds
-    V and accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1.
+    ``held``, ``pushed``, ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the
+    speeds V and accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1.
     """
 
     grid: Array  # (N + 1,)

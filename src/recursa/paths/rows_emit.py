@@ -1,9 +1,9 @@
 """Rows of :mod:`recursa.paths.rows` as LLVM IR: the four coefficients of a limit are the lanes.
 
 ``void assemble(i64 count, ptr sizes, ptr index, ptr scale, ptr doubled, ptr table, ptr held, ptr pushed, ptr moving,
-ptr V, ptr W, ptr A, ptr B, ptr C)``: ``sizes`` are the numbers of efforts, accelerations and velocities that have limits,
-of freedoms, and of rows per interval; ``index`` and ``scale`` the freedoms and the inverse limits, in that order;
-``table`` the columns of the matrix from values to coefficients, theta, and what counts as 1 of a limit.
+ptr V, ptr W, ptr A, ptr B, ptr C)``: ``sizes`` are the numbers of efforts, accelerations and velocities that have
+limits, of freedoms, and of rows per interval; ``index`` and ``scale`` the freedoms and the inverse limits, in that
+order; ``table`` the columns of the matrix from values to coefficients, theta, and what counts as 1 of a limit.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 
 from recursa.kernels.native import Native
-from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import Rows
 from recursa.paths.rows import NODES, THETA, TO_BERNSTEIN, Along
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import Limits
 
 _POINTERS = 13
 _V = f"<{NODES} x double>"
@@ -108,7 +108,7 @@ def _section(text: _Text, name: str, first: str, count: str, target: str, mirror
 @cache
 def _native() -> Native:
     text = _Text()
-    pointers = "sizes index scale doubled table held pushed moving V W A B C".split()
+    pointers = ["sizes", "index", "scale", "doubled", "table", "held", "pushed", "moving", "V", "W", "A", "B", "C"]
     text.add(f"declare {_V} @llvm.fma.v{NODES}f64({_V}, {_V}, {_V})")
     text.add(
         f"define void @assemble(i64 %count, {', '.join(f'ptr noalias %{name}' for name in pointers)}) {{", "start:"

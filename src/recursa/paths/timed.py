@@ -11,12 +11,12 @@ import numpy as np
 
 from recursa.paths import passes
 from recursa.paths.diagnosis import UNITS
-from recursa.trajectories.bounds import Limits
 from recursa.paths.passes import CAP, Rows
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
 from recursa.paths.rows import NODES, Along, Kind, bernstein, kinds, rows_of
 from recursa.sweeps.batching import Array
+from recursa.trajectories.bounds import Limits
 from recursa.trajectories.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -171,4 +171,5 @@ class TimedTrajectory(Trajectory):
 
     def __repr__(self) -> str:
         path = self.timing.path
-        return f"<TimedTrajectory of {self.nq} coordinates, 0 to {self.end:g} s, along s from {path.start:g} to {path.end:g}>"
+        along = f"s from {path.start:g} to {path.end:g}"
+        return f"<TimedTrajectory of {self.nq} coordinates, 0 to {self.end:g} s, along {along}>"

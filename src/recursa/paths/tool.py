@@ -54,8 +54,8 @@ def tool_path(
       (default): exactly through the corners, where every motion stops.
     - ``tolerance``: in m and rad, how far the link may be from the line.
 
-    Solutions of :func:`recursa.inverse_kinematics` follow one another, each started from the one before, and are laid as
-    densely as the tolerance needs. A line that leaves the workspace, a joint that would have to jump, or a singular
+    Solutions of :func:`recursa.inverse_kinematics` follow one another, each started from the one before, and are laid
+    as densely as the tolerance needs. A line that leaves the workspace, a joint that would have to jump, or a singular
     configuration is an error with its place. s is the way of the link in m (in rad where it turns on the spot).
 
     >>> import numpy as np, recursa as rc

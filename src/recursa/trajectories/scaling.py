@@ -43,7 +43,7 @@ def factor(robot: Robot, motion: Trajectory, limits: Limits, losses: Losses, sam
 
 def _largest(robot: Robot, t: Array, states: States, limits: Limits, losses: Losses) -> tuple[float, float]:
     """The largest factor that no limit forbids at any of the instants, and the instant that decides."""
-    q, v, a = states
+    _, v, a = states
     starts, ends, rows = [], [], []
     for speed, limit in ((v, limits.velocity), (a, limits.acceleration)):
         with np.errstate(divide="ignore"):
@@ -80,8 +80,8 @@ def _forbidden(
     if over.any():
         row, joint = np.argwhere(over)[0]
         raise LimitError(
-            f"joint '{robot.v_names[joint]}': {abs(c[row, joint]):.6g} merely to be held at t = {t[row]:.6g} s, beyond its "
-            f"limit {effort[joint]:.6g}: no speed helps. A lighter load or another way is needed",
+            f"joint '{robot.v_names[joint]}': {abs(c[row, joint]):.6g} merely to be held at t = {t[row]:.6g} s, beyond "
+            f"its limit {effort[joint]:.6g}: no speed helps. A lighter load or another way is needed",
             robot.v_names[joint], "effort", float(t[row]), float(c[row, joint]), float(effort[joint]),
         )  # fmt: skip
     chosen = np.isfinite(effort)

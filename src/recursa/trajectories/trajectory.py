@@ -391,8 +391,8 @@ class Trajectory:
         quadratic inequality in k at every instant. Looked at ``samples`` instants and the knots, then more and more
         densely about the one that decides. The motion starts at the same time.
 
-        - ``velocity``, ``effort``: limits, default the robot's own; ``acceleration``: default none. Each one number, one
-          per freedom (nv,), or some by the names of joints; inf for none.
+        - ``velocity``, ``effort``: limits, default the robot's own; ``acceleration``: default none. Each one number,
+          one per freedom (nv,), or some by the names of joints; inf for none.
         - ``losses``: whether damping and friction of the joints count, as for inverse dynamics.
 
         The way is kept and so is the shape of the motion in time; :func:`recursa.time_optimal` keeps the way alone, and
@@ -402,8 +402,8 @@ class Trajectory:
         >>> arm = rc.robots.panda_like()
         >>> start, end = {"joint4": -1.5, "joint6": 1.5}, {"joint1": 2.0, "joint4": -1.5, "joint6": 1.5}
         >>> motion = rc.Trajectory.cycloid(start, end, 6.0, robot=arm)
-        >>> motion.scaled_to_limits().duration             # joint1 turns at 2.175 rad/s half way
-        1.8390804597701...
+        >>> round(motion.scaled_to_limits().duration, 6)   # joint1 turns at 2.175 rad/s half way
+        1.83908
         """
         chosen = self._for(robot)
         k = factor(
