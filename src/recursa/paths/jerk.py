@@ -246,10 +246,10 @@ class _Problem:
                 -(self.matrices[0].T @ (0.5 * self.weights * x**-1.5)),
                 A_ub=table,
                 b_ub=sides,
-                bounds=[*zip(0.2 * c, _GROWTH * c, strict=True)],
+                bounds=self._between(c),
                 method="highs",
             )
-            if not found.success:
+            if not found.success:  # nothing but rounding: c itself keeps to the rows
                 break
             step = found.x - c
             part = minimize_scalar(
@@ -276,13 +276,32 @@ class _Problem:
                 f"the path, its limit is {limit:.6g}; with limits of jerk every place has to allow standing still",
                 self.robot.v_names[k], "effort", place, value, limit,
             )  # fmt: skip
-        x = 1.0
-        for _ in range(200):
-            c = np.full(self.spline.count, x)
-            if self._worst(c, self.matrices, v) < 0.9:
-                return c
-            x *= 0.5
-        raise ConvergenceError("limits of jerk: no motion is slow enough for them")
+        for ramp in np.linspace(0.0, 1.0, 9):
+            for power in range(200):
+                c = self._with_ends(np.full(self.spline.count, 0.5**power), float(ramp))
+                if self._worst(c, self.matrices, v) < 0.97:
+                    return c
+        raise ConvergenceError(
+            "limits of jerk: no motion was found that is slow enough for them"
+            + (" and has the speeds given at its ends" if any(one is not None for one in self.given) else "")
+        )
+
+    def _with_ends(self, c: Array, ramp: float) -> Array:
+        """With x at moving ends as given, and between them and the rest of c a ramp over a part of the spline."""
+        way = np.linspace(0.0, 1.0, len(c))
+        for end, place in zip(self.given, (way, 1.0 - way), strict=True):
+            if end is not None:
+                weight = np.clip(1.0 - place / ramp, 0.0, 1.0) if ramp > 0.0 else (place == 0.0)
+                c = c + weight * (end - c)
+        return c
+
+    def _between(self, c: Array) -> list[tuple[float, float]]:
+        """Bounds of the next coefficients; the first and last are x at the ends."""
+        bounds = [(0.2 * float(x), _GROWTH * float(x)) for x in c]
+        for end, place in zip(self.given, (0, -1), strict=True):
+            if end is not None:
+                bounds[place] = (end, end)
+        return bounds
 
     def _rows(self, x: Array) -> tuple[Any, Array]:
         from scipy.sparse import diags, vstack
@@ -315,15 +334,7 @@ class _Problem:
                 room = diags(0.5 * r**-3) @ at
                 table += [row / L.jerk[k] + room, -row / L.jerk[k] + room]
                 sides += [1.5 / r] * 2
-        rows = vstack(table, format="csr")
-        limits = np.concatenate(sides)
-        for place, value in zip((0, -1), self.given, strict=True):
-            if value is not None:
-                ends = self.spline.at(np.array([0.0 if place == 0 else 1.0]))[0]
-                one = ends[[0]] if place == 0 else ends[[ends.shape[0] - 1]]
-                rows = vstack([rows, one, -one], format="csr")
-                limits = np.concatenate([limits, [value, -value * (1.0 - 1e-9)]])
-        return rows, limits
+        return vstack(table, format="csr"), np.concatenate(sides)
 
     def _worst(self, c: Array, matrices: tuple[Any, Any, Any], v: dict[str, Array]) -> float:
         """The largest part of any limit, peaks between neighbouring places of an interval included."""

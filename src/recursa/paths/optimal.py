@@ -17,7 +17,7 @@ from recursa.paths.grid import grid_of
 from recursa.paths.passes import CAP, NO_LINE, Passed
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
-from recursa.paths.rows import Along, rows_of
+from recursa.paths.rows import NODES, SPARE, Along, missed, rows_of
 from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _AT_REST = 1e-9  # |dq/ds| below this part of its largest: the path stands still there whatever ds/dt
 _SETTLED = 1e-9  # of the largest x: damping was taken at the right speeds
 _ROUNDS = 40
+_MOST = 6401  # places, beyond which a path is not looked at more closely
 _FULL = 4  # rounds after which only half of every change is taken over
 Way = Path | Trajectory
 
@@ -137,6 +138,8 @@ class _Job:
         self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
         require_positions(robot, self.along)
         self.bounds = self._bounds(speeds)
+        stops = np.flatnonzero(self.bounds[1] == 0.0)
+        self.along = self.along.stopping(np.unique(np.clip([stops - 1, stops], 0, len(self.grid) - 2)))
         self.taken = self.along  # with damping, at some speeds
         self._reference: Array | None = None
         self._rounds = 0
@@ -193,12 +196,14 @@ class _Job:
 def _solved(
     robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float], points: int
 ) -> Timing:
-    """Passes for a path, again as long as damping was taken at other speeds."""
+    """Passes for a path, again as long as damping was taken at other speeds, or the grid is too coarse for cubics."""
     job = _Job(robot, path, limits, losses, speeds, points)
     for _ in range(_ROUNDS):
         job.passed = run(job.taken, job.limits, job.bounds)
         job.require_found()
         if job.settle():
+            if points < _MOST and missed(job.taken, limits, path, robot, job.passed.x) > SPARE:
+                return _solved(robot, path, limits, losses, speeds, 2 * points - 1)
             return job.timing()
     raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")
 
@@ -206,7 +211,10 @@ def _solved(
 def run(along: Along, limits: Limits, bounds: Array) -> Passed:
     """Rows and both passes: native, or interpreted where plans are."""
     if Switch.on and available():
-        return passes_emit.run(rows_emit.rows_of(along, limits, bounds, passes_emit.padding()))
+        padding = passes_emit.padding()
+        if along.margin is None:
+            return passes_emit.run(rows_emit.rows_of(along, limits, bounds, padding))
+        return passes_emit.run(rows_of(along, limits, bounds, padding=padding))
     return passes.run(rows_of(along, limits, bounds))
 
 
@@ -214,7 +222,8 @@ def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tup
     """The motion with its switches where they are, inside intervals: places, x, and the interval of each piece.
 
     In an interval in which the greedy way meets the upper end of the controllable sets, it can go on at its largest u
-    until it crosses the backward motion, and follow that: both keep to the interval's rows at all its places.
+    until it crosses the backward motion, and follow that: both keep to the interval's rows at all its places. Limits of
+    velocity need not be asked about the first part: it is slower than the backward motion, which keeps to them.
     """
     sets, x, u, _ = passed
     grid, high = along.grid, sets[1]
@@ -226,7 +235,9 @@ def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tup
         kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             lines = -(B * x[which, None] + C) / A
-            fore = np.where(NO_LINE * d[:, None] * np.abs(B) < A, lines, np.inf).min(axis=1)
+            fore = np.where(A > NO_LINE * d[:, None] * np.abs(B), lines, np.inf)
+            others = len(A[0]) - NODES * np.count_nonzero(np.isfinite(limits.velocity))
+            fore = fore[:, :others].min(axis=1, initial=np.inf)
             part = (high[which] - x[which]) / (fore - back) / d
         inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
         which, part, top = which[inside], part[inside], (x[which] + d * part * fore)[inside]

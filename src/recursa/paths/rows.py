@@ -60,6 +60,7 @@ class Along:
 
     ``held``, ``pushed``, ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the
     speeds V and accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1.
+    ``margin`` is what they may be off by, up or down.
     """
 
     grid: Array  # (N + 1,)
@@ -70,6 +71,9 @@ class Along:
     pushed: Array
     moving: Array
     d: Array | None
+    friction: Array | None = None
+    margin: Array | None = None
+    undamped: Along | None = None
 
     @classmethod
     def of(cls, robot: Robot, path: Path, grid: Array, losses: Losses, effort: bool) -> Along:
@@ -85,12 +89,13 @@ class Along:
         torques = robot.inverse_dynamics(
             np.concatenate([q, q, q]), np.concatenate([rest, rest, V]), np.concatenate([rest, V, W])
         ).reshape(3, *shape)
-        if losses in FRICTION:
-            torques = torques + robot.joint_losses(V, losses="friction").reshape(shape)
+        friction = robot.joint_losses(V, losses="friction").reshape(shape) if losses in FRICTION else None
+        if friction is not None:
+            torques = torques + friction
         d = robot.joint_losses(V, losses="damping").reshape(shape) if losses in DAMPING else None
         if d is not None and not d.any():
             d = None
-        return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d)
+        return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d, friction)
 
     @property
     def spare(self) -> float:
@@ -99,27 +104,87 @@ class Along:
         straight = not self.W.any() and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
         return 0.0 if straight else SPARE
 
+    def stopping(self, chosen: Array) -> Along:
+        """On the chosen intervals, next to a stop, friction does not help: at rest it need not be there.
+
+        Upwards torques are then ``c + max(F, 0)``, downwards ``c + min(F, 0)``: ``c + F/2`` with a margin of ``|F|/2``.
+        """
+        if self.friction is None or not len(chosen):
+            return self
+        half = np.zeros_like(self.friction)
+        half[:, chosen] = 0.5 * self.friction[:, chosen]
+        return replace(
+            self,
+            held=self.held - half,
+            pushed=self.pushed - half,
+            moving=self.moving - half,
+            margin=np.abs(half),
+        )
+
     def damped(self, x: Array) -> Along:
         """With ``d sqrt(x)`` by its tangent at x (N + 1,) of the grid, ``d (r/2 + x/(2 r))``, ``r = sqrt(x)``.
 
-        Next to rest, where the root is steep and no polynomial, ``r`` is the largest speed of the interval, and the
-        torque of that speed counts on all of it: what damping takes there at most, where the joint does not turn round.
+        Next to rest the root is steep and no polynomial. There damping is between nothing and what it takes at the
+        largest speed r of the interval: ``d r/2`` with a margin of ``|d| r/2``.
         """
         assert self.d is not None
         fast = np.maximum(x[:-1], x[1:])
         moving = np.minimum(x[:-1], x[1:]) > _STEEP * fast
         r = np.sqrt(np.where(moving, x[:-1] + THETA[:, None] * np.diff(x), fast))[..., None]
-        still = np.where(moving[:, None], 0.5, 1.0) * self.d * r
+        still = 0.5 * self.d * r
+        margin = np.where(moving[:, None], 0.0, np.abs(still))
         slope = np.where(moving[:, None], self.d / (2.0 * np.maximum(r, 1e-300)), 0.0)
-        return replace(self, held=self.held + still, pushed=self.pushed + still, moving=self.moving + still + slope)
+        return replace(
+            self,
+            held=self.held + still,
+            pushed=self.pushed + still,
+            moving=self.moving + still + slope,
+            margin=margin if self.margin is None else margin + self.margin,
+            undamped=self,
+        )
+
+
+def missed(along: Along, limits: Limits, path: Path, robot: Robot, x: Array) -> float:
+    """The part of a limit by which the cubics miss what they stand for, at the middle of intervals, where they do most.
+
+    With x at the grid (N + 1,) both come from the motion itself: the cubic from its four places, the truth from the
+    path and inverse dynamics at the middle.
+    """
+    grid, middle = along.grid, bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
+    u = np.diff(x) / (2.0 * np.diff(grid))
+    q, V, W = path._states(0.5 * (grid[:-1] + grid[1:]))
+    xs = x[:-1] + THETA[:, None] * np.diff(x)
+    half, root = 0.5 * (x[:-1] + x[1:])[:, None], np.sqrt(0.5 * (x[:-1] + x[1:]))[:, None]
+    worst = 0.0
+    for limit, truth, nodal in (
+        (limits.velocity, V * V * half / limits.velocity, along.V**2 * xs[..., None] / limits.velocity),
+        (limits.acceleration, V * u[:, None] + W * half, along.V * u[:, None] + along.W * xs[..., None]),
+    ):
+        if np.isfinite(limit).any():
+            worst = max(worst, float((np.abs(np.tensordot(middle, nodal, 1) - truth) / limit).max()))
+    if np.isfinite(limits.effort).any():
+        tau = robot.inverse_dynamics(q, V * root, V * u[:, None] + W * half)
+        held = along.undamped if along.undamped is not None else along
+        if held.friction is not None:  # the same at all places of an interval
+            part = (
+                held.friction[1]
+                if held.margin is None
+                else held.friction[1] - held.margin[1] * np.sign(held.friction[1])
+            )
+            tau = tau + part
+        nodal = held.held + (held.pushed - held.held) * u[:, None] + (held.moving - held.held) * xs[..., None]
+        worst = max(worst, float((np.abs(np.tensordot(middle, nodal, 1) - tau) / limits.effort).max()))
+    return worst
 
 
 def kinds(limits: Limits) -> list[Kind]:
     """What the columns of the rows are, in their order."""
-    found: list[Kind] = []
-    for name in ("effort", "acceleration"):
-        chosen = np.flatnonzero(np.isfinite(getattr(limits, name)))
-        found += [Kind(name, int(j), sign) for sign in (1, -1) for j in chosen]
+    both = [
+        (name, int(j))
+        for name in ("effort", "acceleration")
+        for j in np.flatnonzero(np.isfinite(getattr(limits, name)))
+    ]
+    found = [Kind(name, j, sign) for sign in (1, -1) for name, j in both]
     return found + [Kind("velocity", int(j), 0) for j in np.flatnonzero(np.isfinite(limits.velocity))]
 
 
@@ -153,4 +218,8 @@ def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array =
     view[:, :, both : 2 * both] = -view[:, :, :both]
     view[:, :, 2 * both :] = found[..., both:].transpose(1, 2, 3, 0)
     rows[2] -= 1.0 - along.spare
+    if along.margin is not None and efforts:
+        largest = (along.margin[:, chosen][..., E] / limits.effort[E]).max(axis=0)[..., None]
+        view[2, :, :efforts] += largest
+        view[2, :, both : both + efforts] += largest
     return Rows(rows[0], rows[1], rows[2], 2.0 * h, bounds)
