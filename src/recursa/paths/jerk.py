@@ -40,6 +40,7 @@ INTERVALS = 120  # of the spline
 _ROUNDS = 60
 _ENOUGH = 1e-4  # of the duration: a round that shortens it by less is the last
 _GROWTH = 2.9  # x at most so many times as large in one round: the tangent of 1/sqrt(x) is zero at 3
+_NARROWER = 12
 _DENSE = 12  # places per interval at which the result is looked at
 _SPARE = 1e-7  # of a limit, for what lies between these places
 _BESIDE = 1e-5  # of an interval, for derivatives by differences
@@ -163,8 +164,7 @@ def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: t
     rates = warp(np.array([0.0, float(len(warp.ends) - 1)]))[1]
     given = [(speeds[k] / rates[k]) ** 2 if not rests[-k] else None for k in (0, 1)]
     problem = _Problem(robot, over, along, losses, spline, limits, given)
-    c = problem.solve()
-    c = problem.within(c)
+    c = problem.solved_within()
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
     profile = Profile.of_parabolas(grid, x, slope, 0.5 * bend)
     last = spline.at(np.ones(1))[0] @ c
@@ -359,6 +359,24 @@ class _Problem:
             "effort": np.abs(0.5 * v["a"] * slope + v["b"] * x + v["c"] + v["d"] * r) / L.effort,
             "jerk": np.abs(r * (v["Z"] * x + 1.5 * v["W"] * slope + 0.5 * v["V"] * bend)) / L.jerk,
         }
+
+    def solved_within(self) -> Array:
+        """The solution, slowed down by one factor or, if speeds at the ends are given, with narrower limits."""
+        if all(one is None for one in self.given):
+            return self.within(self.solve())
+        theta, wide = np.linspace(0.0, 1.0, _DENSE + 1), self.limits
+        matrices, values = self.spline.at(theta), self._true_terms(theta)
+        share = 1.0
+        for _ in range(_NARROWER):
+            c = self.solve()
+            self.limits = wide
+            worst = self._worst(c, matrices, values)
+            if worst <= 1.0:
+                return c
+            share *= (1.0 - 1e-6) / worst
+            parts = (wide.velocity, wide.acceleration, wide.effort, wide.jerk)
+            self.limits = Limits(*(share * part for part in parts))
+        raise ConvergenceError("limits of jerk: no motion with the speeds given at its ends was found within them")
 
     def within(self, c: Array) -> Array:
         """Slowed down by one factor until every limit is kept at all of many places between."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import numpy as np
@@ -14,10 +15,11 @@ from recursa.kernels.switch import Switch
 from recursa.paths import passes, passes_emit, rows_emit
 from recursa.paths.diagnosis import require_positions, unreachable
 from recursa.paths.grid import grid_of
-from recursa.paths.passes import CAP, NO_LINE, Passed
+from recursa.paths.passes import CAP, Passed
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
-from recursa.paths.rows import NODES, SPARE, Along, missed, rows_of
+from recursa.paths.rows import Along, missed, rows_of
+from recursa.paths.switches import switched
 from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories import inputs
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
 _AT_REST = 1e-9  # |dq/ds| below this part of its largest: the path stands still there whatever ds/dt
 _SETTLED = 1e-9  # of the largest x: damping was taken at the right speeds
 _ROUNDS = 40
-_MOST = 6401  # places, beyond which a path is not looked at more closely
+_SPARE = 1e-5  # of every limit, for what cubics miss between places; more where that is not enough
+_SHARE = 0.7  # of it that they may miss at the middle of intervals
+_COARSE = 1e-4  # of a limit: where they miss so much, the grid is made finer
+_MOST = 6401  # places, beyond which it is not
 _FULL = 4  # rounds after which only half of every change is taken over
 Way = Path | Trajectory
 
@@ -140,6 +145,9 @@ class _Job:
         self.bounds = self._bounds(speeds)
         stops = np.flatnonzero(self.bounds[1] == 0.0)
         self.along = self.along.stopping(np.unique(np.clip([stops - 1, stops], 0, len(self.grid) - 2)))
+        self.straight = self.along.straight()
+        if not self.straight:
+            self.along = replace(self.along, spare=_SPARE)
         self.taken = self.along  # with damping, at some speeds
         self._reference: Array | None = None
         self._rounds = 0
@@ -159,6 +167,10 @@ class _Job:
         for stop in self.path.stops:
             bounds[:, np.argmin(np.abs(self.grid - stop))] = 0.0
         return bounds
+
+    def leave(self, spare: float) -> None:
+        """More of every limit for what cubics miss."""
+        self.along, self.taken = (replace(one, spare=spare) for one in (self.along, self.taken))
 
     def settle(self) -> bool:
         """Damping at the speeds that were found; whether these are the ones it was taken at."""
@@ -202,9 +214,12 @@ def _solved(
         job.passed = run(job.taken, job.limits, job.bounds)
         job.require_found()
         if job.settle():
-            if points < _MOST and missed(job.taken, limits, path, robot, job.passed.x) > SPARE:
+            off = missed(job.taken, limits, path, robot, job.passed.x)
+            if off <= _SHARE * job.along.spare or job.straight:
+                return job.timing()
+            if off > _COARSE and points < _MOST:
                 return _solved(robot, path, limits, losses, speeds, 2 * points - 1)
-            return job.timing()
+            job.leave(off / (0.5 * _SHARE))
     raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")
 
 
@@ -216,33 +231,3 @@ def run(along: Along, limits: Limits, bounds: Array) -> Passed:
             return passes_emit.run(rows_emit.rows_of(along, limits, bounds, padding))
         return passes_emit.run(rows_of(along, limits, bounds, padding=padding))
     return passes.run(rows_of(along, limits, bounds))
-
-
-def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tuple[Array, Array, Array]:
-    """The motion with its switches where they are, inside intervals: places, x, and the interval of each piece.
-
-    In an interval in which the greedy way meets the upper end of the controllable sets, it can go on at its largest u
-    until it crosses the backward motion, and follow that: both keep to the interval's rows at all its places. Limits of
-    velocity need not be asked about the first part: it is slower than the backward motion, which keeps to them.
-    """
-    sets, x, u, _ = passed
-    grid, high = along.grid, sets[1]
-    tolerance = 1e-9 * (x[:-1] + x[1:])
-    which = np.flatnonzero((np.abs(x[1:] - high[1:]) <= tolerance) & (x[:-1] < high[:-1] - tolerance))
-    if len(which):
-        A, B, C, d, _ = rows_of(along, limits, bounds, which)
-        back = (high[which + 1] - high[which]) / d
-        kept = (A * back[:, None] + B * high[which, None] + C).max(axis=1) <= 1e-9
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            lines = -(B * x[which, None] + C) / A
-            fore = np.where(A > NO_LINE * d[:, None] * np.abs(B), lines, np.inf)
-            others = len(A[0]) - NODES * np.count_nonzero(np.isfinite(limits.velocity))
-            fore = fore[:, :others].min(axis=1, initial=np.inf)
-            part = (high[which] - x[which]) / (fore - back) / d
-        inside = kept & np.isfinite(fore) & (part > 1e-9) & (part < 1.0 - 1e-9)
-        which, part, top = which[inside], part[inside], (x[which] + d * part * fore)[inside]
-    if not len(which):
-        return grid, x, np.arange(len(u))
-    extra = grid[which] + part * np.diff(grid)[which]
-    pieces = np.insert(np.arange(len(u)), which + 1, which)
-    return np.insert(grid, which + 1, extra), np.insert(x, which + 1, top), pieces

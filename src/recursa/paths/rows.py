@@ -42,7 +42,7 @@ def bernstein(theta: Array) -> Array:
 
 
 TO_BERNSTEIN = np.linalg.inv(bernstein(THETA))
-SPARE = 2e-8
+_MIDDLE = bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
 _STEEP = 0.05  # part of the larger x at the ends of an interval below which the root of x is no polynomial
 
 
@@ -74,6 +74,7 @@ class Along:
     friction: Array | None = None
     margin: Array | None = None
     undamped: Along | None = None
+    spare: float = 0.0  # part of every limit that is left for what cubics miss
 
     @classmethod
     def of(cls, robot: Robot, path: Path, grid: Array, losses: Losses, effort: bool) -> Along:
@@ -97,12 +98,10 @@ class Along:
             d = None
         return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d, friction)
 
-    @property
-    def spare(self) -> float:
-        """The part of every limit that is left for what cubics miss between places; none where all is straight."""
+    def straight(self) -> bool:
+        """Whether nothing changes within intervals, so that cubics miss nothing."""
         parts = (self.held, self.pushed, self.moving)
-        straight = not self.W.any() and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
-        return 0.0 if straight else SPARE
+        return not self.W.any() and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
 
     def stopping(self, chosen: Array) -> Along:
         """On the chosen intervals, next to a stop, friction does not help: at rest it need not be there.
@@ -150,31 +149,33 @@ def missed(along: Along, limits: Limits, path: Path, robot: Robot, x: Array) -> 
     With x at the grid (N + 1,) both come from the motion itself: the cubic from its four places, the truth from the
     path and inverse dynamics at the middle.
     """
-    grid, middle = along.grid, bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
-    u = np.diff(x) / (2.0 * np.diff(grid))
+    grid, h = along.grid, np.diff(along.grid)
+    u, middle = np.diff(x) / (2.0 * h), 0.5 * (x[:-1] + x[1:])
     q, V, W = path._states(0.5 * (grid[:-1] + grid[1:]))
-    xs = x[:-1] + THETA[:, None] * np.diff(x)
-    half, root = 0.5 * (x[:-1] + x[1:])[:, None], np.sqrt(0.5 * (x[:-1] + x[1:]))[:, None]
-    worst = 0.0
-    for limit, truth, nodal in (
-        (limits.velocity, V * V * half / limits.velocity, along.V**2 * xs[..., None] / limits.velocity),
-        (limits.acceleration, V * u[:, None] + W * half, along.V * u[:, None] + along.W * xs[..., None]),
-    ):
-        if np.isfinite(limit).any():
-            worst = max(worst, float((np.abs(np.tensordot(middle, nodal, 1) - truth) / limit).max()))
+    a = V * u[:, None] + W * middle[:, None]
+    by_u, by_x = _MIDDLE[:, None] * u, _MIDDLE[:, None] * (x[:-1] + THETA[:, None] * np.diff(x))  # (NODES, N)
+    off = []
+    if np.isfinite(limits.velocity).any():
+        squares = V * V * middle[:, None] - _summed(by_x, along.V * along.V)
+        off.append(np.abs(squares) / limits.velocity**2)
+    if np.isfinite(limits.acceleration).any():
+        off.append(np.abs(a - _summed(by_u, along.V) - _summed(by_x, along.W)) / limits.acceleration)
     if np.isfinite(limits.effort).any():
-        tau = robot.inverse_dynamics(q, V * root, V * u[:, None] + W * half)
-        held = along.undamped if along.undamped is not None else along
-        if held.friction is not None:  # the same at all places of an interval
-            part = (
-                held.friction[1]
-                if held.margin is None
-                else held.friction[1] - held.margin[1] * np.sign(held.friction[1])
-            )
-            tau = tau + part
-        nodal = held.held + (held.pushed - held.held) * u[:, None] + (held.moving - held.held) * xs[..., None]
-        worst = max(worst, float((np.abs(np.tensordot(middle, nodal, 1) - tau) / limits.effort).max()))
-    return worst
+        own = along if along.undamped is None else along.undamped
+        tau = robot.inverse_dynamics(q, V * np.sqrt(middle)[:, None], a)
+        if own.friction is not None:  # the same at all places of an interval
+            tau += own.friction[1]
+        if own.margin is not None and own.friction is not None:
+            tau -= own.margin[1] * np.sign(own.friction[1])
+        rest = _MIDDLE[:, None] - by_u - by_x
+        cubic = _summed(rest, own.held) + _summed(by_u, own.pushed) + _summed(by_x, own.moving)
+        off.append(np.abs(tau - cubic) / limits.effort)
+    return max(float(one.max()) for one in off)
+
+
+def _summed(weights: Array, values: Array) -> Array:
+    """Over the places: (NODES, N) and (NODES, N, nv) to (N, nv)."""
+    return np.einsum("kn,knj->nj", weights, values)
 
 
 def kinds(limits: Limits) -> list[Kind]:
