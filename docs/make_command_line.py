@@ -23,6 +23,7 @@ PAGE = Path(__file__).with_name("command-line.md")
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
 FILES = {
     "S.json": '{"q": [0.3, 0.8, -0.4], "v": {"joint1": 0.5}}\n',
+    "points.csv": "joint1,joint2,joint3\n0,0,0\n1.2,-0.4,0.6\n",
     "moves.csv": "t,joint1,joint2,joint3\n0,0,0,0\n0.5,0.2,0.1,0\n1,0.6,0.4,-0.3\n1.5,0.8,0.7,-0.5\n",
 }
 

@@ -144,8 +144,7 @@ def test_zero_inertia_points() -> None:
     assert (np.diff(np.sign(inertia[: len(inertia) // 4]), axis=0) != 0).any()  # there are such places
     for motion in (coarse, fine, finest):
         assert parts(motion, robot, velocity=NONE, effort=effort)["effort"] < 1.0 + 1e-6
-    assert coarse.duration == pytest.approx(finest.duration, rel=1e-2)
-    assert fine.duration == pytest.approx(finest.duration, rel=1e-3)
+    assert finest.duration < fine.duration < coarse.duration < 1.006 * finest.duration  # from above, like 1/points
     flips = np.sign(np.diff(fine.timing.profile.u))
     assert np.count_nonzero(np.diff(flips)) < 400
 

@@ -15,7 +15,7 @@ from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
-    "Motions": ("ik", "inverse", "simulate", "plot"),
+    "Motions": ("ik", "time", "inverse", "simulate", "plot"),
     "Models": ("linearize", "compare"),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),

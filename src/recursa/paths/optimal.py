@@ -82,7 +82,8 @@ def time_optimal(
     - ``losses``: whether damping and friction of the joints count: False (default), True, "damping", "friction".
       A load in the hand is ``robot.with_payload(...)``.
     - ``start_speed``, ``end_speed``: ds/dt at the ends; default: at rest.
-    - ``points``: places of the grid. The duration comes from above and nears the shortest like 1/points^2.
+    - ``points``: places of the grid. The duration comes from above and nears the shortest like 1/points; the
+      grid is made finer where cubics between its places would miss more than a little of a limit.
 
     Without jerk limits the result is the fastest of all that hold d2s/dt2 within an interval of the grid. With them it
     is a local optimum among smooth ones that start and end without acceleration, and takes some seconds;
