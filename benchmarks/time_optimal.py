@@ -1,9 +1,9 @@
 """Time-optimal timing beside toppra: ``OMP_NUM_THREADS=1 python benchmarks/time_optimal.py [PATHS]``.
 
-Random splines through five points of a Panda (bundled, with its limits of velocity and effort). toppra gets the same path,
-Pinocchio's ``rnea`` of the same robot as its inverse dynamics, and its fastest solver, "seidel". For each: processor time
-(the least of several rounds, in turns), how much longer the motion takes than the shortest known one, and the largest part
-of a limit that is used on a dense look between the places of the grid. Prints a table in Markdown.
+Random splines through five points of a Panda (bundled, with its limits of velocity and effort). toppra gets the same
+path, Pinocchio's ``rnea`` of the same robot as its inverse dynamics, and its fastest solver, "seidel". For each:
+processor time (the least of several rounds, in turns), how much longer the motion takes than the shortest known one,
+and the largest part of a limit that is used on a dense look between the places of the grid. Prints a table in Markdown.
 """
 
 from __future__ import annotations

@@ -146,6 +146,7 @@ def diagonal(path: Path) -> None:
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     desk_arm(here / "images" / "desk_arm.png")
+    time_optimal(here / "images" / "time-optimal.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")

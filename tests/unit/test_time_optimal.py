@@ -1,4 +1,4 @@
-"""Timing of paths: bang-bang in closed form, limits between places, zero-inertia points, losses, jerk, what is refused."""
+"""Timing of paths: closed forms, limits between places, zero-inertia points, losses, jerk, what is refused."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-import zoo
 
 import recursa as rc
+import zoo
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
 from recursa.paths import optimal, passes, passes_emit, rows, rows_emit
@@ -52,7 +52,7 @@ def test_double_integrator_is_bang_bang_exactly(points: int) -> None:
         robot, rc.Path([[0.0], [3.0]]), velocity=NONE, effort=NONE, acceleration=2.0, points=points
     )
     assert motion.duration == pytest.approx(2.0 * math.sqrt(1.5), rel=1e-13)
-    q, v, a = motion.sample([0.25 * motion.duration, 0.75 * motion.duration])
+    q, _, a = motion.sample([0.25 * motion.duration, 0.75 * motion.duration])
     np.testing.assert_allclose(a[:, 0], [2.0, -2.0], rtol=1e-9)
     np.testing.assert_allclose(q[:, 0], [3.0 / 8.0, 21.0 / 8.0], rtol=1e-12)
 
@@ -162,7 +162,7 @@ def test_every_kind_of_joint() -> None:
         found = parts(motion, free, velocity=2.0, acceleration=5.0)
         assert max(found["velocity"], found["acceleration"]) < 1.0 + 1e-6, name
         t = np.linspace(0.1, 0.9, 7) * motion.duration
-        q0, v, a = motion.sample(t)
+        q0, v, _ = motion.sample(t)
         q1 = motion.sample(t + 1e-6)[0]
         np.testing.assert_allclose(free.difference(q0, q1) / 1e-6, v, atol=1e-4)
 

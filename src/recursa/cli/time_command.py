@@ -23,7 +23,9 @@ from recursa.trajectories.csv_numbers import read_table
 @click.argument("points", type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the motion as CSV: t, q, v, a.")
 @click.option("--samples", type=click.IntRange(2), default=401, show_default=True, help="Instants in the CSV.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw speed over place, and what holds it (png, pdf, svg).")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw speed over place, and what holds it (png, pdf, svg)."
+)
 @click.option("--velocity", type=float, help="For all joints, rad/s or m/s; else the robot's limits.")
 @click.option("--acceleration", type=float, help="For all joints, rad/s^2 or m/s^2; else none.")
 @click.option("--jerk", type=float, help="For all joints, rad/s^3 or m/s^3; else none.")
@@ -73,7 +75,7 @@ def time(
     shown = show.console()
     shown.print(f"[bold]{escape(chosen.name)}[/]: {motion.duration:.6g} s", highlight=False)
     table = Table()
-    for title, side in (("from s", "right"), ("to s", "right"), ("held by", "left"), ("at", "right")):
+    for title, side in (("from t, s", "right"), ("to t, s", "right"), ("held by", "left"), ("at", "right")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     for one in held:
         times = (f"{t:.4f}" for t in one.times)

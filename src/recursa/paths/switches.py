@@ -38,7 +38,7 @@ def switched(along: Along, limits: Limits, bounds: Array, passed: Passed) -> tup
         return grid, x, np.arange(len(u))
     A, B, C, d, _ = rows_of(along, limits, bounds, which)
     start, end, top = x[which], x[which + 1], high[which]
-    others = len(A[0]) - NODES * np.count_nonzero(np.isfinite(limits.velocity))
+    others = len(A[0]) - NODES * int(np.count_nonzero(np.isfinite(limits.velocity)))
     back = (end - top) / d
     kept = (A * back[:, None] + B * top[:, None] + C).max(axis=1) <= 1e-9
     rising = kept & (start < top - 1e-9 * (start + top))
