@@ -28,7 +28,8 @@ def phase_plane(timing: Timing, *, shown: bool = False) -> Figure:
     curve = np.minimum(timing.maximum_speeds, 10.0 * high)
     axes.plot(timing.places, curve, color="0.35", lw=1.0, ls=(0, (5, 3)), label="maximum velocity curve")
     axes.fill_between(timing.places, curve, 10.0 * high, color="0.92", lw=0)
-    axes.plot(s, speed, color="black", lw=1.0, label="no limit")
+    free = sum(held.times[1] - held.times[0] for held in timing.active) < 0.99 * timing.times[-1]
+    axes.plot(s, speed, color="black", lw=1.0, label="no limit" if free else None)
     _stretches(axes, timing, s, speed)
     axes.set_ylim(0.0, min(high, 1.12 * float(np.max(np.minimum(curve, high)))))
     axes.set_xlim(timing.places[0], timing.places[-1])

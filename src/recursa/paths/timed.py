@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from recursa.robot import Robot
 
-_ACTIVE = 1e-6  # of a limit: nearer to it than this is at it
+_ACTIVE = 5e-5  # of a limit: nearer to it than this is at it
+_BRIEF = 1e-4  # of the duration: what holds for less is left out
 _FROM = np.array([0.0, 1.0])
 
 
@@ -118,14 +119,14 @@ class Timing:
 
     @cached_property
     def active(self) -> tuple[Held, ...]:
-        """The limits that hold the motion, one after the other; pieces on which none does are left out."""
+        """The limits that hold the motion, one after the other; stretches on which none does are left out."""
         numbers = self._at_limit
         starts = np.flatnonzero(np.concatenate([[True], np.diff(numbers) != 0]))
         ends = np.append(starts[1:], len(numbers))
         return tuple(
             self._held(self._kinds[numbers[start]], int(start), int(end))
             for start, end in zip(starts, ends, strict=True)
-            if numbers[start] >= 0
+            if numbers[start] >= 0 and self.times[end] - self.times[start] > _BRIEF * self.times[-1]
         )
 
     def _held(self, kind: Kind, start: int, end: int) -> Held:
