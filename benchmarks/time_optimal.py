@@ -87,7 +87,7 @@ def main() -> None:
     robot = rc.robots.panda_like()
     low, high = robot.position_limits
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    names = [*(f"toppra, {scheme}, 201" for scheme in ("collocation", "interpolation"))]
+    names = ["toppra, collocation, 201", *(f"toppra, interpolation, {points}" for points in (201, 801, 1601))]
     names += [f"recursa, {points}" for points in (51, 101, 201, 401)]
     times: dict[str, list[float]] = {name: [] for name in names}
     longer: dict[str, list[float]] = {name: [] for name in names}

@@ -23,6 +23,7 @@ UNITS = {
     "jerk": ("rad/s^3", "m/s^3"),
 }
 _ROUNDING = 1e-9
+_POSITIONS = "position limits"
 
 
 def unit_of(robot: Robot, kind: Kind) -> str:
@@ -32,7 +33,10 @@ def unit_of(robot: Robot, kind: Kind) -> str:
 
 def require_positions(robot: Robot, along: Along) -> None:
     """That the path stays where the joints can be."""
-    low, high = robot.position_limits
+    kept = robot.evaluator.kept  # looked up once: a robot does not change
+    if _POSITIONS not in kept:
+        kept[_POSITIONS] = robot.position_limits
+    low, high = kept[_POSITIONS]
     beyond = np.maximum(low - along.q.min(axis=0), along.q.max(axis=0) - high)
     if (beyond > 1e-9).any():
         k = int(np.argmax(beyond))

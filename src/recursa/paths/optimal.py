@@ -144,8 +144,9 @@ class _Job:
         self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
         require_positions(robot, self.along)
         self.bounds = self._bounds(speeds)
-        stops = np.flatnonzero(self.bounds[1] == 0.0)
-        self.along = self.along.stopping(np.unique(np.clip([stops - 1, stops], 0, len(self.grid) - 2)))
+        if self.along.friction is not None:
+            stops = np.flatnonzero(self.bounds[1] == 0.0)
+            self.along = self.along.stopping(np.unique(np.clip([stops - 1, stops], 0, len(self.grid) - 2)))
         self.straight = self.along.straight()
         if not self.straight:
             self.along = replace(self.along, spare=_SPARE)
