@@ -475,6 +475,8 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
+    "rc.time_optimal": "unit/test_time_optimal.py has both forms of its passes",
+    "rc.tool_path": "unit/test_tool_paths.py: inverse kinematics, pose by pose",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
     "rc.analytic_inverse_kinematics": "of some arms; physics/test_analytic_ik.py",
     "robot.condition": "made of Jacobians, and often infinite; unit/test_manipulability.py has it in every form",

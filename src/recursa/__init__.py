@@ -33,6 +33,7 @@ from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
+from recursa.errors import PathError as PathError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
 from recursa.errors import ShapeError as ShapeError
@@ -77,6 +78,13 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.paths.optimal import time_optimal as time_optimal
+    from recursa.paths.path import Path as Path
+    from recursa.paths.timed import Held as Held
+    from recursa.paths.timed import TimedTrajectory as TimedTrajectory
+    from recursa.paths.timed import Timing as Timing
+    from recursa.paths.tool import Arc as Arc
+    from recursa.paths.tool import tool_path as tool_path
     from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
     from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
     from recursa.reach.differential import DifferentialIK as DifferentialIK
@@ -103,6 +111,13 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Arc": "recursa.paths.tool",
+    "Held": "recursa.paths.timed",
+    "Path": "recursa.paths.path",
+    "TimedTrajectory": "recursa.paths.timed",
+    "Timing": "recursa.paths.timed",
+    "time_optimal": "recursa.paths.optimal",
+    "tool_path": "recursa.paths.tool",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
     "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
     "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",

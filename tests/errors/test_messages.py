@@ -58,6 +58,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.LimitError,
         ("joint 'joint1'", "position 3.5 rad", "at t = 0 s", "beyond its limit 2.8973 rad"),
     ),
+    "path beyond a limit": (
+        lambda: rc.time_optimal(
+            rc.robots.panda_like(), rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [4, 0, 0, -1.5, 0, 1.5, 0]])
+        ),
+        rc.PathError,
+        ("joint 'joint1'", "beyond its limit 2.8973", "the path has to go elsewhere"),
+    ),
     "unknown link": (
         lambda: ARM.pose([0, 0, 0], "tpi"),
         rc.UnknownNameError,

@@ -51,6 +51,7 @@ LAYERS = (
     ("lookups", "variations", "viewing"),
     ("robot",),
     ("loading", "cartesian", "rollout", "control", "reach"),
+    ("paths",),
     ("studies",),
     ("robots", "results"),
     ("counts",),

@@ -1,5 +1,5 @@
 """The verbs of ``recursa``; those about motions are in motion_commands.py, others in
-bench_command.py and reach_command.py."""
+bench_command.py, reach_command.py and time_command.py."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from recursa.cli.reach_command import ik
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
 from recursa.cli.study_commands import study
+from recursa.cli.time_command import time
 from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, ik, inverse, simulate, plot, view, bench, study):
+for verb in (demo, ik, time, inverse, simulate, plot, view, bench, study):
     recursa.add_command(verb)
 
 

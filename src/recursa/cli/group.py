@@ -15,7 +15,7 @@ from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
-    "Motions": ("ik", "inverse", "simulate", "plot"),
+    "Motions": ("ik", "time", "inverse", "simulate", "plot"),
     "Models": ("linearize", "compare"),
     "Many at once": ("study",),
     "Formulas and counts": ("explain", "counts"),
