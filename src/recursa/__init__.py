@@ -66,6 +66,7 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
+    from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
-    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.results import read as read
     from recursa.results import resume as resume
@@ -91,7 +92,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
-    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "InverseKinematics": "recursa.reach.found",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
@@ -105,7 +106,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control",)  # the same, as modules
+_MODULES = ("control", "reach")  # the same, as modules
 
 
 def __getattr__(name: str) -> Any:
