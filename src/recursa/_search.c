@@ -52,7 +52,7 @@ typedef struct {
 
 typedef struct {
     Group *group; /* NULL: idle */
-    npy_intp attempt, n;
+    npy_intp attempt, n, level; /* the level that it was at when there was progress, all above it met */
     double least, waited;
     int fresh; /* no step was made yet */
 } Lane;
@@ -141,7 +141,7 @@ static void open_target(Work *w, Group *group, npy_intp target)
 static void begin(Work *w, Lane *lanes, npy_intp lane, Group *group, npy_intp attempt)
 {
     const Search *of = w->of;
-    lanes[lane] = (Lane){group, attempt, 0, INFINITY, 0.0, 1};
+    lanes[lane] = (Lane){group, attempt, 0, 0, INFINITY, 0.0, 1};
     spread(w, w->in[WANTED], w->wanted + group->target * of->wanted, of->wanted, lane);
     spread(w, w->in[POSTURE], w->posture + group->target * of->posture, of->posture, lane);
 }
@@ -212,13 +212,13 @@ static int judge(Work *w, Lane *lane, npy_intp number)
     const Search *of = w->of;
     Group *group = lane->group;
     const double *told = w->out + (of->nq + of->rows) * of->width;
-    double misses[MAX_LEVELS], total = 0.0, settled = told[of->levels * of->width + number];
-    int there = 1, nearing = group->nearing;
+    double misses[MAX_LEVELS], settled = told[of->levels * of->width + number];
+    npy_intp level = 0;
     for (npy_intp i = 0; i < of->levels; i++) {
         misses[i] = told[i * of->width + number];
-        there = there && misses[i] == 0.0;
-        total += misses[i];
+        level += level == i && misses[i] == 0.0;
     }
+    int there = level == of->levels, nearing = group->nearing;
     int settling = of->posture > 0 && (double)lane->n < w->posture_steps;
     lane->n++;
     group->steps[nearing ? w->attempts : lane->attempt] = lane->n;
@@ -231,8 +231,9 @@ static int judge(Work *w, Lane *lane, npy_intp number)
     }
     if (there)
         lane->waited = 0.0;
-    else if (total < 0.75 * lane->least) {
-        lane->least = total;
+    else if (level > lane->level || (level == lane->level && misses[level] < 0.75 * lane->least)) {
+        lane->level = level;
+        lane->least = misses[level];
         lane->waited = 0.0;
     } else
         lane->waited += 1.0;

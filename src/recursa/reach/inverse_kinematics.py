@@ -234,7 +234,7 @@ class Prepared:
             at += size + 2
         rows = _rows(home, batch)
         likings = np.empty((count, 0)) if liked is None else _rows(liked, batch)
-        require_finite(q0=rows, posture=likings)
+        require_finite(posture=likings, q0=rows)
         return Asked(wanted, rows, likings, batch)
 
     def run(

@@ -15,7 +15,7 @@ from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges
 from recursa.sweeps.batching import Array
 
-PATIENCE = 8.0  # steps within which the square of the error has to become smaller by a quarter
+PATIENCE = 8.0  # steps within which the square of the error of the first level not met has to shrink by a quarter
 MOST_STEPS = 64.0  # of an attempt
 NEAREST = 100.0  # steps from the best attempt towards what cannot be reached
 POSTURE_STEPS = 60.0  # in which the posture is sought, too
@@ -122,7 +122,7 @@ class PlainSearch:
         ended = Ended(
             q, np.empty((count, goals.rows)), np.empty((count, goals.levels)), np.zeros(count, bool), np.zeros(count, int)
         )
-        least, waited = np.full(count, np.inf), np.zeros(count)
+        at, least, waited = np.zeros(count, int), np.full(count, np.inf), np.zeros(count)
         on, n = np.arange(count), 0
         while len(on):
             settling = posture.shape[1] > 0 and n < posture_steps
@@ -133,11 +133,13 @@ class PlainSearch:
             )
             after, errors, misses, moved = np.split(told, np.cumsum([q.shape[1], goals.rows, goals.levels]), axis=1)
             n += 1
-            there, total = (misses == 0.0).all(axis=1), misses.sum(axis=1)
+            level = np.logical_and.accumulate(misses == 0.0, axis=1).sum(axis=1)  # the first that is not met
+            there = level == goals.levels
+            miss = misses[np.arange(len(on)), np.minimum(level, goals.levels - 1)]
             ended.errors[on], ended.misses[on], ended.steps[on] = errors, misses, n
             ended.won[on] = there & ((moved[:, 0] <= settled) | (not settling))
-            progress = total < 0.75 * least[on]
-            least[on] = np.where(progress & ~there, total, least[on])
+            progress = ~there & ((level > at[on]) | ((level == at[on]) & (miss < 0.75 * least[on])))
+            at[on], least[on] = np.where(progress, level, at[on]), np.where(progress, miss, least[on])
             waited[on] = np.where(progress | there, 0.0, waited[on] + 1.0)
             goes_on = ~ended.won[on] & (n < limit) & ((waited[on] <= patience) | nearing)
             q[on[goes_on]] = after[goes_on]

@@ -27,8 +27,10 @@ from recursa.reach.tasks import Row, Task
 from recursa.spatial.scalars import Scalar, sqrt, where
 
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
-SMALLEST_ROW = 1e-12  # the square of a row, in the same units, that counts as no row when null spaces are taken
-LOOKS = 3  # times that a lower level is asked, with what it may not move taken away
+SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
+LONGEST = 0.5  # rad, m: about how far a lower level goes at once
+LOOKS = 4  # times that a lower level is asked, each time without what stands at a limit and would go on
+AT_A_LIMIT = 1e-9  # rad, m
 
 Numbers = Sequence[Scalar]
 
@@ -214,16 +216,21 @@ def first_level(level: Sequence[Equation], bounds: Bounds) -> tuple[list[Scalar]
 
 def lower_level(wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """The step so far and as much of what a level wishes as fits inside the limits; what is free; the square of that."""
-    more = wish(free)
+    more = _bounded(wish(free))
     for _ in range(LOOKS - 1):
-        after = [a + b for a, b in zip(step, more, strict=True)]
-        free = [f * _inside(x, bound) for f, x, bound in zip(free, after, bounds, strict=True)]
-        more = wish(free)
+        free = [f * _not_stopped(*one) for f, *one in zip(free, step, more, bounds, strict=True)]
+        more = _bounded(wish(free))
     share: Scalar = 1.0
     for a, b, bound in zip(step, more, bounds, strict=True):
         share = _shortened(share, a, b, bound)
     more = [share * b for b in more]
     return [a + b for a, b in zip(step, more, strict=True)], free, _square(more)
+
+
+def _bounded(step: list[Scalar]) -> list[Scalar]:
+    """A step of any length made shorter than ``LONGEST``; short ones stay as they are, to the square of their length."""
+    factor = 1.0 / sqrt(1.0 + _square(step) * (1.0 / LONGEST**2))
+    return [factor * x for x in step]
 
 
 def _wish(level: Sequence[Equation], above: Sequence[list[Scalar]], step: list[Scalar]) -> Wish:
@@ -253,7 +260,8 @@ def _least_squares(rows: Sequence[list[Scalar]], errors: Sequence[Scalar], right
     """``J* inv(J J* + lambda I) right``, damped by the size of the errors."""
     products = [[_dot(a, b) for b in rows[: n + 1]] for n, a in enumerate(rows)]
     size, scale = _square(errors), sum((products[n][n] for n in range(len(rows))), start=LEAST_DAMPING)
-    damping = 0.5 * size * scale / (size + scale) + LEAST_DAMPING
+    length = sqrt(scale)
+    damping = 0.5 * size * length / (sqrt(size) + length) + LEAST_DAMPING
     for n, row in enumerate(products):
         row[n] = row[n] + damping
     y = _solution(products, right)
@@ -321,6 +329,17 @@ def _inside(step: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
     return 1.0 if bound is None else where(step < bound[0], 0.0, where(bound[1] < step, 0.0, 1.0))
 
 
+def _not_stopped(start: Scalar, more: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
+    """0 where a freedom is at a limit and would go on, else 1."""
+    return 1.0 if bound is None else where(_gap(start, more, bound) < AT_A_LIMIT, 0.0, 1.0)
+
+
+def _gap(start: Scalar, more: Scalar, bound: tuple[Scalar, Scalar]) -> Scalar:
+    """How far it is to the limit in the direction of what is to be added."""
+    gap = where(more < 0.0, start - bound[0], bound[1] - start)
+    return where(gap < 0.0, 0.0, gap)
+
+
 def _way_to_limit(step: Scalar, bound: tuple[Scalar, Scalar] | None, free: Scalar) -> Scalar:
     """Of a freedom that is held; 0 of the others."""
     return 0.0 if bound is None else where(free > 0.5, 0.0, where(step < 0.0, *bound))
@@ -330,8 +349,6 @@ def _shortened(share: Scalar, start: Scalar, more: Scalar, bound: tuple[Scalar, 
     """The largest share up to the one given for which ``start + share more`` stays inside."""
     if bound is None:
         return share
-    down = more < 0.0
-    gap, size = where(down, start - bound[0], bound[1] - start), where(down, -more, more)
-    gap = where(gap < 0.0, 0.0, gap)
+    gap, size = _gap(start, more, bound), where(more < 0.0, -more, more)
     beyond = share * size > gap
     return where(beyond, gap / where(beyond, size, 1.0), share)
