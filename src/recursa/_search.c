@@ -33,6 +33,7 @@ typedef struct {
     double tolerance[2], scale, patience, most, nearest, posture_steps, share, settled;
     double *q, *errors, *downhill;
     npy_int64 *told; /* per target: solved, attempts, iterations */
+    npy_intp missed; /* how many targets were */
     double *lanes;   /* all that is below */
     double *in[8], *out, *wanted_lanes, *scale_lanes, *far;
     double *held_in[3], *held_out; /* the same for what stands still at the end */
@@ -193,10 +194,11 @@ static void write_target(Work *w, Group *group)
     memcpy(w->errors + target * of->rows, group->errors, (size_t)of->rows * sizeof(double));
     for (npy_intp i = 0; i < of->angles; i++)
         q[of->angle[i]] -= TURN * nearbyint(q[of->angle[i]] / TURN);
-    npy_int64 told[] = {solved, group->best + 1, steps};
+    npy_int64 told[] = {solved, group->nearing ? group->next : group->best + 1, steps};
     memcpy(w->told + 3 * target, told, sizeof told);
     if (solved)
         return;
+    w->missed++;
     spread(w, w->held_in[0], q, of->nq, 0);
     const double *const at[] = {w->held_in[0]};
     code_call(&of->frames, 1, 1, at, w->held_in[1]);
@@ -382,7 +384,7 @@ static const double *doubles(PyArrayObject *array, npy_intp count)
 }
 
 /* search(wanted, home, posture, ranges, moving_q, settings, attempts, from_home, q, errors, downhill, told): fills the last
- * four, a row per target. NotImplemented while it is at work in another thread. */
+ * four, a row per target, and returns how many were missed. One thread at a time. */
 static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
 {
     Search *of = (Search *)self;
@@ -394,8 +396,10 @@ static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
                           &x[4], array, &x[5], &w.attempts, &w.from_home, array, &x[6], array, &x[7], array, &x[8], array,
                           &x[9]))
         return NULL;
-    if (of->working)
-        Py_RETURN_NOTIMPLEMENTED;
+    if (of->working) {
+        PyErr_SetString(PyExc_RuntimeError, "search: it is at work in another thread");
+        return NULL;
+    }
     w.targets = PyArray_NDIM(x[0]) == 2 ? PyArray_DIM(x[0], 0) : 0;
     const double *ranges = doubles(x[3], 3 * of->nv), *settings = doubles(x[5], 9);
     w.wanted = doubles(x[0], w.targets * of->wanted);
@@ -427,7 +431,7 @@ static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
     w.share = settings[7];
     w.settled = settings[8];
     if (w.targets == 0)
-        Py_RETURN_NONE;
+        return PyLong_FromLong(0);
     int done;
     of->working = 1;
     Py_BEGIN_ALLOW_THREADS
@@ -436,7 +440,7 @@ static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
     of->working = 0;
     if (!done)
         return PyErr_NoMemory();
-    Py_RETURN_NONE;
+    return PyLong_FromSsize_t(w.missed);
 }
 
 static const npy_int64 *integers(PyObject *given, npy_intp *count, npy_intp below)

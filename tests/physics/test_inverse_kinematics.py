@@ -7,7 +7,9 @@ import pytest
 
 import recursa as rc
 from questions import answered
-from recursa.reach.steps import LEAST_DAMPING, REACHING
+from recursa.reach.motions import Motions
+from recursa.reach.steps import LEAST_DAMPING
+from recursa.reach.tasks import Task
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
 
 ARMS = {
@@ -26,8 +28,8 @@ def reachable(robot: rc.Robot, link: str, count: int, seed: int = 7) -> np.ndarr
 
 def solution(J: np.ndarray, error: np.ndarray, right: np.ndarray) -> np.ndarray:
     """``J* inv(J J* + lambda I) right``."""
-    size, scale = error @ error, np.square(J).sum() + LEAST_DAMPING
-    damping = 0.5 * size * scale / (size + scale) + LEAST_DAMPING
+    size, length = error @ error, np.sqrt(np.square(J).sum() + LEAST_DAMPING)
+    damping = size * length / (0.5 * np.sqrt(size) + 2.0 * length) + LEAST_DAMPING
     return J.T @ np.linalg.solve(J @ J.T + damping * np.eye(6), right)
 
 
@@ -71,14 +73,21 @@ def test_a_target_alone_has_the_bits_it_has_in_a_batch():
         assert alone.attempts == together.attempts[tuple(at)]
 
 
+def one_step(robot: rc.Robot, link: str, q: np.ndarray, wanted: np.ndarray, low, high) -> tuple[np.ndarray, np.ndarray]:
+    """Positions after a step, and the errors before it."""
+    motions = Motions(robot.model, (Task("pose", (robot.model.link_index(link),), 0),), False)
+    numbers = np.array([[*wanted[:3].ravel(), 1.0, 1.0]])
+    bounds = low[None], high[None], np.ones((1, robot.nv))
+    control = np.array([[1e-8, 1e-8, 0.0]])
+    told = motions.evaluate("step", q[None], motions.frames(q[None]), numbers, *bounds, np.empty((1, 0)), control)[0]
+    return told[: robot.nq], told[robot.nq : robot.nq + 6]
+
+
 def test_a_step_is_damped_least_squares():
     robot = rc.robots.chain(9, seed=3, joints="mixed")
     link, (q, _), free = robot.link_names[-1], robot.random_state(1), np.full(9, np.inf)
     wanted = robot.pose(robot.random_state(2)[0], link)
-    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
-    arguments = {"q": q, "course": course, "target": wanted[:3].ravel(), "low": -free, "high": free}
-    answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
-    after, error = answer[:9], answer[-6:]
+    after, error = one_step(robot, link, q, wanted, -free, free)
     assert np.allclose(after - q, solution(robot.jacobian(q, link), error, error), rtol=1e-9, atol=1e-12)
     turned = robot.pose(q, link)[:3, :3].T @ wanted[:3, :3]
     assert np.allclose(2.0 * np.cos(np.linalg.norm(error[:3])) + 1.0, np.trace(turned))
@@ -89,19 +98,13 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
     robot = rc.robots.chain(9, seed=3)
     link, (q, _) = robot.link_names[-1], robot.random_state(1)
     low, high = np.full(9, -np.inf), np.full(9, np.inf)
-    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
-    wanted = robot.pose(robot.random_state(2)[0], link)[:3].ravel()
-
-    def step() -> tuple[np.ndarray, np.ndarray]:
-        arguments = {"q": q, "course": course, "target": wanted, "low": low, "high": high}
-        answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
-        return answer[:9] - q, answer[-6:]
-
-    free, error = step()
+    wanted = robot.pose(robot.random_state(2)[0], link)
+    after, error = one_step(robot, link, q, wanted, low, high)
+    free = after - q
     held = int(np.argmax(np.abs(free)))
     bound = high if free[held] > 0.0 else low
     bound[held] = q[held] + 0.25 * free[held]
-    limited, _ = step()
+    limited = one_step(robot, link, q, wanted, low, high)[0] - q
     assert np.isclose(limited[held], 0.25 * free[held])
     J, others = robot.jacobian(q, link), np.arange(9) != held
     left = error - J[:, held] * limited[held]
@@ -110,24 +113,21 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
 
 @pytest.mark.parametrize("task", ["pose", "position", "orientation"])
 @pytest.mark.parametrize("name", TREES)
-def test_steps_agree_in_every_form(name, task):
+def test_searches_agree_in_every_form(name, task):
     answers = []
     for form in ("interpreted", "straight", "loop"):
         robot = TREES[name]()
         link, rng = robot.link_names[-1], np.random.default_rng(0)
-        q = np.stack([robot.random_state(rng)[0] for _ in range(9)])
-        wide = np.full((9, robot.nv), 0.7)
-        arguments = {
-            "q": q,
-            "course": np.tile([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0], (9, 1)),
-            "target": reachable(robot, link, 9)[:, :3].reshape(9, 12),
-            "low": -wide,
-            "high": wide,
-        }
+        q = np.stack([robot.random_state(rng)[0] for _ in range(5)])
+        start = robot.integrate(q, 0.1 * rng.normal(size=(5, robot.nv)))
         with answered(form):
-            answers.append(robot.evaluator.evaluate(REACHING, arguments, {"link": link, "task": task}))
-    assert np.allclose(answers[0], answers[1], rtol=1e-9, atol=1e-10)
-    assert np.allclose(answers[0], answers[2], rtol=1e-9, atol=1e-10)
+            answers.append(rc.inverse_kinematics(robot, link, robot.pose(q, link), start, task=task, restarts=2))
+    plain, *others = answers
+    assert plain.solved.all()
+    for other in others:
+        assert np.array_equal(other.attempts, plain.attempts)
+        assert np.array_equal(other.iterations, plain.iterations)
+        assert np.allclose(other.q, plain.q, atol=1e-6)
 
 
 def test_tasks_ask_for_what_they_say():

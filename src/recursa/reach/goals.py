@@ -247,6 +247,8 @@ def upper_rows(matrices: Array) -> Array:
 
 def poses(given: ArrayLike, name: str = "poses", instead: str = "", *, turned: bool = True) -> Array:
     """Homogeneous matrices (..., 4, 4), checked; ``turned``: their rotations have to be some."""
+    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype == float and _is_pose(given.tolist()):
+        return given
     array = _real(name, given, 4)
     if array.ndim < 2 or array.shape[-2:] != (4, 4):
         raise ShapeError(f"{name} has shape {array.shape}, expected homogeneous matrices (..., 4, 4){instead}")
@@ -270,15 +272,22 @@ def require_finite(**arrays: Array) -> None:
             raise StateError(f"{name} must be finite; entry {np.argwhere(~np.isfinite(values))[0].tolist()} is not")
 
 
+def _is_pose(rows: list[list[float]]) -> bool:
+    """Whether one matrix is a pose beyond doubt: for one, numbers are faster than arrays."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = rows
+    u, v, w = e * i - f * h, f * g - d * i, d * h - e * g  # the cofactors, which are the first row
+    off = (abs(a - u), abs(b - v), abs(c - w), abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0))
+    return math.isfinite(x + y + z) and max(off) < 0.1 * ROTATION_TOLERANCE and abs(a * d + b * e + c * f) < 1e-7
+
+
 def _require_rotations(name: str, rotations: Array) -> None:
     flat = rotations.reshape(-1, 3, 3)
-    x, y, z = flat[:, :, 0], flat[:, :, 1], flat[:, :, 2]
-    products = ((x * x, 1.0), (y * y, 1.0), (z * z, 1.0), (x * y, 0.0), (y * z, 0.0), (z * x, 0.0))
+    x, y, z = flat[:, :, 0].T, flat[:, :, 1].T, flat[:, :, 2].T
     off = np.zeros(len(flat))
-    for product, wanted in products:
-        np.maximum(off, np.abs(product[:, 0] + product[:, 1] + product[:, 2] - wanted), out=off)
-    wrong = off > ROTATION_TOLERANCE
-    mirrored = (np.cross(x, y) * z).sum(axis=1) < 0.0
+    for one, other, wanted in ((x, x, 1.0), (y, y, 1.0), (z, z, 1.0), (x, y, 0.0), (y, z, 0.0), (z, x, 0.0)):
+        np.maximum(off, np.abs(one[0] * other[0] + one[1] * other[1] + one[2] * other[2] - wanted), out=off)
+    volume = z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2]) + z[2] * (x[0] * y[1] - x[1] * y[0])
+    wrong, mirrored = off > ROTATION_TOLERANCE, volume < 0.0
     if (wrong | mirrored).any():
         row = int(np.argmax(wrong | mirrored))
         why = "it is a mirror image" if mirrored[row] else f"its columns miss being orthonormal by {off[row]:.3g}"

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import StateError, unknown_name
 from recursa.kernels.switch import Switch
+from recursa.model.model import Model
 from recursa.reach.found import InverseKinematics as InverseKinematics
-from recursa.reach.goals import Goal, Orientation, Pose, Position, poses, require_finite, upper_rows
+from recursa.reach.goals import Goal, Orientation, Pose, Position, poses, require_finite
 from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges, joints_named
 from recursa.reach.search import PlainSearch, settings
@@ -28,6 +29,7 @@ TaskName = Literal["pose", "position", "orientation"]
 TASKS = ("pose", "position", "orientation")
 _AT_ONCE = 4096  # targets in one call, between which the search can be interrupted
 _MOST_LEVELS = 16
+_SIX = (True,) * 3 + (False,) * 3  # which of (angular, linear) are angles
 
 
 def inverse_kinematics(
@@ -82,13 +84,10 @@ def inverse_kinematics(
     >>> found.met[:2].tolist(), round(float(robot.pose(found.q, "flange")[2, 3]), 6)
     ([True, True], 0.5)
     """
-    pair, attempts = _tolerances(tolerance), _attempts(restarts)
-    short = isinstance(link, str)
-    prepared: Prepared
-    if short:
+    if isinstance(link, str):
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
-        goals: tuple[Goal, ...] = (_goal(str(link), poses, task),)
+        goals: tuple[Goal, ...] = (_goal(link, poses, task),)
     else:
         if poses is not None:
             raise StateError("goals say themselves what is wanted: give no poses beside them, and q0 by its name, q0=")
@@ -97,15 +96,17 @@ def inverse_kinematics(
     if q0 is None and prepared.needs_q0:
         raise StateError(f"{prepared.needs_q0} says which joints may move; q0= must say where the others are")
     asked = prepared.asked(robot, goals, q0, posture)
+    pair, attempts = _tolerances(tolerance), _attempts(restarts)
     q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
-    batch, angles = asked.batch, tuple(one.angles for one in prepared.tasks)
-    if short:
-        errors, angles = _as_six(errors, task), ((True,) * 3 + (False,) * 3,)
+    angles = prepared.angles
+    if isinstance(link, str):
+        errors, angles = _as_six(errors, task), (_SIX,)
+    batch = asked.batch
     return InverseKinematics(
-        q.reshape(*batch, robot.nq),
-        (told[:, 0] != 0).reshape(batch),
+        q.reshape(*batch, q.shape[1]),
+        told[:, 0].astype(bool).reshape(batch),
         errors.reshape(*batch, errors.shape[1]),
-        held.reshape(*batch, robot.nv),
+        held.reshape(*batch, held.shape[1]),
         told[:, 1].reshape(batch),
         told[:, 2].reshape(batch),
         goals,
@@ -148,7 +149,6 @@ def _as_six(errors: Array, task: str) -> Array:
     if task == "pose":
         return errors
     whole = np.zeros((len(errors), 6))
-    whole[:, 3:] if task == "position" else whole[:, :3]
     whole[:, slice(3, 6) if task == "position" else slice(0, 3)] = errors
     return whole
 
@@ -191,14 +191,12 @@ class Prepared:
     ranges: Ranges
     bounds: Array
     starts: Array
+    neutral: Array
     apart: float
     needs_q0: str
+    angles: tuple[tuple[bool, ...], ...]
+    _settings: dict[tuple[float, float], Array] = field(default_factory=dict)
     _idle: list[Any] = field(default_factory=list)  # searches that nobody is using
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """Of the goals."""
-        return self.motions.tasks
 
     @staticmethod
     def of(
@@ -208,50 +206,57 @@ class Prepared:
         model = robot.model
         motions = Motions(model, tasks, posture)
         chosen, held = joints_named(model, "joints", joints), joints_named(model, "hold", hold) or frozenset()
-        ranges = Ranges.of(model, motions.goals.frames.bodies, chosen, held)
-        spread = starts(model)
-        links = len(motions.goals.frames.links)
-        positions = motions.frames(spread)[:, : 12 * links].reshape(len(spread), links, 12)[:, :, 9:]
+        frames = motions.goals.frames
+        ranges, spread = Ranges.of(model, frames.bodies, chosen, held), starts(model)
+        links = motions.frames(spread)[:, : 12 * len(frames.links)].reshape(len(spread), len(frames.links), 12)
         needs = "joints=" if joints is not None else "hold=" if held else ""
-        return Prepared(motions, ranges, ranges.stacked, spread, apart(positions), needs)
+        angles = tuple(task.angles for task in tasks)
+        neutral = robot.neutral()
+        return Prepared(motions, ranges, ranges.stacked, spread, neutral, apart(links[:, :, 9:]), needs, angles)
 
     def asked(self, robot: Robot, goals: tuple[Goal, ...], q0: ArrayLike | None, posture: ArrayLike | None) -> Asked:
         """Rows of numbers from what was handed in."""
-        named = {f"goal {number}": goal.numbers() for number, goal in enumerate(goals)}
-        if len(goals) == 1:
-            named = {"poses": named["goal 0"]}
-        start = q0 if q0 is not None else posture
-        home = robot.neutral() if start is None else as_array(robot.model, "q0" if q0 is not None else "posture", start, coordinates=True)
-        liked = None if posture is None else as_array(robot.model, "posture", posture, coordinates=True)
-        batch = fitting(**named, q0=home, **({} if liked is None else {"posture": liked}))
-        count = math.prod(batch)
-        wanted = np.empty((count, self.motions.goals.size))
+        given: dict[str, Array] = {}
+        home = liked = None
+        if posture is not None:
+            given["posture"] = home = liked = as_array(robot.model, "posture", posture, coordinates=True)
+            require_finite(posture=liked)
+        if q0 is not None:
+            given["q0"] = home = as_array(robot.model, "q0", q0, coordinates=True)
+            require_finite(q0=home)
+        every = [goal.numbers() for goal in goals]
+        names = ["poses"] if len(goals) == 1 else [f"goal {number}" for number in range(len(goals))]
+        batch = every[0].shape[:-1]
+        if given or len(goals) > 1:
+            batch = fitting(**dict(zip(names, every, strict=True)), **given)
+        wanted = np.empty((*batch, self.motions.goals.size))
         at = 0
-        for goal, numbers in zip(goals, named.values(), strict=True):
+        for goal, numbers in zip(goals, every, strict=True):
             size = numbers.shape[-1]
-            wanted[:, at : at + size] = _rows(numbers, batch)
-            wanted[:, at + size : at + size + 2] = goal.weights
+            wanted[..., at : at + size] = numbers
+            wanted[..., at + size : at + size + 2] = goal.weights
             at += size + 2
-        rows = _rows(home, batch)
-        likings = np.empty((count, 0)) if liked is None else _rows(liked, batch)
-        require_finite(posture=likings, q0=rows)
-        return Asked(wanted, rows, likings, batch)
+        wanted = wanted.reshape(-1, at)
+        rows = _rows(self.neutral if home is None else home, batch, len(wanted))
+        return Asked(wanted, rows, rows[:, :0].copy() if liked is None else _rows(liked, batch, len(wanted)), batch)
 
     def run(
         self, asked: Asked, tolerance: tuple[float, float], attempts: int, from_home: bool
     ) -> tuple[Array, Array, Array, Array]:
         """Positions, errors, freedoms that are held, and (solved, attempts, iterations), a row per target."""
-        count, nv = len(asked.wanted), len(self.ranges.low)
+        count, nv, missed = len(asked.wanted), self.bounds.shape[1], 0
         q, errors = np.empty(asked.home.shape), np.empty((count, self.motions.goals.rows))
         downhill, told = np.zeros((count, nv)), np.empty((count, 3), np.int64)
-        going_by = settings(tolerance, self.apart)
+        going_by = self._settings.get(tolerance)
+        if going_by is None:
+            going_by = self._settings.setdefault(tolerance, settings(tolerance, self.apart))
         search = self._idle.pop() if self._idle else self._made()
         for start in range(0, count, _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
             given = asked.wanted[some], asked.home[some], asked.posture[some], self.bounds, self.ranges.moving_q
-            search(*given, going_by, attempts, from_home, q[some], errors[some], downhill[some], told[some])
+            missed += search(*given, going_by, attempts, from_home, q[some], errors[some], downhill[some], told[some])
         self._idle.append(search)
-        return q, errors, self.ranges.holding(q, downhill) if downhill.any() else downhill != 0.0, told
+        return q, errors, self.ranges.holding(q, downhill) if missed else np.zeros((count, nv), bool), told
 
     def _made(self) -> Any:
         """A search of its own for every thread, as each has its scratch."""
@@ -263,17 +268,28 @@ class Prepared:
 def _prepared(
     robot: Robot, goals: tuple[Goal, ...], joints: Sequence[str] | None, hold: Sequence[str], posture: bool
 ) -> Prepared:
+    """Made once for what decides the code."""
     model, kept = robot.model, robot.evaluator.kept
-    priorities = sorted({goal.level for goal in goals})
-    if len(priorities) > _MOST_LEVELS:
-        raise StateError(f"goals have {len(priorities)} different priorities; at most {_MOST_LEVELS} can be told apart")
-    tasks = tuple(Task(*goal.task(model), priorities.index(goal.level)) for goal in goals)
     chosen = joints if joints is None or isinstance(joints, str) else tuple(joints)
     held = hold if isinstance(hold, str) else tuple(hold)
+    tasks = _tasks(model, goals)
     key: Hashable = (Prepared, tasks, chosen, held, posture, Switch.on, Switch.form)
     return kept.get(key) or kept.setdefault(key, Prepared.of(robot, tasks, chosen, held, posture))
 
 
-def _rows(array: Array, batch: tuple[int, ...]) -> Array:
+def _tasks(model: Model, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
+    """Goals as far as they decide the code, their priorities as levels from 0 on."""
+    priorities = sorted({goal.level for goal in goals})
+    if len(priorities) > _MOST_LEVELS:
+        raise StateError(f"goals have {len(priorities)} different priorities; at most {_MOST_LEVELS} can be told apart")
+    return tuple(Task(*goal.task(model), priorities.index(goal.level)) for goal in goals)
+
+
+def _rows(array: Array, batch: tuple[int, ...], count: int) -> Array:
+    """A row for every target."""
+    if array.ndim == 1:
+        found = np.empty((count, len(array)))
+        found[:] = array
+        return found
     size = array.shape[-1]
     return np.ascontiguousarray(np.broadcast_to(array, (*batch, size)).reshape(-1, size), dtype=float)

@@ -69,8 +69,11 @@ class PlainSearch:
         errors: Array,
         downhill: Array,
         told: Array,
-    ) -> None:
-        """Fill the last four: positions, errors, the way downhill, and (solved, attempts, iterations)."""
+    ) -> int:
+        """Fill the last four: positions, errors, the way downhill, and (solved, attempts, iterations).
+
+        Returns how many targets were missed.
+        """
         count = len(wanted)
         levels, rows = self.motions.goals.levels, self.motions.goals.rows
         best = Ended(
@@ -93,6 +96,7 @@ class PlainSearch:
             if not len(left):
                 break
         if len(left):
+            attempt[left] = attempts - 1
             ended = self._attempt(best.q[left], wanted[left], posture[left], settings, nearing=True)
             best.put(left, ended, ended.won | _less(ended.misses, best.misses[left]))
             steps[left] += ended.steps
@@ -103,6 +107,7 @@ class PlainSearch:
         if len(missed):
             moving = np.broadcast_to(self.ranges.moving, (len(missed), len(self.ranges.moving)))
             downhill[missed] = self.motions.evaluate("downhill", self.motions.frames(q[missed]), wanted[missed], moving)
+        return len(missed)
 
     def _order(self, wanted: Array, scale: float) -> Array:
         """The starts (B, n) of every target from near to far."""

@@ -261,7 +261,7 @@ def _least_squares(rows: Sequence[list[Scalar]], errors: Sequence[Scalar], right
     products = [[_dot(a, b) for b in rows[: n + 1]] for n, a in enumerate(rows)]
     size, scale = _square(errors), sum((products[n][n] for n in range(len(rows))), start=LEAST_DAMPING)
     length = sqrt(scale)
-    damping = 0.5 * size * length / (sqrt(size) + length) + LEAST_DAMPING
+    damping = size * length / (0.5 * sqrt(size) + 2.0 * length) + LEAST_DAMPING
     for n, row in enumerate(products):
         row[n] = row[n] + damping
     y = _solution(products, right)
