@@ -151,9 +151,14 @@ def test_several_goals_are_met_at_once_for_many_targets():
     assert [one.shape for one in found.errors] == [(5, 6), (5, 3), (5, 3)]
     assert np.abs(robot.pose(found.q, first) - poses[:, at[0]]).max() < 1e-7
     assert np.abs(robot.center_of_mass(found.q) - robot.center_of_mass(q)).max() < 1e-7
-    alone = rc.inverse_kinematics(robot, [goals[0].__class__(first, poses[3, at[0]]), *(
-        rc.reach.Position(second, poses[3, at[1], :3, 3], weight=2.0), rc.reach.CenterOfMass(goals[2].point[3]))],
-        q0=robot.neutral())
+    alone = rc.inverse_kinematics(
+        robot,
+        [
+            goals[0].__class__(first, poses[3, at[0]]),
+            *(rc.reach.Position(second, poses[3, at[1], :3, 3], weight=2.0), rc.reach.CenterOfMass(goals[2].point[3])),
+        ],
+        q0=robot.neutral(),
+    )
     assert np.array_equal(alone.q, found.q[3])
 
 
@@ -211,7 +216,9 @@ def test_a_posture_is_kept_as_far_as_goals_allow():
     J = robot.jacobian(found.q, "flange")[:, free]
     left = (np.eye(free.sum()) - np.linalg.pinv(J) @ J) @ (posture - found.q)[free]
     assert np.linalg.norm(left) < 1e-4
-    still = rc.inverse_kinematics(robot, rc.reach.Position("flange", robot.pose(posture, "flange")[:3, 3]), posture=posture)
+    still = rc.inverse_kinematics(
+        robot, rc.reach.Position("flange", robot.pose(posture, "flange")[:3, 3]), posture=posture
+    )
     assert np.abs(still.q - posture).max() < 1e-9
 
 
@@ -222,11 +229,26 @@ def gripper() -> rc.Robot:
         b.link(name, mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.01, 0.01, 0.0, 0.0, 0.0))
     b.joint("shoulder", "revolute", parent="world", child="upper", axis=(0, 0, 1), limits=(-2.0, 2.0))
     b.joint("elbow", "revolute", parent="upper", child="fore", axis=(0, 0, 1), xyz=(0.4, 0, 0), limits=(-2.5, 2.5))
-    b.joint("wrist", "revolute", parent="fore", child="hand", axis=(0, 0, 1), xyz=(0.3, 0, 0), limits=(-0.5, 0.5),
-            mimic=("elbow", -0.5, 0.1))
+    b.joint(
+        "wrist",
+        "revolute",
+        parent="fore",
+        child="hand",
+        axis=(0, 0, 1),
+        xyz=(0.3, 0, 0),
+        limits=(-0.5, 0.5),
+        mimic=("elbow", -0.5, 0.1),
+    )
     b.joint("slide", "prismatic", parent="hand", child="left", axis=(0, 1, 0), limits=(0.0, 0.05))
-    b.joint("other", "prismatic", parent="hand", child="right", axis=(0, 1, 0), limits=(-0.03, 0.0),
-            mimic=("slide", -1.0, 0.0))
+    b.joint(
+        "other",
+        "prismatic",
+        parent="hand",
+        child="right",
+        axis=(0, 1, 0),
+        limits=(-0.03, 0.0),
+        mimic=("slide", -1.0, 0.0),
+    )
     return b.build(mimic="tie")
 
 
@@ -241,10 +263,17 @@ def test_tied_joints_move_with_the_others_and_keep_their_limits():
     assert (found.q >= low - 1e-12).all()
     assert (found.q <= high + 1e-12).all()
     assert np.abs(robot.pose(found.q, "left") - robot.pose(q, "left")).max() < 1e-7
-    fingers = [rc.reach.Pose("left", robot.pose(q, "left")), rc.reach.Position("right", robot.pose(q, "right")[:, :3, 3])]
+    fingers = [
+        rc.reach.Pose("left", robot.pose(q, "left")),
+        rc.reach.Position("right", robot.pose(q, "right")[:, :3, 3]),
+    ]
     assert rc.inverse_kinematics(robot, fingers).solved.all()
-    wide = rc.inverse_kinematics(robot, rc.reach.Relative("left", "hand", robot.pose([0, 0, 0.05], "left")
-                                 @ np.eye(4)), q0=[0.0, 0.0, 0.01], joints=["slide"])
+    wide = rc.inverse_kinematics(
+        robot,
+        rc.reach.Relative("left", "hand", robot.pose([0, 0, 0.05], "left") @ np.eye(4)),
+        q0=[0.0, 0.0, 0.01],
+        joints=["slide"],
+    )
     assert not wide.solved
     assert np.isclose(wide.q[2], 0.03)
     assert wide.held_by.tolist() == [False, False, True]

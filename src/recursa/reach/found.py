@@ -70,7 +70,9 @@ class InverseKinematics:
 
     def _sizes(self, *, angles: bool) -> list[Array]:
         """Of the errors of every goal, those that are angles, or lengths."""
-        chosen = (one[..., [kind is angles for kind in kinds]] for one, kinds in zip(self.errors, self._angles, strict=True))
+        chosen = (
+            one[..., [kind is angles for kind in kinds]] for one, kinds in zip(self.errors, self._angles, strict=True)
+        )
         return [np.sqrt(np.square(one).sum(axis=-1)) for one in chosen]
 
     def _largest(self, *, angles: bool) -> Array:
@@ -85,9 +87,9 @@ class InverseKinematics:
                 f"missed by at most {self.distance[missed].max():.3g} m and {self.angle[missed].max():.3g} rad"
             )
             if len(self.goals) > 1:
-                unmet = ~self.met.reshape(-1, len(self.goals)).all(axis=0)
+                unmet = [not one.all() for one in self.met.reshape(-1, len(self.goals)).T]
                 lines.append(f"not met: {', '.join(repr(g) for g, one in zip(self.goals, unmet, strict=True) if one)}")
-            held = self.held_by.reshape(-1, self.robot.nv).any(axis=0)
+            held = [one.any() for one in self.held_by.reshape(-1, self.robot.nv).T]
             holding = [name for name, one in zip(self.robot.v_names, held, strict=True) if one]
             if holding:
                 lines.append(f"held back by limits of {', '.join(holding)}")

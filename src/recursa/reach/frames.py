@@ -63,6 +63,11 @@ class Frames:
         moving = {body for link in self.links for body in self.model.support(self.model.links[link].body)}
         return tuple(sorted(moving)) or every
 
+    @cached_property
+    def masses(self) -> tuple[float, ...]:
+        """Of every body with all that is outward of it."""
+        return subtree_masses(self.model)
+
     @property
     def size(self) -> int:
         """Numbers in a row."""
@@ -148,5 +153,5 @@ class Read:
         if target != MASS_CENTER:
             return wrench
         model = self.frames.model
-        share = 1.0 / model.total_mass
-        return Force(self.moments[body].cross(wrench.force), wrench.force * subtree_masses(model)[body]) * share
+        share, mass = 1.0 / model.total_mass, self.frames.masses[body]
+        return Force(self.moments[body].cross(wrench.force), wrench.force * mass) * share

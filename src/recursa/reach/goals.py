@@ -217,7 +217,7 @@ _AXES = ("xyz", "xy", "xz", "yz", "x", "y", "z")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relative(Goal):
-    """A link has a wanted pose in the frame of a second link, ``to``, wherever both are: (..., 4, 4), link to ``to``."""
+    """A link has a wanted pose in the frame of a second link, wherever both are: (..., 4, 4), link to ``to``."""
 
     kind = "relative"
     link: str
@@ -286,7 +286,9 @@ def _require_rotations(name: str, rotations: Array) -> None:
     off = np.zeros(len(flat))
     for one, other, wanted in ((x, x, 1.0), (y, y, 1.0), (z, z, 1.0), (x, y, 0.0), (y, z, 0.0), (z, x, 0.0)):
         np.maximum(off, np.abs(one[0] * other[0] + one[1] * other[1] + one[2] * other[2] - wanted), out=off)
-    volume = z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2]) + z[2] * (x[0] * y[1] - x[1] * y[0])
+    volume = (
+        z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2]) + z[2] * (x[0] * y[1] - x[1] * y[0])
+    )
     wrong, mirrored = off > ROTATION_TOLERANCE, volume < 0.0
     if (wrong | mirrored).any():
         row = int(np.argmax(wrong | mirrored))

@@ -138,8 +138,8 @@ def _goals(given: Any) -> tuple[Goal, ...]:
     for one in goals or (given,):
         if not isinstance(one, Goal):
             raise StateError(
-                f"what is wanted must be the name of a link with poses, or goals such as rc.reach.Pose(link, pose), not "
-                f"{one!r}"
+                "what is wanted must be the name of a link with poses, or goals such as rc.reach.Pose(link, pose), "
+                f"not {one!r}"
             )
     return goals
 

@@ -26,7 +26,6 @@ from recursa.reach.steps import Goals
 from recursa.reach.tasks import Task
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, Batch, interpret
-from recursa.sweeps.engine import run
 
 try:
     from recursa._entry import Search as NativeSearch
@@ -81,7 +80,7 @@ class Motions:
 
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
-    def search(self, starts: Array, singles: Array, angles: Array) -> Any:
+    def search(self, starts: Array, singles: tuple[Array, Array], angles: Array) -> Any:
         """The whole search in native code; None where there is none."""
         if NativeSearch is None or not (Switch.on and native.available()) or self.model.nbodies == 0:
             return None

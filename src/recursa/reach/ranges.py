@@ -103,5 +103,7 @@ def joints_named(model: Model, option: str, names: Sequence[str] | None) -> froz
         joint = model.joints[number]
         if not joint.independent:
             source = next(one.name for one in model.joints if one.independent and one.q_start == joint.q_start)
-            raise StateError(f"joint '{joint.name}' is tied to '{source}' and moves with it; name '{source}' in {option}=")
+            raise StateError(
+                f"joint '{joint.name}' is tied to '{source}' and moves with it; name '{source}' in {option}="
+            )
     return numbers

@@ -26,14 +26,12 @@ _BLOCK = 256  # targets at a time whose starts are compared
 
 def settings(tolerance: tuple[float, float], apart: float) -> Array:
     """What a search goes by, in the order in which it is asked for."""
-    return np.array(
-        [*tolerance, 1.0 / apart**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED]
-    )
+    return np.array([*tolerance, 1.0 / apart**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED])
 
 
 @dataclass
 class Ended:
-    """How attempts (n) have ended: positions, errors, misses by level, whether they led there, and after how many steps."""
+    """How attempts (n) have ended: positions, errors, misses by level, whether they led there, after how many steps."""
 
     q: Array
     errors: Array
@@ -125,7 +123,11 @@ class PlainSearch:
         limit = (nearest if nearing else most) + (posture_steps if posture.shape[1] else 0.0)
         goals, count, q = self.motions.goals, len(q), q.copy()
         ended = Ended(
-            q, np.empty((count, goals.rows)), np.empty((count, goals.levels)), np.zeros(count, bool), np.zeros(count, int)
+            q,
+            np.empty((count, goals.rows)),
+            np.empty((count, goals.levels)),
+            np.zeros(count, bool),
+            np.zeros(count, int),
         )
         at, least, waited = np.zeros(count, int), np.full(count, np.inf), np.zeros(count)
         on, n = np.arange(count), 0

@@ -2,18 +2,19 @@
 
 With the errors e of the goals of a level, weighted, and their Jacobian J a step is
 
-    dq = J* inv(J J* + lambda I) e,      lambda = s/2 + lambda_0,      1/s = 1/(e.e) + 1/trace(J J*)
+    dq = J* inv(J J* + lambda I) e,      1/lambda = 2/(e.e) + 1/(2 |e| sqrt(trace(J J*)))
 
-(Levenberg and Marquardt's; the damping by e.e is Sugihara's, IEEE T-RO 27, 2011, here in the space of the task and
-bounded, so that far targets do not bring it to a halt). Freedoms that the step would take beyond a limit go to the
-limit, and the others are asked once more for what is left of the error:
+(Levenberg and Marquardt's; the damping by e.e/2 is Sugihara's, IEEE T-RO 27, 2011, here in the space of the task. Of
+what is far it grows with the error only, as the curvature of the error does: enough for steps that settle where a
+target is out of reach, and no more, so that they do not come to a halt). Freedoms that the step would take beyond a
+limit go to the limit, and the others are asked once more for what is left of the error:
 
     dq = J_free* inv(J_free J_free* + lambda I) (e - J_held dq_held)
 
 A level of lower priority moves only what leaves those above it as they are: its Jacobian is replaced by B = J P, P the
 projection onto the null space of all rows above (Siciliano & Slotine, ICAR 1991), and its error by what the step so far
-leaves of it, e - J dq. Freedoms that it would take beyond a limit are held, and what is left is shortened until it fits,
-so that the levels above keep their step. The preferred posture comes last, ``dq = P (posture - q)``.
+leaves of it, e - J dq. Freedoms that stand at a limit which it would pass are held, and what is left is shortened until
+it fits, so that the levels above keep their step. The preferred posture comes last, ``dq = P (posture - q)``.
 """
 
 from __future__ import annotations
@@ -131,9 +132,9 @@ class Goals:
         """Coordinates after a step (nq); the errors before it; per level 0 where it is met, else the square of its
         errors; the square of what the posture moved.
 
-        ``low``, ``high`` and ``moving`` (nv): lowest and highest positions, and 1 for what may move, else 0. ``posture``
-        (nq) is empty where none is preferred. ``control``: tolerances in rad and m, and how far to go to the posture
-        at once, from 0 to 1.
+        ``low``, ``high`` and ``moving`` (nv): lowest and highest positions, and 1 for what may move, else 0.
+        ``posture`` (nq) is empty where none is preferred. ``control``: tolerances in rad and m, and how far to go to
+        the posture at once, from 0 to 1.
         """
         tasks = self.equations(frames, wanted, moving)
         levels: list[list[Equation]] = [[] for _ in range(self.levels)]
@@ -214,8 +215,10 @@ def first_level(level: Sequence[Equation], bounds: Bounds) -> tuple[list[Scalar]
     return [_within(a + h, bound) for a, h, bound in zip(again, held, bounds, strict=True)], free
 
 
-def lower_level(wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """The step so far and as much of what a level wishes as fits inside the limits; what is free; the square of that."""
+def lower_level(
+    wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """The step so far and as much of what a level wishes as the limits allow; what is free; the square of that."""
     more = _bounded(wish(free))
     for _ in range(LOOKS - 1):
         free = [f * _not_stopped(*one) for f, *one in zip(free, step, more, bounds, strict=True)]
@@ -228,7 +231,7 @@ def lower_level(wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Boun
 
 
 def _bounded(step: list[Scalar]) -> list[Scalar]:
-    """A step of any length made shorter than ``LONGEST``; short ones stay as they are, to the square of their length."""
+    """A step of any length made shorter than ``LONGEST``; short ones stay as they are, to third order."""
     factor = 1.0 / sqrt(1.0 + _square(step) * (1.0 / LONGEST**2))
     return [factor * x for x in step]
 
@@ -288,7 +291,7 @@ def _solution(lower: list[list[Scalar]], right: Sequence[Scalar]) -> list[Scalar
 
 
 def _basis(rows: Sequence[list[Scalar]]) -> list[list[Scalar]]:
-    """Unit vectors that span the rows (Gram and Schmidt, one after the other); of rows that say nothing new, nothing."""
+    """Unit vectors that span the rows (Gram and Schmidt, one after the other); nothing of what says nothing new."""
     basis: list[list[Scalar]] = []
     for row in rows:
         left = _without(row, basis)

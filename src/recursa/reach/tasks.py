@@ -138,9 +138,7 @@ def line(links: tuple[int, ...], poses: Sequence[Transform], numbers: Numbers) -
     return _across(links, poses, numbers, (6, 9))
 
 
-def _across(
-    links: tuple[int, ...], poses: Sequence[Transform], numbers: Numbers, starts: tuple[int, ...]
-) -> list[Row]:
+def _across(links: tuple[int, ...], poses: Sequence[Transform], numbers: Numbers, starts: tuple[int, ...]) -> list[Row]:
     (link,), (own,) = links, poses
     point = own @ _vector(numbers, 3)
     way, across = _vector(numbers, 0) - point, [_vector(numbers, k) for k in starts]
