@@ -121,7 +121,7 @@ def kinds(count: int) -> Iterator[str]:
     yield "|---|---|---|---|"
     panda = ARMS["Panda"][0]()
     hand = targets(panda, "panda_hand", count)
-    point, up = hand[:, :3, 3], [0.0, 0.0, 1.0]
+    point, ahead, up = hand[:, :3, 3], hand[:, :3, 3] + 0.5 * hand[:, :3, 2], [0.0, 0.0, 1.0]
     elbow = rc.reach.Position("panda_link4", [0.0, 0.0, 1.0], priority=1)
     talos = rc.load(DATA / "talos_data/robots/talos_reduced.urdf", floating=True)
     q = np.stack([talos.integrate(talos.neutral(), 0.1 * talos.random_state(k)[1]) for k in range(count // 10)])
@@ -142,7 +142,7 @@ def kinds(count: int) -> Iterator[str]:
         ),
         "Panda: on a plane, looking at a point; elbow up, if possible": (
             panda,
-            lambda s: [rc.reach.Plane("panda_hand", point[s], up), rc.reach.LookAt("panda_hand", point[s] - up), elbow],
+            lambda s: [rc.reach.Plane("panda_hand", point[s], up), rc.reach.LookAt("panda_hand", ahead[s]), elbow],
             {},
         ),
         "Talos, free base: two feet, a hand, the centre of mass": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from questions import answered
 from recursa.reach.motions import Motions
 from recursa.reach.steps import LEAST_DAMPING
 from recursa.reach.tasks import Task
+from robot_data import urdf_files
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
 
 ARMS = {
@@ -234,3 +237,48 @@ def test_nothing_to_reach():
     found = rc.inverse_kinematics(rc.robots.panda_like(), "flange", np.zeros((0, 4, 4)))
     assert found.q.shape == (0, 7)
     assert str(found) == "0 of 0 targets reached"
+
+
+ROBOT_DATA = {
+    "Panda": ("panda_description/urdf/panda.urdf", "panda_hand"),
+    "UR5": ("ur_description/urdf/ur5_robot.urdf", "tool0"),
+    "UR10": ("ur_description/urdf/ur10_robot.urdf", "tool0"),
+    "Talos, left": ("talos_data/robots/talos_reduced.urdf", "gripper_left_base_link"),
+    "Talos, right": ("talos_data/robots/talos_reduced.urdf", "gripper_right_base_link"),
+    "Puma 560": (None, "link6"),
+}
+
+
+@pytest.mark.parametrize("name", ROBOT_DATA)
+def test_arms_of_the_world_reach_what_they_can(name):
+    path, link = ROBOT_DATA[name]
+    files = [one for one in urdf_files() if path is not None and one.as_posix().endswith(path)]
+    if path is not None and not files:
+        pytest.skip("example-robot-data is not installed")
+    robot = rc.robots.puma560() if path is None else rc.load(files[0])
+    low, high = (np.where(np.isfinite(x), x, y) for x, y in zip(robot.position_limits, (-np.pi, np.pi), strict=True))
+    shares = np.random.default_rng(11).uniform(-1.0, 1.0, (10_000, robot.nq))
+    poses = robot.pose(0.5 * (low + high) + 0.49 * (high - low) * shares, link)
+    found = rc.inverse_kinematics(robot, link, poses)
+    assert found.solved.mean() >= 0.999
+    assert within(robot, found.q)
+    there = robot.pose(found.q, link)[found.solved]
+    gap = np.linalg.norm(there[:, :3, 3] - poses[found.solved, :3, 3], axis=1)
+    turned = np.square(there[:, :3, :3] - poses[found.solved, :3, :3]).sum(axis=(1, 2))
+    assert gap.max() < 1.001e-8
+    assert np.sqrt(0.5 * turned).max() < 1.001e-8
+    far = poses[:20].copy()
+    far[:, :3, 3] += [0.0, 0.0, 5.0]
+    missed = rc.inverse_kinematics(robot, link, far)
+    assert missed.out_of_reach.all()
+    assert missed.distance.min() > 1.0
+
+
+def test_threads_have_searches_of_their_own():
+    robot = rc.robots.chain(19, seed=4, joints="mixed")
+    link = robot.link_names[-1]
+    poses = reachable(robot, link, 400)
+    alone = rc.inverse_kinematics(robot, link, poses)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: rc.inverse_kinematics(robot, link, poses), range(8)))
+    assert all(np.array_equal(one.q, alone.q) for one in together)

@@ -335,6 +335,8 @@ def _side_by_side(**parts: Array) -> Array:
 
 
 def _weights(weight: Any) -> tuple[float, float]:
+    if type(weight) is float and 0.0 < weight < math.inf:
+        return weight, weight
     try:
         pair = tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
         angle, length = (float(x) for x in pair)

@@ -154,6 +154,8 @@ def _as_six(errors: Array, task: str) -> Array:
 
 
 def _tolerances(tolerance: float | tuple[float, float]) -> tuple[float, float]:
+    if type(tolerance) is float and 0.0 < tolerance < math.inf:
+        return tolerance, tolerance
     try:
         angle, distance = tolerance if isinstance(tolerance, tuple | list) else (tolerance, tolerance)
         pair = float(angle), float(distance)
@@ -192,6 +194,7 @@ class Prepared:
     bounds: Array
     starts: Array
     neutral: Array
+    no_posture: Array
     apart: float
     needs_q0: str
     angles: tuple[tuple[bool, ...], ...]
@@ -211,8 +214,8 @@ class Prepared:
         links = motions.frames(spread)[:, : 12 * len(frames.links)].reshape(len(spread), len(frames.links), 12)
         needs = "joints=" if joints is not None else "hold=" if held else ""
         angles = tuple(task.angles for task in tasks)
-        neutral = robot.neutral()
-        return Prepared(motions, ranges, ranges.stacked, spread, neutral, apart(links[:, :, 9:]), needs, angles)
+        neutral, far = robot.neutral()[None], apart(links[:, :, 9:])
+        return Prepared(motions, ranges, ranges.stacked, spread, neutral, neutral[:, :0].copy(), far, needs, angles)
 
     def asked(self, robot: Robot, goals: tuple[Goal, ...], q0: ArrayLike | None, posture: ArrayLike | None) -> Asked:
         """Rows of numbers from what was handed in."""
@@ -225,6 +228,10 @@ class Prepared:
             given["q0"] = home = as_array(robot.model, "q0", q0, coordinates=True)
             require_finite(q0=home)
         every = [goal.numbers() for goal in goals]
+        if len(goals) == 1 and not given and every[0].ndim == 1:  # the everyday case, quickly
+            wanted = np.empty((1, self.motions.goals.size))
+            wanted[0, :-2], wanted[0, -2:] = every[0], goals[0].weights
+            return Asked(wanted, self.neutral, self.no_posture, ())
         names = ["poses"] if len(goals) == 1 else [f"goal {number}" for number in range(len(goals))]
         batch = every[0].shape[:-1]
         if given or len(goals) > 1:
@@ -237,7 +244,7 @@ class Prepared:
             wanted[..., at + size : at + size + 2] = goal.weights
             at += size + 2
         wanted = wanted.reshape(-1, at)
-        rows = _rows(self.neutral if home is None else home, batch, len(wanted))
+        rows = _rows(self.neutral[0] if home is None else home, batch, len(wanted))
         return Asked(wanted, rows, rows[:, :0].copy() if liked is None else _rows(liked, batch, len(wanted)), batch)
 
     def run(
@@ -251,10 +258,11 @@ class Prepared:
         if going_by is None:
             going_by = self._settings.setdefault(tolerance, settings(tolerance, self.apart))
         search = self._idle.pop() if self._idle else self._made()
+        rows = asked.wanted, asked.home, asked.posture, q, errors, downhill, told
         for start in range(0, count, _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            given = asked.wanted[some], asked.home[some], asked.posture[some], self.bounds, self.ranges.moving_q
-            missed += search(*given, going_by, attempts, from_home, q[some], errors[some], downhill[some], told[some])
+            some = rows if count <= _AT_ONCE else [x[start : start + _AT_ONCE] for x in rows]
+            given = self.bounds, self.ranges.moving_q, going_by, attempts, from_home
+            missed += search(*some[:3], *given, *some[3:])
         self._idle.append(search)
         return q, errors, self.ranges.holding(q, downhill) if missed else np.zeros((count, nv), bool), told
 
@@ -270,6 +278,10 @@ def _prepared(
 ) -> Prepared:
     """Made once for what decides the code."""
     model, kept = robot.model, robot.evaluator.kept
+    first = goals[0]
+    if isinstance(first, Pose | Position | Orientation) and len(goals) == 1 and joints is None and not hold:
+        quick: Hashable = (first.kind, first.link, first.level, posture, Switch.on, Switch.form)  # without a task
+        return kept.get(quick) or kept.setdefault(quick, Prepared.of(robot, _tasks(model, goals), None, (), posture))
     chosen = joints if joints is None or isinstance(joints, str) else tuple(joints)
     held = hold if isinstance(hold, str) else tuple(hold)
     tasks = _tasks(model, goals)

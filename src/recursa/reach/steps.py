@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from recursa.model.model import Model
 from recursa.reach.frames import Frames, Read
@@ -67,12 +68,12 @@ class Goals:
         """What is wanted."""
         return self.frames.tasks
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Numbers that say what is wanted."""
         return sum(task.size for task in self.tasks)
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Numbers that have to become zero."""
         return sum(len(task.angles) for task in self.tasks)
