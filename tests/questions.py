@@ -471,7 +471,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
-    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
+    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py and test_goals.py have it in every form",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",
