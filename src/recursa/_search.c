@@ -5,17 +5,20 @@
  * Python, for where nothing is compiled. */
 #define NO_IMPORT_ARRAY
 #include "_entry.h"
+#include "_levels.h"
 #include <math.h>
 #include <string.h>
 
-#define MAX_WIDTH 16
+#define MAX_WIDTH MAX_LANES
 #define MAX_LEVELS 16
 #define TURN 6.283185307179586
 
 typedef struct {
     PyObject_HEAD
     PyObject *owner; /* keeps the machine code and all arrays below alive */
-    Code frames, step, distance, downhill;
+    Code frames, step, distance, downhill; /* a step in one, or else in parts, with loops between them */
+    Code parts, after, way;
+    Levels levels_of;
     npy_intp width, nq, nv, nf, wanted, posture, rows, levels, starts;
     const double *start;      /* (starts, nq) */
     double *memory, *start_frames; /* per block of starts, as lanes; the first is what was allocated */
@@ -37,6 +40,8 @@ typedef struct {
     double *lanes;   /* all that is below */
     double *in[8], *out, *wanted_lanes, *scale_lanes, *far;
     double *held_in[3], *held_out; /* the same for what stands still at the end */
+    Levels levels;                 /* with room of its own */
+    double *rows, *down, *up, *way, *made; /* for steps in parts */
 } Work;
 
 enum { Q, FRAMES, WANTED, LOW, HIGH, MOVING, POSTURE, CONTROL };
@@ -269,6 +274,31 @@ static int is_decided(Work *w, Lane *lanes, npy_intp number, Group *group)
 
 /* ---- the loop ---- */
 
+/* The same as the compiled step, for what would be too long. */
+static void step_in_parts(Work *w)
+{
+    const Search *of = w->of;
+    const npy_intp width = of->width;
+    double *const *in = w->in, *const errors = w->rows, *const weighted = errors + of->rows * width;
+    const double *const parts[] = {in[FRAMES], in[WANTED], in[MOVING]};
+    code_call(&of->parts, 3, 1, parts, w->rows);
+    if (of->posture > 0) {
+        const double *const way[] = {in[Q], in[POSTURE], in[MOVING], in[CONTROL]};
+        code_call(&of->way, 4, 1, way, w->way);
+    }
+    for (npy_intp i = 0; i < of->singles; i++)
+        for (npy_intp lane = 0; lane < width; lane++) {
+            npy_intp v = of->single_v[i] * width + lane;
+            double q = in[Q][of->single_q[i] * width + lane];
+            w->down[v] = in[LOW][v] - q;
+            w->up[v] = in[HIGH][v] - q;
+        }
+    double *settled = w->out + (of->nq + of->rows + of->levels) * width;
+    levels_step(&w->levels, width, weighted + of->rows * width, weighted, w->down, w->up, w->way, w->made, settled);
+    const double *const after[] = {in[Q], w->made, errors, in[WANTED], in[LOW], in[HIGH], in[CONTROL]};
+    code_call(&of->after, 7, 1, after, w->out);
+}
+
 static void one_step(Work *w, Lane *lanes)
 {
     const Search *of = w->of;
@@ -277,7 +307,10 @@ static void one_step(Work *w, Lane *lanes)
         for (npy_intp i = 0; i < of->width; i++)
             w->in[CONTROL][2 * of->width + i] = (double)lanes[i].n < w->posture_steps ? w->share : 0.0;
     code_call(&of->frames, 1, 1, at, w->in[FRAMES]);
-    code_call(&of->step, 8, 1, (const double *const *)w->in, w->out);
+    if (of->step.function != NULL)
+        code_call(&of->step, 8, 1, (const double *const *)w->in, w->out);
+    else
+        step_in_parts(w);
 }
 
 static void run(Work *w, Group *groups, npy_intp count)
@@ -331,11 +364,15 @@ static int with_room(Work *w)
     const Search *of = w->of;
     const npy_intp width = of->width;
     npy_intp groups = w->targets < width ? w->targets : width;
+    const int in_parts = of->step.function == NULL;
     npy_intp sizes[] = {of->nq, of->nf, of->wanted, of->nv, of->nv, of->nv, of->posture, 3,
-                        of->nq + of->rows + of->levels + 1, of->wanted, 1, 1, of->nq, of->nf, of->wanted, of->nv};
+                        of->nq + of->rows + of->levels + 1, of->wanted, 1, 1, of->nq, of->nf, of->wanted, of->nv,
+                        in_parts ? of->rows * (of->nv + 2) : 0, in_parts ? of->nv : 0, in_parts ? of->nv : 0,
+                        in_parts ? of->nv : 0, in_parts ? of->nv : 0, in_parts ? levels_room(of->nv, of->rows) : 0};
+    double *room_of_levels;
     double **places[] = {&w->in[0], &w->in[1], &w->in[2], &w->in[3], &w->in[4], &w->in[5], &w->in[6], &w->in[7], &w->out,
                          &w->wanted_lanes, &w->scale_lanes, &w->far, &w->held_in[0], &w->held_in[1], &w->held_in[2],
-                         &w->held_out};
+                         &w->held_out, &w->rows, &w->down, &w->up, &w->way, &w->made, &room_of_levels};
     const npy_intp kinds = (npy_intp)(sizeof sizes / sizeof *sizes), each = of->starts + of->nq + of->rows;
     npy_intp room = 8;
     for (npy_intp i = 0; i < kinds; i++)
@@ -357,6 +394,12 @@ static int with_room(Work *w)
         spread(w, w->in[MOVING], w->moving, of->nv, i);
         spread(w, w->in[CONTROL], w->tolerance, 2, i);
         w->scale_lanes[i] = w->scale;
+    }
+    if (in_parts) {
+        w->levels = of->levels_of;
+        levels_place(&w->levels, width, of->rows, room_of_levels);
+        for (npy_intp i = 0; i < of->nv * width; i++) /* joints of several freedoms have no limits */
+            w->down[i] = -INFINITY, w->up[i] = INFINITY;
     }
     for (npy_intp i = 0; i < groups; i++) {
         group[i].far = at;
@@ -479,28 +522,36 @@ static int prepare_starts(Search *of)
     return 0;
 }
 
-/* Search(owner, codes, sizes, starts, single_q, single_v, angles): ``codes`` of frames, step, distance and downhill, for
- * inputs that lie as lanes; ``sizes``: nq, nv, numbers of frames, of what is wanted and of the posture, rows, levels. */
+/* Search(owner, codes, sizes, starts, single_q, single_v, angles, ends, algebra): ``codes`` of frames, step, distance,
+ * downhill, parts, after, way, for inputs that lie as lanes, None where there is none; ``sizes``: nq, nv, numbers of frames,
+ * of what is wanted and of the posture, rows, levels; ``ends``: rows up to the end of each level; ``algebra``: least damping,
+ * smallest row, longest step, what is at a limit, and looks. */
 static PyObject *search_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
-    PyObject *owner, *codes[4], *single_q, *single_v, *angles;
+    PyObject *owner, *codes[7], *single_q, *single_v, *angles, *ends;
     PyArrayObject *starts;
-    npy_intp sizes[7], again = 0;
+    npy_intp sizes[7], again = 0, levels = 0;
+    Levels of = {0};
     (void)names;
-    if (!PyArg_ParseTuple(args, "O(OOOO)(nnnnnnn)O!OOO", &owner, &codes[0], &codes[1], &codes[2], &codes[3], &sizes[0],
-                          &sizes[1], &sizes[2], &sizes[3], &sizes[4], &sizes[5], &sizes[6], &PyArray_Type, &starts,
-                          &single_q, &single_v, &angles))
+    if (!PyArg_ParseTuple(args, "O(OOOOOOO)(nnnnnnn)O!OOOO(ddddi)", &owner, &codes[0], &codes[1], &codes[2], &codes[3],
+                          &codes[4], &codes[5], &codes[6], &sizes[0], &sizes[1], &sizes[2], &sizes[3], &sizes[4],
+                          &sizes[5], &sizes[6], &PyArray_Type, &starts, &single_q, &single_v, &angles, &ends,
+                          &of.least_damping, &of.smallest_row, &of.longest, &of.at_a_limit, &of.looks))
         return NULL;
     Search *self = (Search *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    self->owner = PyTuple_Pack(5, owner, starts, single_q, single_v, angles);
+    self->owner = PyTuple_Pack(6, owner, starts, single_q, single_v, angles, ends);
     self->nq = sizes[0], self->nv = sizes[1], self->nf = sizes[2], self->wanted = sizes[3], self->posture = sizes[4];
     self->rows = sizes[5], self->levels = sizes[6];
-    Code *const own[] = {&self->frames, &self->step, &self->distance, &self->downhill};
-    int sound = self->owner != NULL && self->levels <= MAX_LEVELS;
-    for (int i = 0; i < 4 && sound; i++)
-        sound = read_code(own[i], codes[i]) && own[i]->function != NULL && own[i]->width == own[0]->width;
+    Code *const own[] = {&self->frames, &self->step, &self->distance, &self->downhill, &self->parts, &self->after,
+                         &self->way};
+    int sound = self->owner != NULL && self->levels >= 1 && self->levels <= MAX_LEVELS;
+    for (int i = 0; i < 7 && sound; i++)
+        sound = read_code(own[i], codes[i]) && (own[i]->function == NULL || own[i]->width == own[0]->width);
+    sound = sound && self->frames.function != NULL && self->distance.function != NULL && self->downhill.function != NULL &&
+            (self->step.function != NULL || (self->parts.function != NULL && self->after.function != NULL &&
+                                             (self->posture == 0 || self->way.function != NULL)));
     self->width = self->frames.width;
     sound = sound && self->width <= MAX_WIDTH && PyArray_NDIM(starts) == 2 && PyArray_DIM(starts, 1) == self->nq &&
             PyArray_TYPE(starts) == NPY_DOUBLE && PyArray_ISCARRAY_RO(starts) && PyArray_DIM(starts, 0) % self->width == 0;
@@ -510,7 +561,13 @@ static PyObject *search_new(PyTypeObject *type, PyObject *args, PyObject *names)
         self->single_q = integers(single_q, &self->singles, self->nq);
         self->single_v = integers(single_v, &again, self->nv);
         self->angle = integers(angles, &self->angles, self->nq);
-        sound = self->single_q != NULL && self->single_v != NULL && self->angle != NULL && again == self->singles;
+        of.nv = self->nv;
+        of.levels = self->levels;
+        of.posture = self->posture > 0;
+        of.ends = integers(ends, &levels, self->rows + 1);
+        self->levels_of = of;
+        sound = self->single_q != NULL && self->single_v != NULL && self->angle != NULL && again == self->singles &&
+                of.ends != NULL && levels == self->levels && of.ends[levels - 1] == self->rows;
     }
     if (!sound) {
         PyErr_SetString(PyExc_ValueError, "Search: codes, sizes and starts do not fit together");

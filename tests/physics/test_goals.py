@@ -7,6 +7,7 @@ import pytest
 
 import recursa as rc
 from questions import answered
+from recursa.reach import motions
 from recursa.reach.motions import Motions
 from recursa.reach.tasks import KINDS, Task
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
@@ -131,6 +132,46 @@ def test_searches_agree_in_every_form(name):
         assert np.array_equal(other.solved, plain.solved)
         assert np.allclose(other.q[plain.solved], plain.q[plain.solved], atol=1e-5)
         assert np.allclose(other.error, plain.error, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["small_flyer", "one_of_each", "chain of 13"])
+def test_steps_in_parts_are_the_steps_in_one(name, monkeypatch):
+    answers = []
+    for longest in (10**6, 0):
+        monkeypatch.setattr(motions, "LONGEST_STEP", longest)
+        robot = TREES[name]()
+        rng = np.random.default_rng(6)
+        q = np.stack([robot.random_state(rng)[0] for _ in range(11)])
+        first, second = ends(robot)
+        goals = [
+            rc.reach.Position(first, robot.pose(q, first)[:, :3, 3], weight=2.0, priority=1),
+            rc.reach.Along(second, robot.pose(q, second)[:, :3, 0], axis=[1, 0, 0], priority=-1),
+            rc.reach.CenterOfMass([9.0, 9.0, 9.0], "xz", priority=2),
+        ]
+        posture = robot.random_state(rng)[0]
+        answers.append(rc.inverse_kinematics(robot, goals, q0=q[0], restarts=0, posture=posture))
+        answers.append(rc.inverse_kinematics(robot, first, robot.pose(q, first), q[1], restarts=3))
+    for spelled, looped in zip(answers[:2], answers[2:], strict=True):
+        assert np.array_equal(spelled.solved, looped.solved)
+        assert np.array_equal(spelled.met, looped.met)
+        assert np.allclose(spelled.q[spelled.solved], looped.q[spelled.solved], atol=1e-6)
+    assert answers[1].solved.any()
+    assert answers[0].met[:, :2].all()
+
+
+def test_a_humanoid_of_many_rows_stands_and_reaches():
+    robot = large_flyer()
+    q = np.stack([robot.random_state(seed)[0] for seed in range(9)])
+    links = robot.link_names[-1:-5:-1]
+    goals = [rc.reach.Pose(link, robot.pose(q, link)) for link in links] + [
+        rc.reach.CenterOfMass(robot.center_of_mass(q))
+    ]
+    found = rc.inverse_kinematics(robot, goals, q0=q[::-1])
+    assert found.solved.all()
+    for link in links:
+        assert np.abs(robot.pose(found.q, link) - robot.pose(q, link)).max() < 1e-7
+    alone = [type(one)(one.link, one.pose[5]) for one in goals[:-1]] + [rc.reach.CenterOfMass(goals[-1].point[5])]
+    assert np.array_equal(rc.inverse_kinematics(robot, alone, q0=q[3]).q, found.q[5])
 
 
 def test_several_goals_are_met_at_once_for_many_targets():

@@ -9,8 +9,8 @@ import pytest
 
 import recursa as rc
 from questions import answered
+from recursa.reach.levels import LEAST_DAMPING
 from recursa.reach.motions import Motions
-from recursa.reach.steps import LEAST_DAMPING
 from recursa.reach.tasks import Task
 from robot_data import urdf_files
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer

@@ -1,12 +1,13 @@
 """The functions that a search is made of, for one robot and the tasks it has: compiled for lanes, or as they are.
 
 Four of them: what the tasks need of a configuration, a step, how far a configuration is from the goals, and the way
-along which errors become smaller. The first is a plan; the others are plain functions of numbers.
+along which errors become smaller. The first is a plan; the others are plain functions of numbers. Where a step would be
+long, its algebra runs in loops (``_levels.c``) between three shorter functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
 from recursa.reach.frames import Frames
+from recursa.reach.levels import AT_A_LIMIT, LEAST_DAMPING, LONGEST, LOOKS, SMALLEST_ROW
 from recursa.reach.steps import Goals
 from recursa.reach.tasks import Task
 from recursa.spatial.scalars import Scalar
@@ -33,6 +35,9 @@ except ImportError:  # the optional extension was not built
     NativeSearch = None
 
 Function = Callable[..., Sequence[Scalar]]
+Compiled = tuple[Native, tuple[Array, ...]]  # and what calls hand over beside inputs and result
+CODES = ("frames", "step", "distance", "downhill", "parts", "after", "way")
+LONGEST_STEP = 12_000  # nodes of a step that is spelled out; beyond, compiling takes longer than loops will ever lose
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,13 @@ class Motions:
             "q": nq, "frames": frames, "wanted": wanted, "low": nv, "high": nv, "moving": nv,
             "posture": nq if self.posture else 0, "control": 3,
         }  # fmt: skip
+        rows, q_and_step = self.goals.rows, {"q": nq, "step": nv}
+        bounds = {"low": nv, "high": nv, "control": 3}
         return {
             "step": (self.goals.step, step),
+            "parts": (self.goals.parts, {"frames": frames, "wanted": wanted, "moving": nv}),
+            "way": (self.goals.way, {"q": nq, "posture": nq, "moving": nv, "control": 3}),
+            "after": (self.goals.after, {**q_and_step, "errors": rows, "wanted": wanted, **bounds}),
             "distance": (self.goals.distance, {"frames": frames, "wanted": wanted, "scale": 1}),
             "downhill": (self.goals.downhill, {"frames": frames, "wanted": wanted, "moving": nv}),
         }
@@ -86,7 +96,7 @@ class Motions:
             return None
         shape = Shape(simd_shape(False).width, turned=True)
         try:
-            codes = list(self._codes(shape))
+            codes = self._codes(shape)
         except UntraceableError:
             return None
         goals = self.goals
@@ -94,22 +104,31 @@ class Motions:
             self.model.nq, self.model.nv, goals.frames.size, goals.size, self.model.nq if self.posture else 0,
             goals.rows, goals.levels,
         )  # fmt: skip
-        ways = tuple((shape.width, code.address, *(x.ctypes.data for x in extra)) for code, extra in codes)
-        return NativeSearch(codes, ways, sizes, starts, *singles, angles)
+        ways = tuple(
+            None if one is None else (shape.width, one[0].address, *(x.ctypes.data for x in one[1])) for one in codes
+        )
+        algebra = LEAST_DAMPING, SMALLEST_ROW, LONGEST, AT_A_LIMIT, LOOKS
+        return NativeSearch(codes, ways, sizes, starts, *singles, angles, np.array(goals.ends, np.int64), algebra)
 
-    def _codes(self, shape: Shape) -> Iterator[tuple[Native, tuple[Array, ...]]]:
-        """Machine code of frames, step, distance and downhill, with what calls hand over beside inputs and result."""
+    def _codes(self, shape: Shape) -> list[Compiled | None]:
+        """Machine code by the order of CODES: the step in one, or in parts if that would be long."""
         frames = self.goals.frames
         made = program(frames.plan, self.model, {"q": self.model.nq}, frames.gather, Switch.form)
         extra = made.workspace(shape)
-        yield Native(module(shape, [made.function(shape, "frames")]), "frames", 2 + len(extra)), extra
-        for name, (function, sizes) in self._functions.items():
-            yield Native(_straight(name, function, sizes, shape), name, len(sizes) + 1), ()
+        first = Native(module(shape, [made.function(shape, "frames")]), "frames", 2 + len(extra)), extra
+        found: dict[str, Compiled] = {name: self._straight(name, shape) for name in ("distance", "downhill")}
+        try:
+            found["step"] = self._straight("step", shape, LONGEST_STEP)
+        except UntraceableError:
+            parts = ("parts", "after", "way") if self.posture else ("parts", "after")
+            found |= {name: self._straight(name, shape) for name in parts}
+        return [first, *(found.get(name) for name in CODES[1:])]
 
-
-def _straight(name: str, function: Function, sizes: Mapping[str, int], shape: Shape) -> str:
-    """The code of a function of rows of numbers."""
-    graph = Graph(MAX_NODES)
-    found = function(*(graph.inputs(given, size) for given, size in sizes.items()))
-    outputs = [x.number if isinstance(x, Traced) else float(x) for x in found]
-    return module(shape, [straight_function(graph, outputs, dict(sizes), shape, name)])
+    def _straight(self, name: str, shape: Shape, limit: int = MAX_NODES) -> Compiled:
+        """One of the functions, spelled out."""
+        function, sizes = self._functions[name]
+        graph = Graph(limit)
+        results = function(*(graph.inputs(given, size) for given, size in sizes.items()))
+        outputs = [x.number if isinstance(x, Traced) else float(x) for x in results]
+        text = module(shape, [straight_function(graph, outputs, dict(sizes), shape, name)])
+        return Native(text, name, len(sizes) + 1), ()

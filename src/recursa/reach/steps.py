@@ -1,55 +1,18 @@
-"""One step of inverse kinematics: damped least squares, level by level, inside the limits of joints.
-
-With the errors e of the goals of a level, weighted, and their Jacobian J a step is
-
-    dq = J* inv(J J* + lambda I) e,      1/lambda = 2/(e.e) + 1/(2 |e| sqrt(trace(J J*)))
-
-(Levenberg and Marquardt's; the damping by e.e/2 is Sugihara's, IEEE T-RO 27, 2011, here in the space of the task. Of
-what is far it grows with the error only, as the curvature of the error does: enough for steps that settle where a
-target is out of reach, and no more, so that they do not come to a halt). Freedoms that the step would take beyond a
-limit go to the limit, and the others are asked once more for what is left of the error:
-
-    dq = J_free* inv(J_free J_free* + lambda I) (e - J_held dq_held)
-
-A level of lower priority moves only what leaves those above it as they are: its Jacobian is replaced by B = J P, P the
-projection onto the null space of all rows above (Siciliano & Slotine, ICAR 1991), and its error by what the step so far
-leaves of it, e - J dq. Freedoms that stand at a limit which it would pass are held, and what is left is shortened until
-it fits, so that the levels above keep their step. The preferred posture comes last, ``dq = P (posture - q)``.
-"""
+"""What the goals of a robot want of a configuration, and the step towards them, as functions of rows of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from recursa.model.model import Model
 from recursa.reach.frames import Frames, Read
+from recursa.reach.levels import Equation, all_levels, clipped, dot, square
 from recursa.reach.tasks import Row, Task
-from recursa.spatial.scalars import Scalar, sqrt, where
-
-LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
-SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
-LONGEST = 0.5  # rad, m: about how far a lower level goes at once
-LOOKS = 4  # times that a lower level is asked, each time without what stands at a limit and would go on
-AT_A_LIMIT = 1e-9  # rad, m
+from recursa.spatial.scalars import Scalar, where
 
 Numbers = Sequence[Scalar]
-
-
-@dataclass(frozen=True)
-class Equation:
-    """A row of a goal: what is missing, its weight, whether it is an angle, and its part of the Jacobian, weighted."""
-
-    error: Scalar
-    weight: Scalar
-    angle: bool
-    row: list[Scalar]
-
-    @property
-    def weighted(self) -> Scalar:
-        """The error as it counts."""
-        return self.error * self.weight
 
 
 @dataclass(frozen=True)
@@ -115,7 +78,7 @@ class Goals:
     def downhill(self, frames: Numbers, wanted: Numbers, moving: Numbers) -> list[Scalar]:
         """``J* e`` (nv): the way along which the errors become smaller."""
         every = [one for task in self.equations(frames, wanted, moving) for one in task]
-        return [_dot([one.row[i] for one in every], [one.weighted for one in every]) for i in range(self.model.nv)]
+        return [dot([one.row[i] for one in every], [one.weighted for one in every]) for i in range(self.model.nv)]
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
@@ -138,21 +101,50 @@ class Goals:
         the posture at once, from 0 to 1.
         """
         tasks = self.equations(frames, wanted, moving)
+        way = self.way(q, posture, moving, control) if len(posture) else []
+        step, settled = all_levels(self._by_level(tasks), self._bounds(q, low, high), way)
+        return [*self._moved(q, step, low, high), *_errors(tasks), *self._misses(tasks, control), settled]
+
+    # The same in parts, for what is too large to be spelled out: rows and way, then the step itself, then after.
+
+    def parts(self, frames: Numbers, wanted: Numbers, moving: Numbers) -> list[Scalar]:
+        """Errors; then level by level weighted errors, and their rows of the Jacobian."""
+        tasks = self.equations(frames, wanted, moving)
+        ordered = [one for level in self._by_level(tasks) for one in level]
+        return [*_errors(tasks), *(one.weighted for one in ordered), *(x for one in ordered for x in one.row)]
+
+    def way(self, q: Numbers, posture: Numbers, moving: Numbers, control: Numbers) -> list[Scalar]:
+        """The way to the posture (nv), or a part of it, of what may move."""
+        way: list[Scalar] = [0.0] * self.model.nv
+        for joint in self.model.joints:
+            if joint.independent:
+                at, v = slice(joint.q_start, joint.q_start + joint.kind.nq), joint.v_start
+                way[v : v + joint.kind.nv] = joint.kind.difference(tuple(q[at]), tuple(posture[at]))
+        return [x * m * control[2] for x, m in zip(way, moving, strict=True)]
+
+    def after(
+        self, q: Numbers, step: Numbers, errors: Numbers, wanted: Numbers, low: Numbers, high: Numbers, control: Numbers
+    ) -> list[Scalar]:
+        """Coordinates after a step; the errors before it; what is missed by level."""
+        tasks, at, number = list[list[Equation]](), 0, 0
+        for task in self.tasks:
+            weights = wanted[at + task.size - 2 : at + task.size]
+            own = zip(errors[number:], task.angles, strict=False)
+            tasks.append([Equation(error, weights[0 if angle else 1], angle, []) for error, angle in own])
+            at, number = at + task.size, number + len(task.angles)
+        return [*self._moved(q, step, low, high), *errors, *self._misses(tasks, control)]
+
+    def _by_level(self, tasks: list[list[Equation]]) -> list[list[Equation]]:
         levels: list[list[Equation]] = [[] for _ in range(self.levels)]
         for task, equations in zip(self.tasks, tasks, strict=True):
             levels[task.level] += equations
-        bounds = self._bounds(q, low, high)
-        step, free = first_level(levels[0], bounds)
-        above = [one.row for one in levels[0]]
-        for level in levels[1:]:
-            step, free, _ = lower_level(_wish(level, above, step), step, free, bounds)
-            above += [one.row for one in level]
-        settled: Scalar = 0.0
-        if len(posture):
-            wish = _posture_wish(self._to_posture(q, posture, moving, control[2]), above)
-            step, free, settled = lower_level(wish, step, free, bounds)
-        misses = [self._miss(number, tasks, control) for number in range(self.levels)]
-        return [*self._moved(q, step, low, high), *(one.error for task in tasks for one in task), *misses, settled]
+        return levels
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The number of rows up to the end of each level."""
+        sizes = [sum(len(task.angles) for task in self.tasks if task.level <= level) for level in range(self.levels)]
+        return tuple(sizes)
 
     def _bounds(self, q: Numbers, low: Numbers, high: Numbers) -> list[tuple[Scalar, Scalar] | None]:
         """Per freedom how far down and up it may go; None without limits: joints with several freedoms have none."""
@@ -172,187 +164,27 @@ class Goals:
             at, v = slice(joint.q_start, joint.q_start + joint.kind.nq), joint.v_start
             after[at] = joint.kind.integrate(tuple(q[at]), tuple(step[v : v + joint.kind.nv]))
             if joint.kind.nq == 1:
-                after[at] = [_clipped(after[joint.q_start], low[v], high[v])]
+                after[at] = [clipped(after[joint.q_start], low[v], high[v])]
         return after
 
-    def _to_posture(self, q: Numbers, posture: Numbers, moving: Numbers, share: Scalar) -> list[Scalar]:
-        """The way to the posture, or a part of it, of what may move."""
-        way: list[Scalar] = [0.0] * self.model.nv
-        for joint in self.model.joints:
-            if joint.independent:
-                at, v = slice(joint.q_start, joint.q_start + joint.kind.nq), joint.v_start
-                way[v : v + joint.kind.nv] = joint.kind.difference(tuple(q[at]), tuple(posture[at]))
-        return [x * m * share for x, m in zip(way, moving, strict=True)]
+    def _misses(self, tasks: list[list[Equation]], control: Numbers) -> list[Scalar]:
+        """Per level 0 where all goals are met, else the square of their weighted errors."""
+        return [self._miss(level, tasks, control) for level in range(self.levels)]
 
     def _miss(self, level: int, tasks: list[list[Equation]], control: Numbers) -> Scalar:
         """0 where all goals of a level are met, else the square of their weighted errors."""
-        square: Scalar = 0.0
+        total: Scalar = 0.0
         far: Scalar = 0.0
         for task, equations in zip(self.tasks, tasks, strict=True):
             if task.level != level:
                 continue
-            square = square + _square([one.weighted for one in equations])
+            total = total + square([one.weighted for one in equations])
             for angle, tolerance in ((True, control[0]), (False, control[1])):
                 own = [one.error for one in equations if one.angle is angle]
                 if own:
-                    far = where(_square(own) < tolerance * tolerance, far, 1.0)
-        return where(far > 0.5, square, 0.0)
+                    far = where(square(own) < tolerance * tolerance, far, 1.0)
+        return where(far > 0.5, total, 0.0)
 
 
-# ---- the algebra -----------------------------------------------------------------------------------------------------
-
-Bounds = Sequence[tuple[Scalar, Scalar] | None]
-Wish = Callable[[list[Scalar]], list[Scalar]]  # what a level would do with the freedoms that are free (1, else 0)
-
-
-def first_level(level: Sequence[Equation], bounds: Bounds) -> tuple[list[Scalar], list[Scalar]]:
-    """The step of the highest level, and which freedoms it leaves free (1, else 0)."""
-    rows, errors = [one.row for one in level], [one.weighted for one in level]
-    wanted = _least_squares(rows, errors, errors)
-    free = [_inside(step, bound) for step, bound in zip(wanted, bounds, strict=True)]
-    held = [_way_to_limit(*one) for one in zip(wanted, bounds, free, strict=True)]
-    rest = [e - _dot(row, held) for e, row in zip(errors, rows, strict=True)]
-    again = _least_squares([[x * f for x, f in zip(row, free, strict=True)] for row in rows], errors, rest)
-    return [_within(a + h, bound) for a, h, bound in zip(again, held, bounds, strict=True)], free
-
-
-def lower_level(
-    wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """The step so far and as much of what a level wishes as the limits allow; what is free; the square of that."""
-    more = _bounded(wish(free))
-    for _ in range(LOOKS - 1):
-        free = [f * _not_stopped(*one) for f, *one in zip(free, step, more, bounds, strict=True)]
-        more = _bounded(wish(free))
-    share: Scalar = 1.0
-    for a, b, bound in zip(step, more, bounds, strict=True):
-        share = _shortened(share, a, b, bound)
-    more = [share * b for b in more]
-    return [a + b for a, b in zip(step, more, strict=True)], free, _square(more)
-
-
-def _bounded(step: list[Scalar]) -> list[Scalar]:
-    """A step of any length made shorter than ``LONGEST``; short ones stay as they are, to third order."""
-    factor = 1.0 / sqrt(1.0 + _square(step) * (1.0 / LONGEST**2))
-    return [factor * x for x in step]
-
-
-def _wish(level: Sequence[Equation], above: Sequence[list[Scalar]], step: list[Scalar]) -> Wish:
-    """``B* inv(B B* + lambda I) (e - J dq)``, B what is left of J in the null space of the rows above."""
-    errors = [one.weighted for one in level]
-    rest = [e - _dot(one.row, step) for e, one in zip(errors, level, strict=True)]
-
-    def wish(free: list[Scalar]) -> list[Scalar]:
-        basis = _basis([[x * f for x, f in zip(row, free, strict=True)] for row in above])
-        rows = [_without([x * f for x, f in zip(one.row, free, strict=True)], basis) for one in level]
-        return _least_squares(rows, errors, rest)
-
-    return wish
-
-
-def _posture_wish(way: list[Scalar], above: Sequence[list[Scalar]]) -> Wish:
-    """``P (posture - q)``."""
-
-    def wish(free: list[Scalar]) -> list[Scalar]:
-        basis = _basis([[x * f for x, f in zip(row, free, strict=True)] for row in above])
-        return _without([x * f for x, f in zip(way, free, strict=True)], basis)
-
-    return wish
-
-
-def _least_squares(rows: Sequence[list[Scalar]], errors: Sequence[Scalar], right: Sequence[Scalar]) -> list[Scalar]:
-    """``J* inv(J J* + lambda I) right``, damped by the size of the errors."""
-    products = [[_dot(a, b) for b in rows[: n + 1]] for n, a in enumerate(rows)]
-    size, scale = _square(errors), sum((products[n][n] for n in range(len(rows))), start=LEAST_DAMPING)
-    length = sqrt(scale)
-    damping = size * length / (0.5 * sqrt(size) + 2.0 * length) + LEAST_DAMPING
-    for n, row in enumerate(products):
-        row[n] = row[n] + damping
-    y = _solution(products, right)
-    return [_dot([row[i] for row in rows], y) for i in range(len(rows[0]))]
-
-
-def _solution(lower: list[list[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    """``inv(A) b`` of a positive definite matrix, whose lower half is given, by ``A = L D L*``."""
-    size = len(right)
-    unit, scaled = ([[0.0] * size for _ in range(size)] for _ in range(2))  # L, and L D
-    inverse: list[Scalar] = []
-    for j in range(size):
-        pivot = lower[j][j] - _dot(scaled[j][:j], unit[j][:j])
-        inverse.append(1.0 / pivot)
-        for i in range(j + 1, size):
-            scaled[i][j] = lower[i][j] - _dot(scaled[i][:j], unit[j][:j])
-            unit[i][j] = scaled[i][j] * inverse[j]
-    x: list[Scalar] = []
-    for i in range(size):
-        x.append(right[i] - _dot(unit[i][:i], x))
-    for i in reversed(range(size)):
-        x[i] = x[i] * inverse[i] - _dot([unit[k][i] for k in range(i + 1, size)], x[i + 1 :])
-    return x
-
-
-def _basis(rows: Sequence[list[Scalar]]) -> list[list[Scalar]]:
-    """Unit vectors that span the rows (Gram and Schmidt, one after the other); nothing of what says nothing new."""
-    basis: list[list[Scalar]] = []
-    for row in rows:
-        left = _without(row, basis)
-        size = 1.0 / sqrt(_square(left) + SMALLEST_ROW)
-        basis.append([x * size for x in left])
-    return basis
-
-
-def _without(vector: list[Scalar], basis: Sequence[list[Scalar]]) -> list[Scalar]:
-    """What of a vector is across a basis."""
-    for unit in basis:
-        share = _dot(unit, vector)
-        vector = [x - share * u for x, u in zip(vector, unit, strict=True)]
-    return vector
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True)), start=0.0)
-
-
-def _square(numbers: Sequence[Scalar]) -> Scalar:
-    return _dot(numbers, numbers)
-
-
-# ---- limits ----------------------------------------------------------------------------------------------------------
-
-
-def _clipped(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    return where(x < low, low, where(high < x, high, x))
-
-
-def _within(step: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
-    return step if bound is None else _clipped(step, *bound)
-
-
-def _inside(step: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
-    """1 where a step stays inside, else 0."""
-    return 1.0 if bound is None else where(step < bound[0], 0.0, where(bound[1] < step, 0.0, 1.0))
-
-
-def _not_stopped(start: Scalar, more: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
-    """0 where a freedom is at a limit and would go on, else 1."""
-    return 1.0 if bound is None else where(_gap(start, more, bound) < AT_A_LIMIT, 0.0, 1.0)
-
-
-def _gap(start: Scalar, more: Scalar, bound: tuple[Scalar, Scalar]) -> Scalar:
-    """How far it is to the limit in the direction of what is to be added."""
-    gap = where(more < 0.0, start - bound[0], bound[1] - start)
-    return where(gap < 0.0, 0.0, gap)
-
-
-def _way_to_limit(step: Scalar, bound: tuple[Scalar, Scalar] | None, free: Scalar) -> Scalar:
-    """Of a freedom that is held; 0 of the others."""
-    return 0.0 if bound is None else where(free > 0.5, 0.0, where(step < 0.0, *bound))
-
-
-def _shortened(share: Scalar, start: Scalar, more: Scalar, bound: tuple[Scalar, Scalar] | None) -> Scalar:
-    """The largest share up to the one given for which ``start + share more`` stays inside."""
-    if bound is None:
-        return share
-    gap, size = _gap(start, more, bound), where(more < 0.0, -more, more)
-    beyond = share * size > gap
-    return where(beyond, gap / where(beyond, size, 1.0), share)
+def _errors(tasks: list[list[Equation]]) -> list[Scalar]:
+    return [one.error for task in tasks for one in task]
