@@ -157,7 +157,7 @@ static void wish(const Levels *of, npy_intp width, npy_intp first, npy_intp last
         without(of, width, first, more);
     }
     dot(width, n, more, more, size);
-    LANES size[l] = 1.0 / sqrt(1.0 + size[l] * (1.0 / (of->longest * of->longest)));
+    LANES size[l] = of->longest[l] / sqrt(of->longest[l] * of->longest[l] + size[l]);
     for (npy_intp i = 0; i < n; i++)
         LANES AT(more, i)[l] *= size[l];
 }

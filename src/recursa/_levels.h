@@ -9,7 +9,8 @@ typedef struct {
     npy_intp nv, levels;
     const npy_int64 *ends; /* the number of rows up to the end of each level */
     int posture, looks;
-    double least_damping, smallest_row, longest, at_a_limit;
+    double least_damping, smallest_row, at_a_limit;
+    const double *longest; /* about how far lower levels may go at once */
     double *basis, *projected, *gram, *scaled, *inverse, *right, *rest, *free, *held, *more;
 } Levels;
 

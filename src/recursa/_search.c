@@ -33,7 +33,7 @@ typedef struct {
     npy_intp targets, attempts;
     int from_home;
     const double *wanted, *home, *posture, *low, *high, *moving, *moving_q;
-    double tolerance[2], scale, patience, most, nearest, posture_steps, share, settled;
+    double tolerance[2], scale, patience, most, nearest, posture_steps, share, settled, longest, shorter;
     double *q, *errors, *downhill;
     npy_int64 *told; /* per target: solved, attempts, iterations */
     npy_intp missed; /* how many targets were */
@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
     Group *group; /* NULL: idle */
     npy_intp attempt, n, level; /* the level that it was at when there was progress, all above it met */
-    double least, waited;
+    double least, waited, longest;
     int fresh; /* no step was made yet */
 } Lane;
 
@@ -147,7 +147,7 @@ static void open_target(Work *w, Group *group, npy_intp target)
 static void begin(Work *w, Lane *lanes, npy_intp lane, Group *group, npy_intp attempt)
 {
     const Search *of = w->of;
-    lanes[lane] = (Lane){group, attempt, 0, 0, INFINITY, 0.0, 1};
+    lanes[lane] = (Lane){group, attempt, 0, 0, INFINITY, 0.0, w->longest, 1};
     spread(w, w->in[WANTED], w->wanted + group->target * of->wanted, of->wanted, lane);
     spread(w, w->in[POSTURE], w->posture + group->target * of->posture, of->posture, lane);
 }
@@ -228,6 +228,7 @@ static int judge(Work *w, Lane *lane, npy_intp number)
     int there = level == of->levels, nearing = group->nearing;
     int settling = of->posture > 0 && (double)lane->n < w->posture_steps;
     lane->n++;
+    lane->longest *= w->shorter;
     group->steps[nearing ? w->attempts : lane->attempt] = lane->n;
     if (there && (!settling || settled <= w->settled)) {
         if (nearing || group->won < 0 || lane->attempt < group->won) {
@@ -303,9 +304,10 @@ static void one_step(Work *w, Lane *lanes)
 {
     const Search *of = w->of;
     const double *const at[] = {w->in[Q]};
-    if (of->posture > 0)
-        for (npy_intp i = 0; i < of->width; i++)
-            w->in[CONTROL][2 * of->width + i] = (double)lanes[i].n < w->posture_steps ? w->share : 0.0;
+    for (npy_intp i = 0; i < of->width; i++) {
+        w->in[CONTROL][2 * of->width + i] = (double)lanes[i].n < w->posture_steps ? w->share : 0.0;
+        w->in[CONTROL][3 * of->width + i] = lanes[i].longest;
+    }
     code_call(&of->frames, 1, 1, at, w->in[FRAMES]);
     if (of->step.function != NULL)
         code_call(&of->step, 8, 1, (const double *const *)w->in, w->out);
@@ -365,7 +367,7 @@ static int with_room(Work *w)
     const npy_intp width = of->width;
     npy_intp groups = w->targets < width ? w->targets : width;
     const int in_parts = of->step.function == NULL;
-    npy_intp sizes[] = {of->nq, of->nf, of->wanted, of->nv, of->nv, of->nv, of->posture, 3,
+    npy_intp sizes[] = {of->nq, of->nf, of->wanted, of->nv, of->nv, of->nv, of->posture, 4,
                         of->nq + of->rows + of->levels + 1, of->wanted, 1, 1, of->nq, of->nf, of->wanted, of->nv,
                         in_parts ? of->rows * (of->nv + 2) : 0, in_parts ? of->nv : 0, in_parts ? of->nv : 0,
                         in_parts ? of->nv : 0, in_parts ? of->nv : 0, in_parts ? levels_room(of->nv, of->rows) : 0};
@@ -398,6 +400,7 @@ static int with_room(Work *w)
     if (in_parts) {
         w->levels = of->levels_of;
         levels_place(&w->levels, width, of->rows, room_of_levels);
+        w->levels.longest = w->in[CONTROL] + 3 * width;
         for (npy_intp i = 0; i < of->nv * width; i++) /* joints of several freedoms have no limits */
             w->down[i] = -INFINITY, w->up[i] = INFINITY;
     }
@@ -444,7 +447,7 @@ static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
         return NULL;
     }
     w.targets = PyArray_NDIM(x[0]) == 2 ? PyArray_DIM(x[0], 0) : 0;
-    const double *ranges = doubles(x[3], 3 * of->nv), *settings = doubles(x[5], 9);
+    const double *ranges = doubles(x[3], 3 * of->nv), *settings = doubles(x[5], 11);
     w.wanted = doubles(x[0], w.targets * of->wanted);
     w.home = doubles(x[1], w.targets * of->nq);
     w.posture = doubles(x[2], w.targets * of->posture);
@@ -473,6 +476,8 @@ static PyObject *search_call(PyObject *self, PyObject *args, PyObject *names)
     w.posture_steps = settings[6];
     w.share = settings[7];
     w.settled = settings[8];
+    w.longest = settings[9];
+    w.shorter = settings[10];
     if (w.targets == 0)
         return PyLong_FromLong(0);
     int done;
@@ -525,7 +530,7 @@ static int prepare_starts(Search *of)
 /* Search(owner, codes, sizes, starts, single_q, single_v, angles, ends, algebra): ``codes`` of frames, step, distance,
  * downhill, parts, after, way, for inputs that lie as lanes, None where there is none; ``sizes``: nq, nv, numbers of frames,
  * of what is wanted and of the posture, rows, levels; ``ends``: rows up to the end of each level; ``algebra``: least damping,
- * smallest row, longest step, what is at a limit, and looks. */
+ * smallest row, what is at a limit, and looks. */
 static PyObject *search_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     PyObject *owner, *codes[7], *single_q, *single_v, *angles, *ends;
@@ -533,10 +538,10 @@ static PyObject *search_new(PyTypeObject *type, PyObject *args, PyObject *names)
     npy_intp sizes[7], again = 0, levels = 0;
     Levels of = {0};
     (void)names;
-    if (!PyArg_ParseTuple(args, "O(OOOOOOO)(nnnnnnn)O!OOOO(ddddi)", &owner, &codes[0], &codes[1], &codes[2], &codes[3],
+    if (!PyArg_ParseTuple(args, "O(OOOOOOO)(nnnnnnn)O!OOOO(dddi)", &owner, &codes[0], &codes[1], &codes[2], &codes[3],
                           &codes[4], &codes[5], &codes[6], &sizes[0], &sizes[1], &sizes[2], &sizes[3], &sizes[4],
                           &sizes[5], &sizes[6], &PyArray_Type, &starts, &single_q, &single_v, &angles, &ends,
-                          &of.least_damping, &of.smallest_row, &of.longest, &of.at_a_limit, &of.looks))
+                          &of.least_damping, &of.smallest_row, &of.at_a_limit, &of.looks))
         return NULL;
     Search *self = (Search *)type->tp_alloc(type, 0);
     if (self == NULL)

@@ -91,7 +91,9 @@ def test_the_jacobian_of_a_goal_is_how_its_error_shrinks(name, kind):
         here = goals.frames(at[None])
         free = np.ones((1, robot.nv))
         bounds = -np.full((1, robot.nv), np.inf), np.full((1, robot.nv), np.inf), free
-        told = goals.evaluate("step", at[None], here, wanted, *bounds, np.empty((1, 0)), np.array([[1e-8, 1e-8, 0.0]]))
+        told = goals.evaluate(
+            "step", at[None], here, wanted, *bounds, np.empty((1, 0)), np.array([[1e-8, 1e-8, 0.0, 0.5]])
+        )
         return told[0, robot.nq : robot.nq + goals.goals.rows]
 
     assert np.abs(errors(q)).max() < 1e-12

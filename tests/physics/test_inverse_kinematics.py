@@ -81,7 +81,7 @@ def one_step(robot: rc.Robot, link: str, q: np.ndarray, wanted: np.ndarray, low,
     motions = Motions(robot.model, (Task("pose", (robot.model.link_index(link),), 0),), False)
     numbers = np.array([[*wanted[:3].ravel(), 1.0, 1.0]])
     bounds = low[None], high[None], np.ones((1, robot.nv))
-    control = np.array([[1e-8, 1e-8, 0.0]])
+    control = np.array([[1e-8, 1e-8, 0.0, 0.5]])
     told = motions.evaluate("step", q[None], motions.frames(q[None]), numbers, *bounds, np.empty((1, 0)), control)[0]
     return told[: robot.nq], told[robot.nq : robot.nq + 6]
 

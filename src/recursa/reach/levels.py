@@ -26,7 +26,6 @@ from recursa.spatial.scalars import Scalar, sqrt, where
 
 LEAST_DAMPING = 1e-11  # rad^2, m^2: what keeps a singular Jacobian from an infinite step
 SMALLEST_ROW = 1e-18  # the square of a row, in the same units, that counts as no row when null spaces are taken
-LONGEST = 0.5  # rad, m: about how far a lower level goes at once
 LOOKS = 4  # times that a lower level is asked, each time without what stands at a limit and would go on
 AT_A_LIMIT = 1e-9  # rad, m
 
@@ -50,16 +49,21 @@ class Equation:
         return self.error * self.weight
 
 
-def all_levels(levels: Sequence[Sequence[Equation]], bounds: Bounds, way: list[Scalar]) -> tuple[list[Scalar], Scalar]:
-    """The step of all levels and, unless it is empty, of the way to a posture; the square of what that moved."""
+def all_levels(
+    levels: Sequence[Sequence[Equation]], bounds: Bounds, way: list[Scalar], longest: Scalar
+) -> tuple[list[Scalar], Scalar]:
+    """The step of all levels and, unless it is empty, of the way to a posture; the square of what that moved.
+
+    Lower levels go no farther than about ``longest`` at once.
+    """
     step, free = first_level(levels[0], bounds)
     above = [one.row for one in levels[0]]
     for level in levels[1:]:
-        step, free, _ = lower_level(_wish(level, above, step), step, free, bounds)
+        step, free, _ = lower_level(_wish(level, above, step), step, free, bounds, longest)
         above += [one.row for one in level]
     if not way:
         return step, 0.0
-    step, free, settled = lower_level(_posture_wish(way, above), step, free, bounds)
+    step, free, settled = lower_level(_posture_wish(way, above), step, free, bounds, longest)
     return step, settled
 
 
@@ -75,13 +79,13 @@ def first_level(level: Sequence[Equation], bounds: Bounds) -> tuple[list[Scalar]
 
 
 def lower_level(
-    wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds
+    wish: Wish, step: list[Scalar], free: list[Scalar], bounds: Bounds, longest: Scalar
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """The step so far and as much of what a level wishes as the limits allow; what is free; the square of that."""
-    more = _bounded(wish(free))
+    more = _bounded(wish(free), longest)
     for _ in range(LOOKS - 1):
         free = [f * _not_stopped(*one) for f, *one in zip(free, step, more, bounds, strict=True)]
-        more = _bounded(wish(free))
+        more = _bounded(wish(free), longest)
     share: Scalar = 1.0
     for a, b, bound in zip(step, more, bounds, strict=True):
         share = _shortened(share, a, b, bound)
@@ -89,9 +93,9 @@ def lower_level(
     return [a + b for a, b in zip(step, more, strict=True)], free, square(more)
 
 
-def _bounded(step: list[Scalar]) -> list[Scalar]:
-    """A step of any length made shorter than ``LONGEST``; short ones stay as they are, to third order."""
-    factor = 1.0 / sqrt(1.0 + square(step) * (1.0 / LONGEST**2))
+def _bounded(step: list[Scalar], longest: Scalar) -> list[Scalar]:
+    """A step of any length made shorter than ``longest``; short ones stay as they are, to third order."""
+    factor = longest / sqrt(longest * longest + square(step))
     return [factor * x for x in step]
 
 

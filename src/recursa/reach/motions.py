@@ -23,7 +23,7 @@ from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
 from recursa.reach.frames import Frames
-from recursa.reach.levels import AT_A_LIMIT, LEAST_DAMPING, LONGEST, LOOKS, SMALLEST_ROW
+from recursa.reach.levels import AT_A_LIMIT, LEAST_DAMPING, LOOKS, SMALLEST_ROW
 from recursa.reach.steps import Goals
 from recursa.reach.tasks import Task
 from recursa.spatial.scalars import Scalar
@@ -59,14 +59,14 @@ class Motions:
         nq, nv, frames, wanted = self.model.nq, self.model.nv, self.goals.frames.size, self.goals.size
         step = {
             "q": nq, "frames": frames, "wanted": wanted, "low": nv, "high": nv, "moving": nv,
-            "posture": nq if self.posture else 0, "control": 3,
+            "posture": nq if self.posture else 0, "control": 4,
         }  # fmt: skip
         rows, q_and_step = self.goals.rows, {"q": nq, "step": nv}
-        bounds = {"low": nv, "high": nv, "control": 3}
+        bounds = {"low": nv, "high": nv, "control": 4}
         return {
             "step": (self.goals.step, step),
             "parts": (self.goals.parts, {"frames": frames, "wanted": wanted, "moving": nv}),
-            "way": (self.goals.way, {"q": nq, "posture": nq, "moving": nv, "control": 3}),
+            "way": (self.goals.way, {"q": nq, "posture": nq, "moving": nv, "control": 4}),
             "after": (self.goals.after, {**q_and_step, "errors": rows, "wanted": wanted, **bounds}),
             "distance": (self.goals.distance, {"frames": frames, "wanted": wanted, "scale": 1}),
             "downhill": (self.goals.downhill, {"frames": frames, "wanted": wanted, "moving": nv}),
@@ -107,7 +107,7 @@ class Motions:
         ways = tuple(
             None if one is None else (shape.width, one[0].address, *(x.ctypes.data for x in one[1])) for one in codes
         )
-        algebra = LEAST_DAMPING, SMALLEST_ROW, LONGEST, AT_A_LIMIT, LOOKS
+        algebra = LEAST_DAMPING, SMALLEST_ROW, AT_A_LIMIT, LOOKS
         return NativeSearch(codes, ways, sizes, starts, *singles, angles, np.array(goals.ends, np.int64), algebra)
 
     def _codes(self, shape: Shape) -> list[Compiled | None]:

@@ -20,13 +20,16 @@ MOST_STEPS = 64.0  # of an attempt
 NEAREST = 100.0  # steps from the best attempt towards what cannot be reached
 POSTURE_STEPS = 60.0  # in which the posture is sought, too
 POSTURE_SHARE = 0.5  # of the way to the posture, at every step
+LONGEST = 0.5, 0.93  # rad, m: about how far lower levels go at first; times as far at each step, so that it dies away
 SETTLED = 1e-12  # rad^2, m^2: the square of a step of the posture that is worth no further one
 _BLOCK = 256  # targets at a time whose starts are compared
 
 
 def settings(tolerance: tuple[float, float], apart: float) -> Array:
     """What a search goes by, in the order in which it is asked for."""
-    return np.array([*tolerance, 1.0 / apart**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED])
+    return np.array(
+        [*tolerance, 1.0 / apart**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED, *LONGEST]
+    )
 
 
 @dataclass
@@ -119,7 +122,7 @@ class PlainSearch:
 
     def _attempt(self, q: Array, wanted: Array, posture: Array, settings: Array, *, nearing: bool) -> Ended:
         """From starts (n, nq) to where the goals are met, or where nothing comes of it."""
-        patience, most, nearest, posture_steps, share, settled = settings[3:]
+        patience, most, nearest, posture_steps, share, settled, longest, shorter = settings[3:]
         limit = (nearest if nearing else most) + (posture_steps if posture.shape[1] else 0.0)
         goals, count, q = self.motions.goals, len(q), q.copy()
         ended = Ended(
@@ -133,13 +136,13 @@ class PlainSearch:
         on, n = np.arange(count), 0
         while len(on):
             settling = posture.shape[1] > 0 and n < posture_steps
-            control = np.tile([settings[0], settings[1], share if settling else 0.0], (len(on), 1))
+            control = np.tile([*settings[:2], share if settling else 0.0, longest], (len(on), 1))
             bounds = [np.tile(x, (len(on), 1)) for x in (self.ranges.low, self.ranges.high, self.ranges.moving)]
             told = self.motions.evaluate(
                 "step", q[on], self.motions.frames(q[on]), wanted[on], *bounds, posture[on], control
             )
             after, errors, misses, moved = np.split(told, np.cumsum([q.shape[1], goals.rows, goals.levels]), axis=1)
-            n += 1
+            n, longest = n + 1, longest * shorter
             level = np.logical_and.accumulate(misses == 0.0, axis=1).sum(axis=1)  # the first that is not met
             there = level == goals.levels
             miss = misses[np.arange(len(on)), np.minimum(level, goals.levels - 1)]

@@ -97,12 +97,12 @@ class Goals:
         errors; the square of what the posture moved.
 
         ``low``, ``high`` and ``moving`` (nv): lowest and highest positions, and 1 for what may move, else 0.
-        ``posture`` (nq) is empty where none is preferred. ``control``: tolerances in rad and m, and how far to go to
-        the posture at once, from 0 to 1.
+        ``posture`` (nq) is empty where none is preferred. ``control``: tolerances in rad and m; how far to go to the
+        posture at once, from 0 to 1; about how far lower levels may go at once, in rad and m.
         """
         tasks = self.equations(frames, wanted, moving)
         way = self.way(q, posture, moving, control) if len(posture) else []
-        step, settled = all_levels(self._by_level(tasks), self._bounds(q, low, high), way)
+        step, settled = all_levels(self._by_level(tasks), self._bounds(q, low, high), way, control[3])
         return [*self._moved(q, step, low, high), *_errors(tasks), *self._misses(tasks, control), settled]
 
     # The same in parts, for what is too large to be spelled out: rows and way, then the step itself, then after.
