@@ -37,7 +37,7 @@ except ImportError:  # the optional extension was not built
 Function = Callable[..., Sequence[Scalar]]
 Compiled = tuple[Native, tuple[Array, ...]]  # and what calls hand over beside inputs and result
 CODES = ("frames", "step", "distance", "downhill", "parts", "after", "way")
-LONGEST_STEP = 12_000  # nodes of a step that is spelled out; beyond, compiling takes longer than loops will ever lose
+LONGEST_STEP = 30_000  # nodes of a step that is spelled out, some seconds to compile; beyond, loops take over
 
 
 @dataclass(frozen=True)
