@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.model.model import Model
+from recursa.reach.given import poses, real
 from recursa.reach.tasks import MASS_CENTER
 from recursa.sweeps.batching import Array, as_numbers
 
 Weight = float | tuple[float, float]
-ROTATION_TOLERANCE = 1e-6  # by which the rotation of a wanted pose may miss being one
 _SHORTEST = 1e-12  # below, a vector has no direction
 
 
@@ -245,62 +245,8 @@ def upper_rows(matrices: Array) -> Array:
     return matrices[..., :3, :].reshape(*matrices.shape[:-2], 12)
 
 
-def poses(given: ArrayLike, name: str = "poses", instead: str = "", *, turned: bool = True) -> Array:
-    """Homogeneous matrices (..., 4, 4), checked; ``turned``: their rotations have to be some."""
-    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype == float and _is_pose(given.tolist()):
-        return given
-    array = _real(name, given, 4)
-    if array.ndim < 2 or array.shape[-2:] != (4, 4):
-        raise ShapeError(f"{name} has shape {array.shape}, expected homogeneous matrices (..., 4, 4){instead}")
-    if turned:
-        _require_rotations(name, array[..., :3, :3])
-    return array
-
-
-def _real(name: str, given: ArrayLike, count: int) -> Array:
-    array = as_numbers(name, given, count)
-    if array.dtype.kind == "c":
-        raise StateError(f"{name} must be real")
-    require_finite(**{name: array})
-    return array.astype(float, copy=False)
-
-
-def require_finite(**arrays: Array) -> None:
-    """Searches need numbers to start from."""
-    for name, values in arrays.items():
-        if not np.isfinite(values).all():
-            raise StateError(f"{name} must be finite; entry {np.argwhere(~np.isfinite(values))[0].tolist()} is not")
-
-
-def _is_pose(rows: list[list[float]]) -> bool:
-    """Whether one matrix is a pose beyond doubt: for one, numbers are faster than arrays."""
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = rows
-    u, v, w = e * i - f * h, f * g - d * i, d * h - e * g  # the cofactors, which are the first row
-    off = (abs(a - u), abs(b - v), abs(c - w), abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0))
-    return math.isfinite(x + y + z) and max(off) < 0.1 * ROTATION_TOLERANCE and abs(a * d + b * e + c * f) < 1e-7
-
-
-def _require_rotations(name: str, rotations: Array) -> None:
-    flat = rotations.reshape(-1, 3, 3)
-    x, y, z = flat[:, :, 0].T, flat[:, :, 1].T, flat[:, :, 2].T
-    off = np.zeros(len(flat))
-    for one, other, wanted in ((x, x, 1.0), (y, y, 1.0), (z, z, 1.0), (x, y, 0.0), (y, z, 0.0), (z, x, 0.0)):
-        np.maximum(off, np.abs(one[0] * other[0] + one[1] * other[1] + one[2] * other[2] - wanted), out=off)
-    volume = (
-        z[0] * (x[1] * y[2] - x[2] * y[1]) + z[1] * (x[2] * y[0] - x[0] * y[2]) + z[2] * (x[0] * y[1] - x[1] * y[0])
-    )
-    wrong, mirrored = off > ROTATION_TOLERANCE, volume < 0.0
-    if (wrong | mirrored).any():
-        row = int(np.argmax(wrong | mirrored))
-        why = "it is a mirror image" if mirrored[row] else f"its columns miss being orthonormal by {off[row]:.3g}"
-        raise StateError(
-            f"{name}: the upper left 3 x 3 block of matrix {row} is no rotation: {why}. "
-            "Poses are (R, p; 0 0 0 1) with R from link to world axes"
-        )
-
-
 def _vectors(name: str, given: ArrayLike) -> Array:
-    array = _real(name, given, 3)
+    array = real(name, given, 3)
     if array.ndim < 1 or array.shape[-1] != 3:
         raise ShapeError(f"{name} has shape {array.shape}, expected three numbers (..., 3)")
     return array

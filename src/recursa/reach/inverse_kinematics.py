@@ -14,7 +14,8 @@ from recursa.errors import StateError, unknown_name
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
 from recursa.reach.found import InverseKinematics as InverseKinematics
-from recursa.reach.goals import Goal, Orientation, Pose, Position, poses, require_finite
+from recursa.reach.given import poses, require_finite
+from recursa.reach.goals import Goal, Orientation, Pose, Position
 from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges, joints_named
 from recursa.reach.search import PlainSearch, settings
