@@ -71,6 +71,7 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
+    from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
     from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
     from recursa.reach.differential import DifferentialIK as DifferentialIK
     from recursa.reach.differential import DifferentialStep as DifferentialStep
-    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.reach.workspace import Workspace as Workspace
     from recursa.reach.workspace import workspace as workspace
@@ -125,7 +126,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "DifferentialStep": "recursa.reach.differential",
     "workspace": "recursa.reach.workspace",
     "Workspace": "recursa.reach.workspace",
-    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "InverseKinematics": "recursa.reach.found",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
@@ -142,7 +143,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control",)  # the same, as modules
+_MODULES = ("control", "reach")  # the same, as modules
 
 
 def __getattr__(name: str) -> Any:
