@@ -2,8 +2,8 @@
 
 Positions are filtered forward and backward by a Butterworth filter of order four, so that nothing is delayed, and then
 differentiated as a quintic spline. Torques and the regressor pass through one and the same symmetric filter, after
-which few samples hold what many did (the parallel or decimation filter of Gautier): whatever the filter does to one side
-of ``tau = Y pi`` it does to the other, too.
+which few samples hold what many did (the parallel or decimation filter of Gautier): whatever the filter does to one
+side of ``tau = Y pi`` it does to the other, too.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ ORDER = 4
 _EVEN = 1e-3  # of a step: by so much steps may differ and count as even
 _FLOOR = 3.0  # times the noise: where the spectrum has fallen to that there is nothing more to see
 _HIGHEST, _LOWEST = 0.8, 2e-3  # of half the rate, between which a cutoff lies
+_FASTEST = 40.0  # Hz: a cutoff that is chosen is no higher; rigid robots hardly move faster
 _BAND = 0.8  # of half the rate of the few samples: what the decimation filter lets through
 _REACH = 4  # the filter of a sample reaches over so many steps of the few samples to both sides
 _ENDS = 1.0  # periods of the cutoff that are left out at both ends, where filters know one side only
@@ -126,7 +127,7 @@ def noise_cutoff(x: Array, rate: float) -> float:
     noise = np.median(blocks[len(blocks) // 2 :], axis=0)
     seen = np.flatnonzero((blocks > _FLOOR**2 * noise).any(axis=1))
     last = frequencies[min((seen[-1] + 1) * width, len(frequencies) - 1)] if len(seen) else 0.0
-    return float(np.clip(1.5 * last, _LOWEST * 0.5 * rate, _HIGHEST * 0.5 * rate))
+    return float(np.clip(1.5 * last, _LOWEST * 0.5 * rate, min(_HIGHEST * 0.5 * rate, _FASTEST)))
 
 
 def _slopes(t: Array, x: Array) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recursa.errors import ShapeError, StateError, did_you_mean, shortened, unknown_name
+from recursa.errors import StateError, did_you_mean, shortened, unknown_name
 from recursa.model.columns import freedom_names
 from recursa.runs.run import Run
 from recursa.sweeps.batching import Array
