@@ -50,7 +50,7 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations", "viewing"),
     ("robot",),
-    ("loading", "cartesian", "rollout", "control", "reach"),
+    ("loading", "cartesian", "rollout", "control", "reach", "identification"),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),

@@ -66,7 +66,7 @@ def parameters_of(P: Array) -> Array:
 
 
 def sound(parameters: Array, length: float) -> Array:
-    """The nearest parameters about the same centre of mass of a body with some thickness; such a body's, as they are."""
+    """The nearest parameters about the same centre of mass of a body with some thickness; its own, if it has."""
     P = pseudo_inertia(parameters)
     mass, center = P[3, 3], P[:3, 3] / P[3, 3]
     sizes, axes = np.linalg.eigh(P[:3, :3] - mass * np.outer(center, center))

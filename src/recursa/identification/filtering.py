@@ -52,8 +52,8 @@ class Filtered:
 
     def part(self, start: int, stop: int) -> Filtered:
         """Some of the samples."""
-        parts = (x[start:stop] for x in (self.t, self.q, self.v, self.a, self.tau))
-        return Filtered(*parts, self.step, self.cutoff, self.resampled)
+        t, q, v, a, tau = (x[start:stop] for x in (self.t, self.q, self.v, self.a, self.tau))
+        return Filtered(t, q, v, a, tau, self.step, self.cutoff, self.resampled)
 
 
 def filtered(robot: Robot, log: Log, cutoff: float | None) -> Filtered:

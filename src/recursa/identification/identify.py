@@ -49,9 +49,9 @@ def identify(
 ) -> Identification:
     """Masses, inertias, friction, armature and offsets of a robot from a log of its motion.
 
-    Positions are filtered without delay and differentiated, then torques are fitted by weighted least squares, ``tau = Y
-    pi + d v + f sign(v) + ...``, and of all parameters that fit them those are taken that a real robot can have and that
-    are nearest to the robot as it was known.
+    Positions are filtered without delay and differentiated, then torques are fitted by weighted least squares, ``tau =
+    Y pi + d v + f sign(v) + ...``, and of all parameters that fit them those are taken that a real robot can have and
+    that are nearest to the robot as it was known.
 
     - ``log``: a mapping with t (n,), q (n, nq), tau (n, nv), and v and a where they were measured; a
       :class:`~recursa.Run`; the path of a CSV file with columns t, joint, joint:tau (joint:v, joint:a); or a list of
@@ -60,10 +60,10 @@ def identify(
     - ``fit``: what is identified, of "inertia", "viscous", "coulomb", "armature", "offset" (these if nothing is said),
       "stribeck" (more friction at low speed) and "torque constant" (of currents; some log needs a known ``payload``).
       The rest is the robot's.
-    - ``payload_at``: a link that carries an unknown load. Only its ten parameters are identified (and what ``fit`` says),
-      all of the robot is known.
-    - ``method``: "entropic" (pseudo-inertias positive definite by their divergence from the known ones), "conic" (the same
-      with a square, by a cone solver; extra ``identification``) or "base" (what fits best, be it physical or not).
+    - ``payload_at``: a link that carries an unknown load. Only its ten parameters are identified (and what ``fit``
+      says), all of the robot is known.
+    - ``method``: "entropic" (pseudo-inertias positive definite by their divergence from the known ones), "conic" (the
+      same with a square, by a cone solver; extra ``identification``) or "base" (what fits best, physical or not).
     - ``prior``: how well the robot was known before, relative: 1 for not at all well, 0.1 for ten percent.
     - ``robust``: whether rows far off count less (Huber).
     - ``cutoff``: of the filters in Hz; None: where the spectra of the positions go under in noise.
@@ -175,13 +175,13 @@ def _not_excited(robot: Robot, logs: Sequence[Log], found: Solved) -> Excitation
     hint = f" Joints that stand still: {shortened(still)}." if still else ""
     return ExcitationError(
         f"the motion does not tell {len(found.score.unknown)} of {len(found.values)} parameters: {groups}"
-        f"{f'; and {more} more' if more > 0 else ''}.{hint} Move more (rc.excitation plans such a motion), identify less "
-        '(fit=), or leave it to what is known, unexcited="prior"',
+        f"{f'; and {more} more' if more > 0 else ''}.{hint} Move more (rc.excitation plans such a motion), identify "
+        'less (fit=), or leave it to what is known, unexcited="prior"',
         names,
     )
 
 
-# ---- from base parameters to a robot -----------------------------------------------------------------------------------
+# ---- from base parameters to a robot ---------------------------------------------------------------------------------
 
 
 def _consistent(
@@ -239,17 +239,28 @@ def _told(
     if any(motion.resampled for motion in motions):
         notes.append("samples were not evenly spaced, and were interpolated")
     if share > 0.2:
-        notes.append(
-            f"{100 * share:.0f} % of the trust went from rows far off: something in the log is not in the model"
-        )
+        notes.append(f"{100 * share:.0f} % of the trust is lost to rows far off: something is not in the model")
     return Identification(
-        robot, parameters, covariance, fitted.after, base, found.score, fitted, None if apart is None else _fit(apart, change),
-        weights.noise, joints, deviations, float(np.mean([motion.cutoff for motion in motions])), len(rows.at), tuple(notes),
-        unknowns.payload_at, unknowns.speeds,
-    )  # fmt: skip
+        robot=robot,
+        parameters=parameters,
+        covariance=covariance,
+        residual=fitted.after,
+        base=base,
+        score=found.score,
+        fitted=fitted,
+        held_out=None if apart is None else _fit(apart, change),
+        noise=weights.noise,
+        joints=joints,
+        deviations=deviations,
+        cutoff=float(np.mean([motion.cutoff for motion in motions])),
+        rows=len(rows.at),
+        notes=tuple(notes),
+        payload_at=unknowns.payload_at,
+        speeds=unknowns.speeds,
+    )
 
 
 def _fit(rows: Rows, change: Array) -> Fit:
     left = rows.residual(change)
-    sizes = (rows.rms(x) for x in (rows.torque, left, rows.drive))
-    return Fit(*sizes, rows.at, rows.drive, rows.drive - left, rows.drive - rows.torque)
+    before, after, measured = (rows.rms(x) for x in (rows.torque, left, rows.drive))
+    return Fit(before, after, measured, rows.at, rows.drive, rows.drive - left, rows.drive - rows.torque)

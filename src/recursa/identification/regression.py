@@ -30,7 +30,7 @@ _MOST = 1 << 28  # numbers of all rows
 class Rows:
     """Few rows for many samples: ``matrix`` (m, nv, columns), ``torque`` (m, nv) beside what is known.
 
-    ``used`` (m, nv) says which count, ``drive`` (m, nv) are the whole torques, ``at`` (m,) the instants, ``speed`` (m, nv) the speeds.
+    ``used`` (m, nv) says which count, ``drive`` (m, nv) are the whole torques, ``at`` (m,) the instants.
     """
 
     matrix: Array
@@ -38,12 +38,11 @@ class Rows:
     used: Array
     drive: Array
     at: Array
-    speed: Array
 
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
         """One below the other."""
-        found = [(p.matrix, p.torque, p.used, p.drive, p.at, p.speed) for p in parts]
+        found = [(p.matrix, p.torque, p.used, p.drive, p.at) for p in parts]
         return cls(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 
     def residual(self, change: Array) -> Array:
@@ -76,7 +75,7 @@ def rows_of(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Rows:
         drives, extra = window.weights @ drive[span], window.weights @ known[span]
         half = every // 2
         used = np.stack([moving[max(0, k - half) : k + half + 1].all(axis=0) for k in window.at])
-        parts.append(Rows(few, drives - extra, used, drives, motion.t[window.at], motion.v[window.at]))
+        parts.append(Rows(few, drives - extra, used, drives, motion.t[window.at]))
     if not parts:
         raise StateError(
             f"a log of {len(motion)} samples is too short for a cutoff of {motion.cutoff:.3g} Hz: not one filtered row "
@@ -109,13 +108,12 @@ class Weighted:
 
     def reduced(self) -> tuple[Array, Array]:
         """R (k, columns) and r (k,) with the same sum of squares as all rows but for a constant: by QR."""
-        both = np.linalg.qr(np.column_stack([self.matrix, self.torque]), mode="r")
-        return both[:-1, :-1], both[:-1, -1]
+        return _triangle(self.matrix, self.torque)
 
 
 def weighted(rows: Rows, chosen: Sequence[int], *, robust: bool) -> Weighted:
     """Weights by repeated least squares over the columns ``chosen``: noise of joints, then Huber's trust in rows."""
-    matrix, used = rows.matrix[:, :, list(chosen)], rows.used
+    used, matrix = rows.used, rows.matrix[:, :, list(chosen)]
     size = np.maximum(rows.rms(rows.drive), rows.rms(rows.torque))
     floor = _NOISE_FLOOR * np.where(size > 0.0, size, size.max(initial=0.0) or 1.0)
     noise, trust = np.maximum(rows.rms(rows.torque), floor), used.astype(float)
@@ -131,10 +129,14 @@ def weighted(rows: Rows, chosen: Sequence[int], *, robust: bool) -> Weighted:
     return Weighted((rows.matrix * weights[:, :, None]).reshape(shape), (rows.torque * weights).ravel(), noise, trust)
 
 
+def _triangle(matrix: Array, torque: Array) -> tuple[Array, Array]:
+    both = np.asarray(np.linalg.qr(np.column_stack([matrix, torque]), mode="r"))[: matrix.shape[1]]
+    return both[:, :-1], both[:, -1]
+
+
 def _least_squares(matrix: Array, torque: Array) -> Array:
     """The least solution; columns of one size, so that what counts as zero does not depend on units."""
-    both = np.linalg.qr(np.column_stack([matrix.reshape(-1, matrix.shape[2]), torque.ravel()]), mode="r")
-    R, r = both[:-1, :-1], both[:-1, -1]
+    R, r = _triangle(matrix.reshape(-1, matrix.shape[2]), torque.ravel())
     sizes = np.linalg.norm(R, axis=0)
     sizes[sizes == 0.0] = 1.0
     return np.linalg.lstsq(R / sizes, r, rcond=1e-9)[0] / sizes

@@ -82,7 +82,7 @@ class Identification:
     - ``residual``: root mean square of what torques are left over, (nv,) in N m or N, in the part that was fitted.
     - ``base``: what torques alone say, :class:`BaseEstimate`; ``score``: of the excitation.
     - ``fitted``, ``held_out``: :class:`Fit` of both parts of the log; the second is None where nothing was held out.
-    - ``noise`` (nv,): standard deviation of filtered torques; ``joints``: numbers of joints by term and freedom, such as
+    - ``noise`` (nv,): standard deviation of filtered torques; ``joints``: numbers of joints by term and freedom, as in
       ``joints["coulomb"]["joint2"]``; ``deviations`` their standard deviations.
     - ``cutoff`` in Hz, ``rows``: how many filtered rows there are of each freedom; ``notes``: what was noticed.
     """
@@ -144,8 +144,8 @@ class Identification:
     def __str__(self) -> str:
         what = f"payload at '{self.payload_at}'" if self.payload_at else f"'{self.robot.name}'"
         lines = [
-            f"identification of {what}: {len(self.base.names)} parameters from {self.rows} filtered rows of each joint, "
-            f"cutoff {self.cutoff:.3g} Hz",
+            f"identification of {what}: {len(self.base.names)} parameters from {self.rows} rows of each joint, "
+            f"filtered at {self.cutoff:.3g} Hz",
             f"excitation: {self.score}",
             *self._joint_table(),
         ]

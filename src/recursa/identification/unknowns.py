@@ -214,7 +214,7 @@ class Unknowns:
         others = [k for k in range(len(self.columns)) if k not in set(even.tolist())]
         chosen = [*even[independent].tolist(), *others]
         matrix = np.zeros((len(chosen), len(self.columns)))
-        matrix[np.ix_(range(len(independent)), even)] = inside
+        matrix[: len(independent), even] = inside
         matrix[np.arange(len(independent), len(chosen)), others] = 1.0
         return Structure(tuple(chosen), matrix, self.names)
 
