@@ -16,7 +16,7 @@ from recursa.formats.source import SUFFIXES
 SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
     "Motions": ("ik", "inverse", "simulate", "plot"),
-    "Models": ("linearize", "compare"),
+    "Models": ("excite", "identify", "linearize", "compare"),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),
     "Shell": ("completion",),

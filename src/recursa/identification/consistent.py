@@ -26,6 +26,8 @@ from recursa.sweeps.batching import Array
 
 _ROUNDS = 200
 _DECREMENT = 1e-12  # of what is minimised: half the square of Newton's decrement, below which it is at the minimum
+_NEAR, _EASED = 0.1, 0.03  # the same on the way, of the weight there; from one weight to the next
+_SHORTEST = 1e-10  # of a step
 _LEAST = 1e-4  # of the known robot: so much pseudo-inertia every body keeps in a cone program
 _THIN = 0.02  # of a usual length: the least radius of gyration that a known body is taken to have
 
@@ -137,30 +139,42 @@ class _Coordinates:
 
 
 def entropic(problem: Problem) -> Solution:
-    """The minimum with the divergence, by Newton's method with steps that are halved until they lead down."""
+    """The minimum with the divergence: from what is known towards the data, with less and less weight on the former."""
     on = _Coordinates(problem)
     z = np.zeros(problem.R.shape[1])
-    gram = on.matrix.T @ on.matrix
-    value = _value(on, z)
+    gram, steps = on.matrix.T @ on.matrix, 0
+    weight = max(problem.weight, 0.5 * float(on.left @ on.left) / max(1, len(z)))
+    while True:
+        last = weight <= problem.weight
+        z, hessian, more = _newton(on, z, gram, weight, exact=last)
+        steps += more
+        if last:
+            return on.solution(z, hessian, steps)
+        weight = max(problem.weight, _EASED * weight)
+
+
+def _newton(on: _Coordinates, z: Array, gram: Array, weight: float, *, exact: bool) -> tuple[Array, Array, int]:
+    """Newton's method for one weight, with steps that are halved until they lead down; Hessian and number of steps."""
+    value = _value(on, z, weight)
     for step in range(_ROUNDS):
-        gradient, hessian = _derivatives(on, z, gram)
+        gradient, hessian = _derivatives(on, z, gram, weight)
         direction = -np.linalg.solve(hessian, gradient)
         slope = float(gradient @ direction)
-        if -0.5 * slope <= _DECREMENT * (1.0 + abs(value)):
-            return on.solution(z, hessian, step)
+        if -0.5 * slope <= (_DECREMENT * (1.0 + abs(value)) if exact else _NEAR * weight):
+            return z, hessian, step
         length, before = 1.0, value
         while True:
-            value = _value(on, z + length * direction)
+            value = _value(on, z + length * direction, weight)
             if value <= before + 0.25 * length * slope:
                 break
             length *= 0.5
-            if length < 1e-12:  # rounding: there is no way down any more
-                return on.solution(z, hessian, step)
+            if length < _SHORTEST:  # rounding: there is no way down any more
+                return z, hessian, step
         z = z + length * direction
     raise ConvergenceError(f"no consistent parameters were found in {_ROUNDS} steps; the log may not fit the robot")
 
 
-def _value(on: _Coordinates, z: Array) -> float:
+def _value(on: _Coordinates, z: Array, weight: float) -> float:
     """What is minimised; infinite where a body is none."""
     problem = on.problem
     ratio = 1.0 + z[problem.positive]
@@ -175,11 +189,11 @@ def _value(on: _Coordinates, z: Array) -> float:
     near = np.trace(inside, axis1=1, axis2=2).sum() - logs + (ratio - np.log(ratio)).sum()
     near += 0.5 * np.square(z[on.free]).sum()
     left = on.left - on.matrix @ z
-    return float(0.5 * left @ left + problem.weight * near)
+    return float(0.5 * left @ left + weight * near)
 
 
-def _derivatives(on: _Coordinates, z: Array, gram: Array) -> tuple[Array, Array]:
-    problem, weight = on.problem, on.problem.weight
+def _derivatives(on: _Coordinates, z: Array, gram: Array, weight: float) -> tuple[Array, Array]:
+    problem = on.problem
     gradient, hessian = on.matrix.T @ (on.matrix @ z - on.left), gram.copy()
     ratio = 1.0 + z[problem.positive]
     gradient[problem.positive] += weight * (1.0 - 1.0 / ratio)
@@ -246,7 +260,7 @@ def _drawn_in(on: _Coordinates, z: Array) -> Array:
     """The same, drawn towards what is known by so little that rounding of the solver leaves no body outside."""
     for share in (0.0, 1e-9, 1e-7, 1e-5, 1e-3):
         near = (1.0 - share) * z
-        if np.isfinite(_value(on, near)):
+        if np.isfinite(_value(on, near, 1.0)):
             return near
     raise ConvergenceError("the cone program ended outside its cone")
 

@@ -102,8 +102,8 @@ class MomentumObserver:
         Steps are those of the log, and torques go straight from one sample to the next. Starts anew.
 
         >>> import recursa as rc
-        >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=1.0, samples=201)
-        >>> observer = rc.MomentumObserver(run.robot, step=5e-3, gain=30.0)
+        >>> run = rc.robots.planar(2).simulate([0.3, 0.4], duration=0.5, samples=501)
+        >>> observer = rc.MomentumObserver(run.robot, step=1e-3, gain=30.0)
         >>> bool(abs(observer.over(run)).max() < 1e-3)
         True
         """
