@@ -472,7 +472,9 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
-    **dict.fromkeys(("rc.identify", "rc.excitation"), "jobs; physics/test_identification.py, physics/test_excitation.py"),
+    **dict.fromkeys(
+        ("rc.identify", "rc.excitation"), "jobs; physics/test_identification.py, physics/test_excitation.py"
+    ),
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",

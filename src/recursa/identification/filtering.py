@@ -116,7 +116,7 @@ def zero_phase(x: Array, rate: float, cutoff: float) -> Array:
 
 
 def noise_cutoff(x: Array, rate: float) -> float:
-    """A cutoff in Hz for columns (n, k): half above the frequency from which on spectra are flat, which is noise."""
+    """A cutoff in Hz for columns (n, k): twice the frequency from which on spectra are flat, which is noise."""
     from scipy.signal import detrend  # slow to import
 
     window = np.hanning(len(x))[:, None]
@@ -127,7 +127,7 @@ def noise_cutoff(x: Array, rate: float) -> float:
     noise = np.median(blocks[len(blocks) // 2 :], axis=0)
     seen = np.flatnonzero((blocks > _FLOOR**2 * noise).any(axis=1))
     last = frequencies[min((seen[-1] + 1) * width, len(frequencies) - 1)] if len(seen) else 0.0
-    return float(np.clip(1.5 * last, _LOWEST * 0.5 * rate, min(_HIGHEST * 0.5 * rate, _FASTEST)))
+    return float(np.clip(2.0 * last, _LOWEST * 0.5 * rate, min(_HIGHEST * 0.5 * rate, _FASTEST)))
 
 
 def _slopes(t: Array, x: Array) -> tuple[Array, Array, Array]:
