@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -107,7 +109,7 @@ def test_a_run_of_a_controlled_robot_is_a_log():
     """The whole way: a motion is planned, followed by a controller, and the run identified."""
     true = with_friction(rc.robots.planar(2))
     plan = rc.excitation(rc.robots.planar(2), duration=4.0, harmonics=4, rounds=3)
-    law = ComputedTorque(rc.robots.planar(2), plan, 100.0)
+    law = ComputedTorque(rc.robots.planar(2), plan, 3000.0)
     run = true.simulate(plan.sample(0.0)[0], torque=law, duration=4.0, samples=801, rtol=1e-6, atol=1e-8)
     found = rc.identify(vaguely(rc.robots.planar(2)), run)
     _, q, v, a = motion(true, 4)
@@ -306,6 +308,22 @@ def test_no_step_from_the_solution_of_the_cone_program_leads_down(seed):
     here = square_objective(problem, found)
     for step in 1e-3 * rng.normal(size=(200, 13)):
         assert square_objective(problem, found + step) > here - 1e-6 * abs(here)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
+def test_the_cone_program_is_least_squares_where_no_cone_is_touched(size):
+    """However much more data say than what is known."""
+    problem = random_problem(1, 3, 25, size)
+    rng = np.random.default_rng(2)
+    problem = replace(problem, r=problem.R @ (0.01 * rng.normal(size=33)))
+    metric = np.zeros((33, 33))
+    for columns, known in zip(problem.bodies, problem.inertias, strict=True):
+        turned = np.linalg.solve(pseudo_inertia(known), BASIS)
+        metric[np.ix_(columns, columns)] = np.einsum("kij,lji->kl", turned, turned)
+    metric[30:, 30:] = np.eye(3)
+    root = np.linalg.cholesky(metric).T
+    wanted = np.linalg.lstsq(np.vstack([problem.R, root]), np.r_[problem.r, np.zeros(33)], rcond=None)[0]
+    assert np.abs(conic(problem).change - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
 def square_objective(problem: Problem, change: np.ndarray) -> float:

@@ -21,7 +21,7 @@ def pushed(
     """A run in which a wrench acts on a link from a moment on, sampled as a controller would."""
 
     def wrenches(t, q, v):
-        return {link: rc.Wrench(PUSH[:3], PUSH[3:], frame="mixed")} if t >= start else {}
+        return [rc.Wrench(at=link, force=PUSH[3:], moment=PUSH[:3])] if t >= start else []
 
     samples = round(duration / step) + 1
     return robot.simulate(q0, duration=duration, torque=torque, wrenches=wrenches, samples=samples, rtol=1e-8)
@@ -35,7 +35,7 @@ def expected(run: rc.Run, link: str) -> np.ndarray:
 def arm_run() -> rc.Run:
     arm = with_friction(rc.robots.panda_like())
     q0 = {"joint2": 0.3, "joint4": -1.5, "joint6": 1.6}
-    plan = rc.Trajectory.cycloid(arm.state(q0)[0], arm.state(q0)[0] + 0.5, T=1.0, robot=arm)
+    plan = rc.Trajectory.cycloid(arm.state(q0)[0], arm.state(q0)[0] + 0.7, T=1.5, robot=arm)
     return pushed(arm, "flange", ComputedTorque(arm, plan, 400.0), q0)
 
 

@@ -29,6 +29,7 @@ _EVEN = 1e-3  # of a step: by so much steps may differ and count as even
 _FLOOR = 3.0  # times the noise: where the spectrum has fallen to that there is nothing more to see
 _HIGHEST, _LOWEST = 0.8, 2e-3  # of half the rate, between which a cutoff lies
 _FASTEST = 40.0  # Hz: a cutoff that is chosen is no higher; rigid robots hardly move faster
+_NEIGHBOURS, _SIGMAS, _LEAST = 7, 6.0, 0.01  # samples of a median; what sticks out of it
 _BAND = 0.8  # of half the rate of the few samples: what the decimation filter lets through
 _REACH = 4  # the filter of a sample reaches over so many steps of the few samples to both sides
 _ENDS = 1.0  # periods of the cutoff that are left out at both ends, where filters know one side only
@@ -36,7 +37,10 @@ _ENDS = 1.0  # periods of the cutoff that are left out at both ends, where filte
 
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """A motion on even instants: t (n,), q (n, nq), v, a, tau (n, nv); ``step`` in s, ``cutoff`` in Hz."""
+    """A motion on even instants: t (n,), q (n, nq), v, a, tau (n, nv); ``step`` in s, ``cutoff`` in Hz.
+
+    ``spikes``: how many single samples stuck out and were replaced.
+    """
 
     t: Array
     q: Array
@@ -46,6 +50,7 @@ class Filtered:
     step: float
     cutoff: float
     resampled: bool
+    spikes: int
 
     def __len__(self) -> int:
         return len(self.t)
@@ -53,12 +58,20 @@ class Filtered:
     def part(self, start: int, stop: int) -> Filtered:
         """Some of the samples."""
         t, q, v, a, tau = (x[start:stop] for x in (self.t, self.q, self.v, self.a, self.tau))
-        return Filtered(t, q, v, a, tau, self.step, self.cutoff, self.resampled)
+        return Filtered(t, q, v, a, tau, self.step, self.cutoff, self.resampled, self.spikes)
 
 
-def filtered(robot: Robot, log: Log, cutoff: float | None) -> Filtered:
-    """The motion of a log, filtered; without a cutoff one is chosen by :func:`noise_cutoff`."""
+def filtered(robot: Robot, log: Log, cutoff: float | None, *, robust: bool = True) -> Filtered:
+    """The motion of a log, filtered; without a cutoff one is chosen by :func:`noise_cutoff`.
+
+    ``robust``: whether single samples that stick out are replaced, before filters spread them.
+    """
     t, columns, step, resampled = _evenly(robot, log)
+    spikes = 0
+    if robust:
+        for name, x in columns.items():
+            columns[name], more = without_spikes(x)
+            spikes += more
     rate = 1.0 / step
     chosen = noise_cutoff(columns["q"], rate) if cutoff is None else _checked(cutoff, rate, log.source)
     smooth = {name: zero_phase(x, rate, chosen) for name, x in columns.items() if name != "tau"}
@@ -69,7 +82,7 @@ def filtered(robot: Robot, log: Log, cutoff: float | None) -> Filtered:
     if "a" in smooth:
         a = smooth["a"]
     ends = min(round(_ENDS * rate / chosen), len(t) // 10)
-    whole = Filtered(t, q, v, a, columns["tau"], step, chosen, resampled)
+    whole = Filtered(t, q, v, a, columns["tau"], step, chosen, resampled, spikes)
     return whole.part(ends, len(t) - ends)
 
 
@@ -97,6 +110,27 @@ def _evenly(robot: Robot, log: Log) -> tuple[Array, dict[str, Array], float, boo
 
     t = np.linspace(log.t[0], log.t[-1], len(log.t))
     return t, {name: CubicSpline(log.t, x)(t) for name, x in columns.items()}, step, True
+
+
+def without_spikes(x: Array) -> tuple[Array, int]:
+    """Columns (n, k) with samples that stick out of their neighbours replaced by the median of these, and how many.
+
+    Six standard deviations count, by the median of all (Hampel 1974), and at least a percent of the column's size.
+
+    >>> t = np.arange(100) / 50.0
+    >>> wave = np.sin(t)
+    >>> wave[40] += 5.0
+    >>> smooth, count = without_spikes(wave[:, None])
+    >>> count, bool(abs(smooth[:, 0] - np.sin(t)).max() < 0.03)
+    (1, True)
+    """
+    from scipy.ndimage import median_filter  # slow to import
+
+    middles = median_filter(x, size=(_NEIGHBOURS, 1), mode="nearest")
+    off = np.abs(x - middles)
+    usual = np.maximum(_SIGMAS * 1.4826 * np.median(off, axis=0), _LEAST * x.std(axis=0))
+    out = off > np.maximum(usual, 1e-300)
+    return np.where(out, middles, x), int(out.sum())
 
 
 def zero_phase(x: Array, rate: float, cutoff: float) -> Array:

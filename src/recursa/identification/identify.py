@@ -65,7 +65,7 @@ def identify(
     - ``method``: "entropic" (pseudo-inertias positive definite by their divergence from the known ones), "conic" (the
       same with a square, by a cone solver; extra ``identification``) or "base" (what fits best, physical or not).
     - ``prior``: how well the robot was known before, relative: 1 for not at all well, 0.1 for ten percent.
-    - ``robust``: whether rows far off count less (Huber).
+    - ``robust``: whether single samples that stick out are replaced, and rows far off count less (Huber).
     - ``cutoff``: of the filters in Hz; None: where the spectra of the positions go under in noise.
     - ``holdout``: the share of each log, at its end, that is not fitted but told afterwards; 0 for none.
     - ``unexcited``: what to do where the motion does not tell parameters apart: "refuse", or leave it to the "prior".
@@ -93,7 +93,7 @@ def identify(
     logs = logs_of(robot, log)
     terms = fit if fit is not None else ("inertia",) if payload_at is not None else ALL
     unknowns = Unknowns.of(robot, terms, payload_at, _constants(robot, logs, terms, torque_constants))
-    motions = [filtered(robot, one, cutoff) for one in logs]
+    motions = [filtered(robot, one, cutoff, robust=bool(robust)) for one in logs]
     pairs = [_parted(motion, share) for motion in motions]
     loaded = [robot.with_payload(**one.payload) if one.payload else robot for one in logs]
     fitting = [pair[0] for pair in pairs]
@@ -238,6 +238,9 @@ def _told(
     notes = []
     if any(motion.resampled for motion in motions):
         notes.append("samples were not evenly spaced, and were interpolated")
+    spikes = sum(motion.spikes for motion in motions)
+    if spikes:
+        notes.append(f"{spikes} single samples stuck out of their neighbours and were replaced")
     if share > 0.2:
         notes.append(f"{100 * share:.0f} % of the trust is lost to rows far off: something is not in the model")
     return Identification(
