@@ -143,5 +143,5 @@ if __name__ == "__main__":
     space_turn(here / "images" / "space-turn.png")
     saha(here / "images")
     diagonal(here / "images" / "diagonal.png")
-    for page in ("lqr.md", "control.md", "diagonal-simulation.md"):
+    for page in ("lqr.md", "control.md", "diagonal-simulation.md", "identification.md"):
         of_page(here / page, here / "images")

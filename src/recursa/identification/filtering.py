@@ -29,7 +29,7 @@ _EVEN = 1e-3  # of a step: by so much steps may differ and count as even
 _FLOOR = 3.0  # times the noise: where the spectrum has fallen to that there is nothing more to see
 _HIGHEST, _LOWEST = 0.8, 2e-3  # of half the rate, between which a cutoff lies
 _FASTEST = 40.0  # Hz: a cutoff that is chosen is no higher; rigid robots hardly move faster
-_NEIGHBOURS, _SIGMAS, _LEAST = 7, 6.0, 0.01  # samples of a median; what sticks out of it
+_NEIGHBOURS, _SIGMAS, _LEAST = 7, 6.0, 0.05  # samples of a median; what sticks out of it
 _BAND = 0.8  # of half the rate of the few samples: what the decimation filter lets through
 _REACH = 4  # the filter of a sample reaches over so many steps of the few samples to both sides
 _ENDS = 1.0  # periods of the cutoff that are left out at both ends, where filters know one side only
@@ -115,7 +115,7 @@ def _evenly(robot: Robot, log: Log) -> tuple[Array, dict[str, Array], float, boo
 def without_spikes(x: Array) -> tuple[Array, int]:
     """Columns (n, k) with samples that stick out of their neighbours replaced by the median of these, and how many.
 
-    Six standard deviations count, by the median of all (Hampel 1974), and at least a percent of the column's size.
+    Six standard deviations count, by the median of all (Hampel 1974), and at least a twentieth of the column's size.
 
     >>> t = np.arange(100) / 50.0
     >>> wave = np.sin(t)

@@ -136,10 +136,10 @@ class Identification:
         from recursa.plotting.torques import plot_torques  # matplotlib takes long to import
 
         shown = self.held_out or self.fitted
-        part = "held out" if self.held_out else "fitted"
         curves = {"measured": shown.torque, "as it was known": shown.told_before, "identified": shown.told}
         units = ["N m" if unit == "rad/s" else "N" for unit in self.robot.v_units]
-        return plot_torques(shown.t, curves, self.robot.v_names, units, f"{self.robot.name}: {part} torques", path=path)
+        part = "the part that was held out" if self.held_out else "the part that was fitted"
+        return plot_torques(shown.t, curves, self.robot.v_names, units, f"{self.robot.name}: {part}", path=path)
 
     def __str__(self) -> str:
         what = f"payload at '{self.payload_at}'" if self.payload_at else f"'{self.robot.name}'"
