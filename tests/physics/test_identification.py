@@ -125,9 +125,9 @@ def test_a_payload_is_found_from_one_motion(method):
     arm = with_friction(rc.robots.panda_like())
     loaded = arm.with_payload("flange", 1.7, (0.02, -0.03, 0.08), (0.004, 0.005, 0.003))
     found = rc.identify(arm, log(loaded, 2), payload_at="flange", method=method)
-    assert found.payload["mass"] == pytest.approx(1.7, abs=0.02)
-    assert found.payload["com"] == pytest.approx([0.02, -0.03, 0.08], abs=0.005)
-    assert found.payload["inertia"].diagonal() == pytest.approx([0.004, 0.005, 0.003], abs=0.004)
+    assert found.payload.mass == pytest.approx(1.7, abs=0.02)
+    assert found.payload.com == pytest.approx([0.02, -0.03, 0.08], abs=0.005)
+    assert found.payload.inertia.diagonal() == pytest.approx([0.004, 0.005, 0.003], abs=0.004)
     _, q, v, a = motion(arm, 3)
     wanted = loaded.inverse_dynamics(q, v, a)
     assert np.abs(found.robot.inverse_dynamics(q, v, a) - wanted).max() < 0.02 * np.abs(wanted).max()
@@ -136,7 +136,7 @@ def test_a_payload_is_found_from_one_motion(method):
 
 def test_no_payload_is_told_as_hardly_any():
     arm = with_friction(rc.robots.panda_like())
-    assert rc.identify(arm, log(arm, 2), payload_at="flange").payload["mass"] < 0.02
+    assert rc.identify(arm, log(arm, 2), payload_at="flange").payload.mass < 0.02
 
 
 def test_torque_constants_come_from_a_known_load():

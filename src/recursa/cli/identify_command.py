@@ -76,7 +76,7 @@ def identify(
     robot: str,
     logs: tuple[str, ...],
     out: Path | None,
-    terms: tuple[str, ...],
+    terms: Any,
     torque_constant: float | None,
     picture: Path | None,
     show_base: bool,
@@ -119,7 +119,7 @@ def identify(
 
 def _as_data(found: rc.Identification) -> dict[str, Any]:
     names = found.robot.v_names
-    load = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in found.payload.items()}
+    load = found.payload
     return {
         "robot": found.robot.name,
         "condition": found.score.condition,
@@ -129,7 +129,9 @@ def _as_data(found: rc.Identification) -> dict[str, Any]:
         "joints": found.joints,
         "deviations": found.deviations,
         "parameters": found.parameters.tolist(),
-        "payload": load,
+        "payload": None if load is None else {
+            "link": load.link, "mass": load.mass, "com": load.com.tolist(), "inertia": load.inertia.tolist(),
+        },
         "base": {
             name: {"value": value, "deviation": deviation, "stands_for": relation}
             for name, value, deviation, relation in zip(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _POORLY = 0.5  # relative standard deviation beyond which a number is hardly known
+
+
+class Payload(NamedTuple):
+    """A load on a link: the arguments of :meth:`recursa.Robot.with_payload`, in its order.
+
+    ``com`` (3,) in m and ``inertia`` (3, 3) in kg m^2 about it, both in axes of the link.
+    """
+
+    link: str
+    mass: float
+    com: Array
+    inertia: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +117,14 @@ class Identification:
     speeds: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # of Stribeck's curve
 
     @property
-    def payload(self) -> dict[str, Any]:
-        """The load as the arguments of :meth:`recursa.Robot.with_payload`; empty where none was identified."""
-        if not self.payload_at:
-            return {}
+    def payload(self) -> Payload | None:
+        """The load, where one was identified."""
+        if not self.payload_at or len(self.parameters) != 10:
+            return None
         mass, first, moment = self.parameters[0], self.parameters[1:4], _matrix(self.parameters[4:])
         center = first / mass
         about = moment - mass * (center @ center * np.eye(3) - np.outer(center, center))
-        return {"link": self.payload_at, "mass": float(mass), "com": center, "inertia": about}
+        return Payload(self.payload_at, float(mass), center, about)
 
     def torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """The torques that a motion takes, (..., nv): of the robot with losses, with offsets and Stribeck's friction.
@@ -149,11 +161,11 @@ class Identification:
             f"excitation: {self.score}",
             *self._joint_table(),
         ]
-        if self.payload_at:
-            load = self.payload
-            center = ", ".join(f"{x:.4g}" for x in load["com"])
+        load = self.payload
+        if load is not None:
+            center = ", ".join(f"{x:.4g}" for x in load.com)
             spread = np.sqrt(self.covariance[0, 0])
-            lines.append(f"payload: {load['mass']:.4g} +- {spread:.2g} kg at ({center}) m")
+            lines.append(f"payload: {load.mass:.4g} +- {spread:.2g} kg at ({center}) m")
         poorly = [name for name, x in zip(self.base.names, self.base.relative, strict=True) if x > _POORLY]
         if poorly:
             lines.append(f"known to no better than {100 * _POORLY:g} %: {shortened(poorly, limit=12)}")
