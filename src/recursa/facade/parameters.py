@@ -20,6 +20,7 @@ PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz"
 
 _ZERO = 1e-9  # of what a column of the regressor is made of: what is left of it after those before it
 _SMALL = 1e-9  # coefficients below are none, or whole
+_NARROW = 1e-2  # rad or m: a range that tells nothing
 _STATES_PER_PARAMETER = 3
 
 
@@ -126,6 +127,9 @@ def excited_states(robot: Facade, states: int, seed: int) -> Excited:
     rate = math.sqrt(weight / reach) if weight * reach else 1.0
     units = np.where(slides, reach, 1.0)
     q, v = np.stack([state[0] for state in drawn]), rate * units * np.stack([state[1] for state in drawn])
+    for joint in robot.model.joints:  # limits that leave no room hide parameters that torques do depend on
+        if joint.independent and joint.limits is not None and abs(joint.limits[1] - joint.limits[0]) < _NARROW:
+            q[:, joint.q_start] = np.random.default_rng([seed, joint.q_start]).uniform(-1.0, 1.0, states)
     a = rate * rate * units * rng.normal(size=v.shape)
     turning, pull = _accelerated(robot, q, v, a)
     size = {"m": reach * (pull + weight), "mc": pull + weight + reach * turning, "I": turning}
