@@ -29,6 +29,8 @@ _SPEED, _QUICK = {"rad/s": 1.5, "m/s": 0.5}, 4.0  # where the robot has no limit
 _RANGE = {"rad": np.pi, "m": 0.5, "1": 1.0}
 _SAMPLES = 12  # instants for each harmonic at which the regression is looked at
 _FINE = 400  # the same for torques of the motion that is returned
+_LEAST = 0.01  # of a motion: with less of it nothing is excited
+_POSTURES = 256  # tried where drives cannot hold the robot in the middle of a motion
 _STEP = 1e-4  # for slopes by differences
 _BLOCK = 1 << 22  # numbers of rows at once
 
@@ -182,7 +184,8 @@ class _Planner:
     def _motion(self, numbers: Array, random: tuple[Array, Array]) -> Excitation:
         """The motion, its amplitudes made smaller as far as effort demands."""
         centre, coefficients = (x[0] for x in within(self.series, self.bounds, numbers))
-        coefficients = coefficients * self._share_of_effort(centre, coefficients)
+        posture, share = self._within_efforts(centre, coefficients)
+        centre, coefficients = posture + share * (centre - posture), share * coefficients
         series, breaks = self.series, np.array([0.0, self.series.T])
 
         def states(t: Array) -> tuple[Array, Array, Array]:
@@ -195,30 +198,44 @@ class _Planner:
         motion.random_condition, motion.random_log_determinant = (float(np.median(x)) for x in random)
         return motion
 
-    def _share_of_effort(self, centre: Array, coefficients: Array) -> float:
-        """The largest share of the amplitudes with which efforts keep within limits, by halving."""
+    def _within_efforts(self, centre: Array, coefficients: Array) -> tuple[Array, float]:
+        """A posture, and the largest share of the motion about it that efforts allow, by halving.
+
+        What lies between the posture and the motion keeps all other limits, as both do.
+        """
         limits = (1.0 - self.margin) * self.robot.effort_limits
-        t = self.series.T * np.arange(_FINE * self.series.harmonics) / (_FINE * self.series.harmonics)
-        x, v, a = self.series.curve(coefficients, t)
+        count = _FINE * self.series.harmonics
+        x, v, a = self.series.curve(coefficients, self.series.T * np.arange(count) / count)
+        posture = self._easiest(centre, limits)
 
         def fits(share: float) -> bool:
-            tau = self.robot.inverse_dynamics(centre + share * x, share * v, share * a, losses=True)
-            return bool((np.abs(tau) <= limits).all())
+            q = posture + share * (centre + x - posture)
+            return bool((np.abs(self.robot.inverse_dynamics(q, share * v, share * a, losses=True)) <= limits).all())
 
         if fits(1.0):
-            return 1.0
-        if not fits(0.0):
-            worst = int(np.argmax(np.abs(self.robot.gravity_forces(centre)) / limits))
-            name = self.robot.v_names[worst]
-            raise StateError(
-                f"joint '{name}' is too weak to hold the robot in the middle of the motion within its effort limit of "
-                f"{self.robot.effort_limits[worst]:g}: is that right? robot.with_joint('{name}', effort=None) lifts it"
-            )
+            return posture, 1.0
         low, high = 0.0, 1.0
         for _ in range(30):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
+        if low < _LEAST:
+            held = np.abs(self.robot.gravity_forces(posture)) + np.abs(self.robot.joint_losses(np.ones(self.robot.nv)))
+            worst = int(np.argmax(held / limits))
+            name = self.robot.v_names[worst]
+            raise StateError(
+                f"joint '{name}' is too weak to move the robot within its effort limit of "
+                f"{self.robot.effort_limits[worst]:g}: is that right? robot.with_joint('{name}', effort=None) lifts it"
+            )
+        return posture, low
+
+    def _easiest(self, centre: Array, limits: Array) -> Array:
+        """The centre, where drives can hold the robot there; else the posture in which they do it most easily."""
+        shares = np.random.default_rng(0).uniform(size=(_POSTURES, len(centre)))
+        drawn = self.bounds.low + (self.bounds.high - self.bounds.low) * shares
+        neutral = np.clip(self.robot.neutral(), self.bounds.low, self.bounds.high)
+        postures = np.concatenate([[centre, neutral], drawn])
+        ratios = (np.abs(self.robot.gravity_forces(postures)) / limits).max(axis=1)
+        return centre if ratios[0] < 1.0 else postures[int(np.argmin(ratios))]
 
     # ---- how good motions are ----------------------------------------------------------------------------------------
 
