@@ -82,6 +82,11 @@ def test_the_held_out_part_and_the_fitted_one_are_told_alike(found):
     assert np.array_equal(found.residual, found.fitted.after)
 
 
+def test_another_log_is_checked_as_the_held_out_part_is(found, panda):
+    other = found.check(log(panda, 7))
+    assert (other.after < 0.05 * other.before).all()
+
+
 def test_covariances_are_those_of_parameters_and_grow_where_torques_tell_nothing(found):
     assert found.covariance.shape == (70, 70)
     assert np.allclose(found.covariance, found.covariance.T)

@@ -203,6 +203,17 @@ def test_other_columns_are_left_alone_and_holes_named_by_line(good, tmp_path):
     refused(tmp_path / "none.csv", "cannot be read", rc.TableError)
 
 
+def test_frames_of_pandas_are_logs():
+    pandas = pytest.importorskip("pandas")
+    run = with_friction(ARM).simulate([0.5, 1.0], duration=2.0, samples=201)
+    frame = run.to_pandas()
+    by_frame, by_run = (rc.identify(ARM, x, unexcited="prior") for x in (frame, run))
+    assert np.allclose(by_frame.parameters, by_run.parameters)
+    frame.iloc[3, 0] = np.nan
+    refused(frame, r"contains nan \(row 3, 'joint1'\)")
+    refused(pandas.DataFrame({"t": ["now"], "joint1": ["here"]}), "not all numbers")
+
+
 def test_floating_bases_need_no_torques_in_a_file(tmp_path):
     robot = rc.robots.free_flyer(1)
     run = robot.simulate(robot.random_state(1)[0], robot.random_state(1)[1], duration=1.0, samples=101)

@@ -54,9 +54,9 @@ def identify(
     that are nearest to the robot as it was known.
 
     - ``log``: a mapping with t (n,), q (n, nq), tau (n, nv), and v and a where they were measured; a
-      :class:`~recursa.Run`; the path of a CSV file with columns t, joint, joint:tau (joint:v, joint:a); or a list of
-      these. Instead of tau it may have current; a mapping may have ``payload``, a known load that the robot carried, as
-      the arguments of :meth:`~recursa.Robot.with_payload`.
+      :class:`~recursa.Run`; a DataFrame, or the path of a CSV file, with columns t, joint, joint:tau (joint:v,
+      joint:a); or a list of these. Instead of tau it may have current; a mapping may have ``payload``, a known load
+      that the robot carried, as the arguments of :meth:`~recursa.Robot.with_payload`.
     - ``fit``: what is identified, of "inertia", "viscous", "coulomb", "armature", "offset" (these if nothing is said),
       "stribeck" (more friction at low speed) and "torque constant" (of currents; some log needs a known ``payload``).
       The rest is the robot's.
@@ -233,7 +233,7 @@ def _told(
         joints[term] = {name: float(values[k]) for k, name in columns}
         deviations[term] = {name: float(spread[k]) for k, name in columns}
     robot, parameters, covariance = changed_robot(unknowns, values, change, solution.covariance)
-    fitted = _fit(rows, change)
+    fitted = Fit.of(rows, change)
     share = float(1.0 - weights.trust.sum() / max(1, rows.used.sum()))
     notes = []
     if any(motion.resampled for motion in motions):
@@ -251,19 +251,13 @@ def _told(
         base=base,
         score=found.score,
         fitted=fitted,
-        held_out=None if apart is None else _fit(apart, change),
+        held_out=None if apart is None else Fit.of(apart, change),
         noise=weights.noise,
         joints=joints,
         deviations=deviations,
         cutoff=float(np.mean([motion.cutoff for motion in motions])),
         rows=len(rows.at),
         notes=tuple(notes),
-        payload_at=unknowns.payload_at,
-        speeds=unknowns.speeds,
+        unknowns=unknowns,
+        change=change,
     )
-
-
-def _fit(rows: Rows, change: Array) -> Fit:
-    left = rows.residual(change)
-    before, after, measured = (rows.rms(x) for x in (rows.torque, left, rows.drive))
-    return Fit(before, after, measured, rows.at, rows.drive, rows.drive - left, rows.drive - rows.torque)

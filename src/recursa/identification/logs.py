@@ -55,7 +55,7 @@ class Log:
 
 
 Given = Any
-"""A log as users have it: a mapping of arrays, a :class:`~recursa.Run`, the path of a CSV file, or a list of these."""
+"""A log as users have it: a mapping of arrays, a run, a DataFrame, the path of a CSV file, or a list of these."""
 
 
 def logs_of(robot: Robot, given: Given) -> list[Log]:
@@ -79,7 +79,9 @@ def _log(robot: Robot, given: Given, source: str) -> Log:
     if isinstance(given, Log):
         return given
     if isinstance(given, str | os.PathLike):
-        return _from_csv(robot, given)
+        return _from_table(robot, read_table(given), f"file '{os.fspath(given)}'")
+    if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        return _from_table(robot, _frame(given, source), source)
     if isinstance(given, Run):
         if given.base is not None:
             raise StateError(f"{source}: its base was moved, which identification does not follow. Hold the base")
@@ -87,8 +89,8 @@ def _log(robot: Robot, given: Given, source: str) -> Log:
     if isinstance(given, Mapping):
         return _from_arrays(robot, given, source)
     raise StateError(
-        f"{source} must be a mapping of arrays t, q and tau, a run, the path of a CSV file, or a list of these, "
-        f"not {type(given).__name__}"
+        f"{source} must be a mapping of arrays t, q and tau, a run, a DataFrame, the path of a CSV file, or a list "
+        f"of these, not {type(given).__name__}"
     )
 
 
@@ -113,13 +115,28 @@ def _from_arrays(robot: Robot, given: Mapping[str, Any], source: str) -> Log:
     return Log(t, q, rest[drive], rest.get("v"), rest.get("a"), current, given.get("payload") or {}, source)
 
 
-def _from_csv(robot: Robot, path: str | os.PathLike[str]) -> Log:
+def _frame(frame: Any, source: str) -> NumberTable:
+    """A DataFrame of pandas, over t or with a column of it, such as :meth:`recursa.Run.to_pandas` makes."""
+    names = [str(name) for name in frame.columns]
+    try:
+        rows = np.asarray(frame.to_numpy(), float)
+        if TIME not in names:
+            names, rows = [TIME, *names], np.column_stack([np.asarray(frame.index, float), rows])
+    except (TypeError, ValueError):
+        raise StateError(f"{source} is a table whose columns, or index of times, are not all numbers") from None
+    wrong = np.argwhere(~np.isfinite(rows))
+    if len(wrong):
+        row, column = wrong[0]
+        raise StateError(f"{source} contains {rows[row, column]} (row {row}, '{names[column]}'); it must be finite")
+    return NumberTable(source, tuple(names), rows, tuple(range(len(rows))))
+
+
+def _from_table(robot: Robot, table: NumberTable, source: str) -> Log:
     """Columns t, one per coordinate, ``name:tau`` or ``name:current``, and ``name:v``, ``name:a`` where there are any.
 
     Other columns are left alone, unless their ending says that they are meant. The base of a floating robot needs no
     torques: without them nothing pushes it.
     """
-    table = read_table(path)
     if TIME not in table.names:
         raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
     coordinates, freedoms = names_of(robot)
@@ -144,7 +161,7 @@ def _from_csv(robot: Robot, path: str | os.PathLike[str]) -> Log:
         for end, what in ((":v", "speeds"), (":a", "accelerations"))
     ]
     checked = inputs.coordinates("q", q, robot, rows=True)
-    return Log(table.column(TIME), checked, tau, parts[0], parts[1], current, {}, f"file '{os.fspath(path)}'")
+    return Log(table.column(TIME), checked, tau, parts[0], parts[1], current, {}, source)
 
 
 def _columns(table: NumberTable, names: Sequence[str], what: str, robot: Robot) -> Array:

@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import shortened
 from recursa.identification.excited import Score
+from recursa.identification.filtering import filtered
+from recursa.identification.logs import Given, logs_of
+from recursa.identification.regression import Rows, rows_of
+from recursa.identification.unknowns import Unknowns
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -82,6 +86,13 @@ class Fit:
     told: Array = field(repr=False)
     told_before: Array = field(repr=False)
 
+    @classmethod
+    def of(cls, rows: Rows, change: Array) -> Fit:
+        """Of rows of a regression and a change of the unknowns."""
+        left = rows.residual(change)
+        before, after, measured = (rows.rms(x) for x in (rows.torque, left, rows.drive))
+        return cls(before, after, measured, rows.at, rows.drive, rows.drive - left, rows.drive - rows.torque)
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -113,8 +124,13 @@ class Identification:
     cutoff: float
     rows: int
     notes: tuple[str, ...]
-    payload_at: str = ""
-    speeds: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # of Stribeck's curve
+    unknowns: Unknowns = field(repr=False)
+    change: Array = field(repr=False)  # of all unknowns
+
+    @property
+    def payload_at(self) -> str:
+        """The link whose load was identified, else ""."""
+        return self.unknowns.payload_at
 
     @property
     def payload(self) -> Payload | None:
@@ -137,8 +153,21 @@ class Identification:
             tau[..., k] += self.joints.get("offset", {}).get(name, 0.0)
             more = self.joints.get("stribeck", {}).get(name, 0.0)
             if more:
-                tau[..., k] += more * np.sign(rates[..., k]) * np.exp(-np.square(rates[..., k] / self.speeds[k]))
+                tau[..., k] += (
+                    more * np.sign(rates[..., k]) * np.exp(-np.square(rates[..., k] / self.unknowns.speeds[k]))
+                )
         return tau
+
+    def check(self, log: Given, *, cutoff: float | None = None) -> Fit:
+        """How well torques of another log are told, by the identified robot and by the one before.
+
+        ``log`` and ``cutoff`` as for :func:`recursa.identify`.
+        """
+        robot, parts = self.unknowns.robot, []
+        for one in logs_of(robot, log):
+            loaded = robot.with_payload(**one.payload) if one.payload else robot
+            parts.append(rows_of(filtered(robot, one, cutoff), self.unknowns, loaded))
+        return Fit.of(Rows.joined(parts), self.change)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Measured torques of the held-out part with what the robot tells, as it was known and as identified.
