@@ -79,6 +79,15 @@ def test_a_joint_that_cannot_hold_the_arm_is_named():
         rc.excitation(weak, rounds=0)
 
 
+def test_limits_of_zero_are_none_and_ranges_of_zero_are_named():
+    """As many files have them."""
+    arm = rc.robots.planar(2).with_joint("joint1", effort=0.0, velocity=0.0)
+    motion = rc.excitation(arm, rounds=0)
+    assert np.abs(motion.sample(motion.times(101))[1]).max(axis=0).min() > 0.1
+    with pytest.raises(rc.StateError, match="joint 'joint2' has no room to move: its limits are 0 and 0"):
+        rc.excitation(rc.robots.planar(2).with_joint("joint2", limits=(0.0, 0.0)))
+
+
 def test_sliding_joints_and_ranges_without_limits():
     motion = rc.excitation(rc.robots.stanford(), rounds=1, duration=5.0, velocity=0.8, acceleration=2.0)
     _, v, a = motion.sample(motion.times(5001))

@@ -134,6 +134,13 @@ def test_a_log_too_short_for_its_cutoff_is_refused(good):
     refused({name: x[:200] for name, x in good.items()}, "too short for a cutoff", cutoff=0.5)
 
 
+def test_a_part_too_short_to_be_held_out_is_left_out(good):
+    found = rc.identify(ARM, {name: x[:500] for name, x in good.items()}, cutoff=4.0, holdout=0.1, unexcited="prior")
+    assert found.held_out is None
+    assert "held out" not in str(found)
+    assert found.plot() is not None
+
+
 def test_robots_without_masses_are_refused(good):
     bare = ARM.with_parameters(np.zeros(20))
     with pytest.raises(rc.StateError, match="has no masses to start from"):

@@ -81,8 +81,8 @@ def excitation(
       has nothing faster than 0.5 Hz in it.
     - ``criterion``: "condition" (the condition number least) or "determinant" (that of the information matrix largest).
     - ``fit``, ``payload_at``: what is to be identified, as for :func:`recursa.identify`.
-    - ``velocity``, ``acceleration``: limits (nv,) or one for all; without them those of the robot, else 1.5 rad/s or
-      0.5 m/s, and four times the speed per second.
+    - ``velocity``, ``acceleration``: limits (nv,) or one for all; without them those of the robot, else (or where
+      they are zero) 1.5 rad/s or 0.5 m/s, and four times the speed per second.
     - ``margin``: the share of every limit that is kept free; 0 to 0.9.
     - ``rounds``: steps of the search after the best of 64 random motions; ``seed``: of these.
     - ``progress``: show a bar on a terminal.
@@ -125,12 +125,18 @@ def _fraction(margin: Any) -> float:
 
 def _bounds(robot: Robot, velocity: ArrayLike | None, acceleration: ArrayLike | None, margin: float) -> Bounds:
     low, high = robot.position_limits
+    for name, least, most in zip(robot.q_names, low, high, strict=True):
+        if not most > least:
+            raise StateError(
+                f"joint '{name}' has no room to move: its limits are {least:g} and {most:g}. Lock it, "
+                f"robot.reduced(lock=['{name}']), or give it others, robot.with_joint('{name}', limits=...)"
+            )
     usual = np.array([_RANGE[unit] for unit in robot.q_units])
     ends = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * usual, -usual))
     tops = np.where(np.isfinite(high), high, ends + 2 * usual)
     middle, half = 0.5 * (ends + tops), 0.5 * np.abs(tops - ends) * (1.0 - margin)
     known = robot.velocity_limits
-    fastest = np.where(np.isfinite(known), known, [_SPEED[unit] for unit in robot.v_units])
+    fastest = np.where(np.isfinite(known) & (known > 0.0), known, [_SPEED[unit] for unit in robot.v_units])
     speed = fastest if velocity is None else inputs.positive("velocity", velocity, robot.nv)
     quick = _QUICK * speed if acceleration is None else inputs.positive("acceleration", acceleration, robot.nv)
     return Bounds(middle - half, middle + half, (1.0 - margin) * speed, (1.0 - margin) * quick)
@@ -203,7 +209,7 @@ class _Planner:
 
         What lies between the posture and the motion keeps all other limits, as both do.
         """
-        limits = (1.0 - self.margin) * self.robot.effort_limits
+        limits = self._efforts()
         count = _FINE * self.series.harmonics
         x, v, a = self.series.curve(coefficients, self.series.T * np.arange(count) / count)
         posture = self._easiest(centre, limits)
@@ -250,7 +256,7 @@ class _Planner:
         return self._scores(*within(self.series, self.bounds, numbers))
 
     def _excess(self, centres: Array, coefficients: Array) -> Array:
-        limits = (1.0 - self.margin) * self.robot.effort_limits
+        limits = self._efforts()
         if not np.isfinite(limits).any():
             return np.zeros(len(centres))
         q, v, a = self._states(centres, coefficients)
@@ -262,11 +268,16 @@ class _Planner:
         x, v, a = self.series.curve(coefficients, self.series.T * (np.arange(count) + 0.5) / count)
         return centres[:, None] + x, v, a
 
+    def _efforts(self) -> Array:
+        """The largest efforts (nv,), less the margin; in files zero often stands for none."""
+        efforts = self.robot.effort_limits
+        return np.where(efforts > 0.0, (1.0 - self.margin) * efforts, np.inf)
+
     def _noise(self) -> Array:
         """What torques are measured in, (nv,): their limits; noise of drives grows with them."""
-        efforts = self.robot.effort_limits
-        told = efforts[np.isfinite(efforts) & (efforts > 0.0)]
-        return np.where(np.isfinite(efforts) & (efforts > 0.0), efforts, np.median(told) if len(told) else 1.0)
+        efforts = self._efforts()
+        told = efforts[np.isfinite(efforts)]
+        return np.where(np.isfinite(efforts), efforts, np.median(told) if len(told) else 1.0)
 
     def _scores(self, centres: Array, coefficients: Array) -> tuple[Array, Array]:
         q, v, a = self._states(centres, coefficients)

@@ -27,7 +27,7 @@ ORDER = 4
 
 _EVEN = 1e-3  # of a step: by so much steps may differ and count as even
 _FLOOR = 3.0  # times the noise: where the spectrum has fallen to that there is nothing more to see
-_HIGHEST, _LOWEST = 0.8, 2e-3  # of half the rate, between which a cutoff lies
+_HIGHEST, _PERIODS = 0.8, 10.0  # of half the rate, and periods in a log: between these a cutoff lies that is chosen
 _FASTEST = 40.0  # Hz: a cutoff that is chosen is no higher; rigid robots hardly move faster
 _NEIGHBOURS, _SIGMAS, _LEAST = 5, 6.0, 0.05  # samples of a median; what sticks out of it
 _BAND = 0.8  # of half the rate of the few samples: what the decimation filter lets through
@@ -54,6 +54,11 @@ class Filtered:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether there is at least one whole window of the filter that makes few samples of many."""
+        return len(self) > 2 * (_REACH * steps_between(self) if steps_between(self) > 1 else 0)
 
     def part(self, start: int, stop: int) -> Filtered:
         """Some of the samples."""
@@ -161,7 +166,8 @@ def noise_cutoff(x: Array, rate: float) -> float:
     noise = np.median(blocks[len(blocks) // 2 :], axis=0)
     seen = np.flatnonzero((blocks > _FLOOR**2 * noise).any(axis=1))
     last = frequencies[min((seen[-1] + 1) * width, len(frequencies) - 1)] if len(seen) else 0.0
-    return float(np.clip(2.0 * last, _LOWEST * 0.5 * rate, min(_HIGHEST * 0.5 * rate, _FASTEST)))
+    lowest, highest = _PERIODS * rate / len(x), _HIGHEST * 0.5 * rate
+    return float(min(max(2.0 * last, lowest), max(lowest, _FASTEST), highest))
 
 
 def _slopes(t: Array, x: Array) -> tuple[Array, Array, Array]:

@@ -108,7 +108,7 @@ def identify(
     if unexcited == "refuse" and found.score.unknown:
         raise _not_excited(robot, logs, found)
     solution = _consistent(method, unknowns, weights, found, R, r, rows, spread)
-    held = [(pair[1], by) for pair, by in zip(pairs, loaded, strict=True) if pair[1] is not None]
+    held = [(part, by) for (_, part), by in zip(pairs, loaded, strict=True) if part is not None and part.lasts]
     apart = Rows.joined(rows_of(one, unknowns, by) for one, by in held) if held else None
     base = BaseEstimate(
         structure.names, structure.matrix @ unknowns.known + found.values, found.covariance, structure.relations
@@ -194,7 +194,7 @@ def _consistent(
     if unknowns.payload_at and len(inertial):
         told = found.values[0] if unknowns.structure.names[0].endswith(".m") else 0.0
         heavy = max(float(told), _LIGHTEST * mass)
-        ball = 0.4 * 2.5 * heavy * _LOAD_RADIUS**2
+        ball = heavy * _LOAD_RADIUS**2
         centers = np.array([[heavy, 0, 0, 0, ball, 0, ball, 0, 0, ball]])
     else:
         centers = np.array([sound(one, length) for one in known]).reshape(-1, 10)

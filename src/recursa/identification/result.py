@@ -135,7 +135,7 @@ class Identification:
     @property
     def payload(self) -> Payload | None:
         """The load, where one was identified."""
-        if not self.payload_at or len(self.parameters) != 10:
+        if not self.payload_at or "inertia" not in self.unknowns.terms:
             return None
         mass, first, moment = self.parameters[0], self.parameters[1:4], _matrix(self.parameters[4:])
         center = first / mass
