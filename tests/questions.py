@@ -479,6 +479,9 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "rc.tool_path": "unit/test_tool_paths.py: inverse kinematics, pose by pose",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py and test_goals.py have it in every form",
+    **dict.fromkeys(
+        ("rc.identify", "rc.excitation"), "jobs; physics/test_identification.py, physics/test_excitation.py"
+    ),
     "rc.analytic_inverse_kinematics": "of some arms; physics/test_analytic_ik.py",
     "robot.condition": "made of Jacobians, and often infinite; unit/test_manipulability.py has it in every form",
     "robot.singular_directions": "the same; any directions will do where gains are equal",

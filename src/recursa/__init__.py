@@ -27,6 +27,7 @@ from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
+from recursa.errors import ExcitationError as ExcitationError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
@@ -74,6 +75,11 @@ if TYPE_CHECKING:
     from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
+    from recursa.identification.excitation import Excitation as Excitation
+    from recursa.identification.excitation import excitation as excitation
+    from recursa.identification.identify import identify as identify
+    from recursa.identification.observer import MomentumObserver as MomentumObserver
+    from recursa.identification.result import Identification as Identification
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
     from recursa.operators.explain import Explanation as Explanation
@@ -127,6 +133,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "workspace": "recursa.reach.workspace",
     "Workspace": "recursa.reach.workspace",
     "InverseKinematics": "recursa.reach.found",
+    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "identify": "recursa.identification.identify",
+    "Identification": "recursa.identification.result",
+    "excitation": "recursa.identification.excitation",
+    "Excitation": "recursa.identification.excitation",
+    "MomentumObserver": "recursa.identification.observer",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",

@@ -76,6 +76,17 @@ class ConvergenceError(RecursaError, ArithmeticError):
     """An iteration did not come near enough to its solution."""
 
 
+class ExcitationError(RecursaError, ArithmeticError):
+    """A motion does not tell parameters apart; ``names`` are theirs."""
+
+    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message, names)
+        self.names = names
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class DivergenceError(RecursaError, ArithmeticError):
     """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out.
 

@@ -234,6 +234,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ConvergenceError,
         ("conjugate gradients did not converge", "too ill-conditioned", 'use method="articulated"'),
     ),
+    "motion that tells nothing": (
+        lambda: rc.identify(
+            rc.robots.planar(1), {"t": np.arange(50) / 100.0, "q": np.zeros((50, 1)), "tau": np.zeros((50, 1))}
+        ),
+        rc.ExcitationError,
+        ("does not tell", "link1.mcx", "Joints that stand still: joint1", "rc.excitation", 'unexcited="prior"'),
+    ),
     "motion of nothing": (
         lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),
         rc.SingularHingeError,

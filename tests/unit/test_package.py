@@ -50,7 +50,7 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations", "viewing"),
     ("robot",),
-    ("loading", "cartesian", "rollout", "control", "reach"),
+    ("loading", "cartesian", "rollout", "control", "reach", "identification"),
     ("paths",),
     ("studies",),
     ("robots", "results"),

@@ -16,7 +16,7 @@ from recursa.formats.source import SUFFIXES
 SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
     "Motions": ("ik", "time", "inverse", "simulate", "plot"),
-    "Models": ("linearize", "compare"),
+    "Models": ("excite", "identify", "linearize", "compare"),
     "Many at once": ("study",),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),
