@@ -155,6 +155,12 @@ class Law:
         found = self._found(t, *self._state(q, v), memory)[1]
         return np.zeros((*np.shape(q)[:-1], 0)) if found is None else found
 
+    def driven(self, t: float, q: Array, v: Array, memory: Array) -> tuple[Array, Array]:
+        """Torques within the limits and what is learned, of one state, for whoever integrates both."""
+        tau, learned = self._found(t, *self._state(q, v), memory)
+        assert learned is not None
+        return (tau if self.effort is None else np.clip(tau, -self.effort, self.effort)), learned
+
     def start(self) -> Array:
         """What a law remembers when a motion begins, (memory,)."""
         return np.array(getattr(self, self.remembers), dtype=float) if self.remembers else np.zeros(self.memory)

@@ -118,7 +118,7 @@ class OperationalSpace(Law):
             rest = on.apply(slowed, nv, gains["posture_damping"], v)  # a_0
         else:
             way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
-            rest = on.apply(_returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
+            rest = on.apply(returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
         parts = (on.product(jacobian, v, 6), on.product(rate, v, 6), on.product(jacobian, rest, 6))
         missing = on.apply(
             partial(_missing, self.rows), size, here, there, velocity, acceleration, *parts, gains["stiffness"],
@@ -151,7 +151,8 @@ class OperationalSpace(Law):
         return found.reshape(*compliance.shape[:-2], size, size)
 
 
-def _returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
+def returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
+    """``a_0``: towards the posture, damped."""
     return [k * x - d * y for d, y, k, x in zip(damping, v, stiffness, way, strict=True)]
 
 
