@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal
 
@@ -26,9 +26,9 @@ _POSITIVE = 1e-12  # of the largest eigenvalue of a pseudo-inertia
 
 
 class Adaptive(Law):
-    """Follows a motion with inertias that it learns: ``tau = Y(q, v, v_r, a_r) p + damping s``, ``p' = adaptation Y* s``.
+    """Follows a motion and learns inertias: ``tau = Y(q, v, v_r, a_r) p + damping s``, ``p' = adaptation Y* s``.
 
-    Slotine & Li (1987). ``v_r = v_d + bandwidth x`` leads back to the motion, x = difference(q, q_d), ``a_r = v_r'`` and
+    Slotine & Li (1987). ``v_r = v_d + bandwidth x`` leads back to the motion, x = difference(q, q_d), ``a_r = v_r'``,
     ``s = v_r - v``; Y is :meth:`Robot.reference_regressor`, p estimates of the inertial parameters (10 per body), which
     the law remembers: :meth:`Robot.simulate` and :func:`recursa.rollout` integrate them along. With the true
     parameters pi
@@ -58,7 +58,7 @@ class Adaptive(Law):
     >>> arm = rc.robots.planar(2)
     >>> loaded = arm.with_payload("tip", 2.0)
     >>> motion = rc.Trajectory.cycloid([0.0, 0.5], [1.0, -0.5], T=1.0)
-    >>> learn = rc.control.Adaptive(arm, motion, bandwidth=8.0, damping=20.0, adaptation=2.0)
+    >>> learn = rc.control.Adaptive(arm, motion, bandwidth=8.0, damping=2.0, adaptation=0.5)
     >>> run = loaded.simulate([0.0, 0.5], duration=1.0, torque=learn, integrator="rk4", step=2e-3)
     >>> run.memory.shape                                            # ten numbers per body, at every instant
     (501, 20)
@@ -94,18 +94,18 @@ class Adaptive(Law):
         self.memory = 10 * robot.model.nbodies
         self.estimate = self._parameters("estimate", robot.parameters if estimate is None else estimate)
         self.adaptation = self._rates(adaptation) * self._learned(adapt)
-        if method == "natural":
-            self._require_possible()
         self.bounded = bounds is not None
         if bounds is not None:
             self.low, self.high = self._bounds(bounds)
+        if method == "natural":
+            self._require_possible()
 
     @property
     def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
         """Bounds are among them if there are some."""
         return ("bandwidth", "damping", "adaptation", *(("low", "high") if self.bounded else ()))
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """The method, losses, whether there are bounds."""
         return self.method, self.losses, self.bounded
 
@@ -115,24 +115,21 @@ class Adaptive(Law):
         """Desired q, v, a."""
         return np.concatenate(self._desired(t), axis=-1)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Torques from the estimates, and how these change."""
         nq, nv = self.robot.nq, self.robot.nv
         q_d, v_d, a_d = parts_of(on, sample, nq, nv, nv)
         tracked = on.ask(TRACKING, q=q, v=v, q_d=q_d, v_d=v_d, a_d=a_d)
         found = on.apply(partial(_reference, nv), 3 * nv, tracked, v, gains["bandwidth"])
         v_r, a_r, s = parts_of(on, found, nv, nv, nv)
-        along = {"q": q, "v": v, "v_r": v_r, "a_r": a_r}
-        tau = on.ask(REFERENCE_DYNAMICS, **along, parameters=memory)
+        tau = on.ask(REFERENCE_DYNAMICS, q=q, v=v, v_r=v_r, a_r=a_r, parameters=memory)
         tau = self._sum(on, tau, self._gained(on, gains["damping"], s, "damping"))
         if self.losses:
             tau = self._sum(on, tau, on.ask(JOINT_LOSSES, {"losses": self.losses}, v=v_r))
         if self.method == "natural":
-            rate = on.ask(ADAPTATION, {"natural": True}, **along, s=s, parameters=memory)
+            rate = on.ask(ADAPTATION, {"natural": True}, q=q, v=v, v_r=v_r, a_r=a_r, s=s, parameters=memory)
         else:
-            rate = on.ask(ADAPTATION, **along, s=s)
+            rate = on.ask(ADAPTATION, q=q, v=v, v_r=v_r, a_r=a_r, s=s)
         rate = self._gained(on, gains["adaptation"], rate, "adaptation")
         if self.bounded:
             rate = on.apply(_within, self.memory, rate, memory, gains["low"], gains["high"])
@@ -156,7 +153,9 @@ class Adaptive(Law):
         total = 0.5 * np.einsum("...i,...ij,...j->...", s, mass, s)
         learned = self.adaptation > 0.0
         if self.method == "gradient":
-            return np.asarray(total + 0.5 * ((held - actual)[..., learned] ** 2 / self.adaptation[learned]).sum(axis=-1))
+            return np.asarray(
+                total + 0.5 * ((held - actual)[..., learned] ** 2 / self.adaptation[learned]).sum(axis=-1)
+            )
         for body in range(self.robot.model.nbodies):
             own = slice(10 * body, 10 * body + 10)
             if learned[own].any():

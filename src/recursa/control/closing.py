@@ -71,7 +71,7 @@ class Closed:
         times = step * (np.arange(steps)[:, None] + np.array(stages))
         found = np.ascontiguousarray(self.law.sample(times))
         if not np.isfinite(found).all():
-            late = float(times.reshape(-1)[np.argmax(~np.isfinite(found.reshape(len(times.reshape(-1)), -1)).all(axis=1))])
+            late = times[~np.isfinite(found).all(axis=-1)].min()
             raise StateError(f"what {type(self.law).__name__} is to follow is not finite at t = {late:g} s")
         return found
 
@@ -116,8 +116,8 @@ def _in_rows(name: str, array: Array, own: tuple[int, ...], shape: tuple[int, ..
     except ValueError:
         fits = False
     if not fits:
-        each = "".join(f", {n}" for n in own)
-        raise ShapeError(f"{name} has shape {array.shape}, expected ({str(shape)[1:-1].rstrip(',')}{each}) or fewer rows")
+        wanted = ", ".join(str(n) for n in (*shape, *own))
+        raise ShapeError(f"{name} has shape {array.shape}, expected ({wanted}): as many rows as the states have")
     if prod(batch) == 1:
         return np.ascontiguousarray(array.reshape(1, -1))
     return np.ascontiguousarray(np.broadcast_to(array, (*shape, *own))).reshape(prod(shape), -1)

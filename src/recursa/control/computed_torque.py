@@ -65,9 +65,7 @@ class ComputedTorque(Law):
         q, v, a = self._desired(t)
         return np.concatenate([q, v, a, self._lost(v)], axis=-1)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Inverse dynamics of the commanded acceleration, at the state as it is."""
         nq, nv = self.robot.nq, self.robot.nv
         q_d, v_d, a_d, lost = parts_of(on, sample, nq, nv, nv, nv)

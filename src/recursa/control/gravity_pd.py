@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from recursa.control.arithmetic import Arithmetic, X, parts_of
 from recursa.control.inputs import desired, gain
 from recursa.control.law import Law
 from recursa.control.tracking import PULL, TRACKING
+from recursa.errors import StateError
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, prepare
 
@@ -63,7 +64,7 @@ class GravityPD(Law):
         """A posture is among them: rows of a rollout may go to different ones."""
         return ("stiffness", "damping", *(() if self.moving else ("target",)))
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """Whether the target moves, whether gravity is compensated."""
         return self.moving, self.gravity
 
@@ -71,9 +72,7 @@ class GravityPD(Law):
         """Desired q, v, a; nothing where a posture is held."""
         return super().sample(t) if self._desired is None else np.concatenate(self._desired(t), axis=-1)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Spring, damper, weight."""
         nq, nv = self.robot.nq, self.robot.nv
         if self.moving:
@@ -98,8 +97,6 @@ class GravityPD(Law):
 
     def _posture(self) -> Array:
         if self.moving:
-            from recursa.errors import StateError
-
             raise StateError("the Lyapunov function is about a posture that is held, and this target moves")
         return np.asarray(self.target)
 

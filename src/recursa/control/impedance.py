@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.arithmetic import Arithmetic, X, added, parts_of
+from recursa.control.arithmetic import Arithmetic, OnArrays, X, added, parts_of
 from recursa.control.at_link import error_between, rotation_in, sampled, shown_force, target_of, work_conjugate
 from recursa.control.inputs import movable_link, numbers, per_freedom, small_gain
 from recursa.control.law import Law
@@ -26,7 +26,7 @@ from recursa.spatial.scalars import Scalar, half_cotangent
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, prepare
 
-_SINGULAR = 1e-5  # share of the compliance below which a direction cannot be moved
+_SINGULAR = 1e-10  # share of the compliance below which a direction cannot be moved; J* Lambda J is bounded anyway
 _ALL = (0, 1, 2, 3, 4, 5)
 
 
@@ -88,7 +88,7 @@ class Impedance(Law):
         with_posture = () if self.posture is None else ("posture_stiffness", "posture")
         return ("stiffness", "damping", "posture_damping", *with_posture)
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """The link, whether gravity is compensated, whether there is a posture."""
         return self.link, self.gravity, self.posture is None
 
@@ -96,9 +96,7 @@ class Impedance(Law):
         """The target's pose, velocity and acceleration."""
         return sampled(self._target(t))
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Spring and damper at the link; weight, and what the link does not notice, at the joints."""
         nv, link = self.robot.nv, {"link": self.link, "frame": "mixed"}
         there, velocity, _ = parts_of(on, sample, 16, 6, 6)
@@ -123,8 +121,6 @@ class Impedance(Law):
 
     def error(self, t: ArrayLike, q: ArrayLike) -> Array:
         """From the link to its target (..., 6): rotation vector and way, world axes."""
-        from recursa.control.arithmetic import OnArrays
-
         here, there = (x.reshape(*x.shape[:-2], 16) for x in (self.robot.pose(q, self.link), self._target(t)[0]))
         return OnArrays(self.robot).apply(error_between, 6, here, there)
 
@@ -161,6 +157,7 @@ class Admittance(OperationalSpace):
     0.04
     """
 
+    SIGNED = (*OperationalSpace.SIGNED, "yielded")
     memory = 12
     remembers = "yielded"
 
@@ -190,8 +187,6 @@ class Admittance(OperationalSpace):
         self._measured(np.zeros(1))  # a mistake is found now
         self.yielded = np.zeros(12)
 
-    SIGNED = (*OperationalSpace.SIGNED, "yielded")
-
     @property
     def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the inner loop, and those of the motion that it follows."""
@@ -201,9 +196,7 @@ class Admittance(OperationalSpace):
         """The target's pose, velocity and acceleration, and the wrench that is measured."""
         return np.concatenate([super().sample(t), self._measured(np.asarray(t, dtype=float))], axis=-1)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """The pose that yields, and torques towards it."""
         names = ("mass", "compliance_stiffness", "compliance_damping")
         learned = on.apply(_yielding, 12, memory, on.part(sample, 28, 6), *(gains[name] for name in names))

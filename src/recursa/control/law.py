@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from math import prod
@@ -75,9 +75,7 @@ class Law:
 
     # ---- what a law says ---------------------------------------------------------------------------------------------
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Torques, and the rates of what is remembered (None for a law without memory), whatever the limits."""
         raise NotImplementedError
 
@@ -85,7 +83,7 @@ class Law:
         """All that depends on time alone, (..., n), as :meth:`law` takes it; nothing by default."""
         return np.zeros((*np.shape(t), 0))
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """Choices, other than numbers of ``GAINS`` and of samples, that :meth:`law` depends on."""
         return ()
 
@@ -125,16 +123,16 @@ class Law:
             array = np.broadcast_to(array, (*array.shape[:-1], *own))
         if array.ndim < len(own) or array.shape[array.ndim - len(own) :] != own:
             each = "".join(f", {n}" for n in own)
-            raise ShapeError(f"{name} has shape {array.shape}, expected (...{each}), or (..., 1) for one number per row")
+            raise ShapeError(
+                f"{name} has shape {array.shape}, expected (...{each}), or (..., 1) for one number per row"
+            )
         if name not in self.SIGNED and len(own) < 2 and (array < 0.0).any():
             raise StateError(f"{name} must not be negative; the least is {array.min():g}")
         if np.isnan(array).any():
             raise StateError(f"{name} must be numbers, and some are nan")
         return array
 
-    def drive(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def drive(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """:meth:`law` within the limits of effort."""
         tau, learned = self.law(on, q, v, gains, sample, memory)
         if self.effort is not None:
@@ -173,9 +171,7 @@ class Law:
         flat = {name: x.reshape(-1) for name, x in self.tuning.items()}
         return self.law(OnArrays(self.robot), q, v, flat, self.sample(t), known)
 
-    def saturation(
-        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None
-    ) -> list[Saturation]:
+    def saturation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> list[Saturation]:
         """Which freedoms are at their limit at some of the instants (n,) of a motion; empty where none is.
 
         For a run: ``controller.saturation(run.t, run.q, run.v)``, and with ``run.memory`` where the law remembers.

@@ -97,9 +97,7 @@ class LinearQuadratic(Law):
         gain = self.gain(t)
         return np.concatenate([q, v, tau, gain.reshape(*gain.shape[:-2], -1)], axis=-1)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Torques of the motion, less the gain times the deviation."""
         nq, nv = self.robot.nq, self.robot.nv
         q_d, v_d, tau, gain = parts_of(on, sample, nq, nv, nv, 2 * nv * nv)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,7 +53,7 @@ class OperationalSpace(Law):
     True
     """
 
-    SIGNED = ("posture",)
+    SIGNED: tuple[str, ...] = ("posture",)
 
     def __init__(
         self,
@@ -100,9 +100,7 @@ class OperationalSpace(Law):
         """The target's pose, velocity and acceleration."""
         return sampled(self._target(t))
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """The torques that give the link the commanded acceleration."""
         there, velocity, acceleration = parts_of(on, sample, 16, 6, 6)
         return self._followed(on, q, v, gains, there, velocity, acceleration), None
@@ -134,7 +132,7 @@ class OperationalSpace(Law):
         found = dict(zip(self.rows, shown_force(self.rows, self.singular, compliance, missing), strict=True))
         return [found.get(row, 0.0) for row in range(6)]
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """The link, its rows, what is given up, losses, whether there is a posture."""
         return self.link, self.rows, self.singular, self.losses, self.posture is None
 
@@ -173,4 +171,3 @@ def _per_row(name: str, value: Any, size: int) -> Array:
     if (array < 0.0).any():
         raise StateError(f"{name} must not be negative: {value!r}")
     return np.broadcast_to(array, size)
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,9 +98,7 @@ class PoseRegulator(Law):
 
     # ---- the law -----------------------------------------------------------------------------------------------------
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c1 nu + eps_grav) + H phi B Wt e``; t does not matter."""
         nv = self.robot.nv
         eps = on.apply(slowed, nv, gains["damping"], on.ask(TOTAL_RATES, q=q, v=v))
@@ -111,7 +109,7 @@ class PoseRegulator(Law):
         tau = self._sum(on, on.ask(JOINT_MOMENTS, q=q, eps=eps), pull)
         return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """The link, and whether gravity is compensated."""
         return self.link, self.gravity
 

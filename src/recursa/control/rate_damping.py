@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,15 +43,13 @@ class RateDamping(Law):
         self.damping = per_freedom(robot, "damping", damping)
         self.gravity = bool(gravity)
 
-    def law(
-        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X
-    ) -> tuple[X, X | None]:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c nu + eps_grav)``; t does not matter."""
         nu = on.ask(TOTAL_RATES, q=q, v=v)
         tau = on.ask(JOINT_MOMENTS, q=q, eps=on.apply(slowed, self.robot.nv, gains["damping"], nu))
         return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
 
-    def built_in(self) -> tuple[Any, ...]:
+    def built_in(self) -> tuple[Hashable, ...]:
         """Whether gravity is compensated."""
         return (self.gravity,)
 

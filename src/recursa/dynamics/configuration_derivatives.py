@@ -147,9 +147,7 @@ def approach(kind: JointKind, x: Sequence[Scalar], e: Sequence[Scalar]) -> Vecto
 
 def pulled(kind: JointKind, x: Sequence[Scalar], y: Sequence[Scalar]) -> Vector:
     """The transpose of :func:`approach` times y: forces on q that do the work of y along x."""
-    return tuple(
-        sum((a * b for a, b in zip(approach(kind, x, e), y, strict=True)), start=0.0) for e in _units(kind.nv)
-    )
+    return tuple(sum((a * b for a, b in zip(approach(kind, x, e), y, strict=True)), start=0.0) for e in _units(kind.nv))
 
 
 D_INTEGRATE_PLAN = Plan(

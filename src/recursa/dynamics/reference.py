@@ -1,7 +1,7 @@
 """Dynamics along a reference velocity: ``M(q) a_r + C(q, v) v_r + g(q)``, as adaptive control needs it.
 
-C is the Coriolis matrix of Christoffel symbols (``coriolis.py``), so that ``dM/dt - 2 C`` is skew (Slotine & Li, Int. J.
-Robotics Research 6:3 (1987) 49). It is not formed: with a body's velocity V and its velocity V_r at the reference
+C is the Coriolis matrix of Christoffel symbols (``coriolis.py``), so that ``dM/dt - 2 C`` is skew (Slotine & Li,
+Int. J. Robotics Research 6:3 (1987) 49). It is not formed: with a body's velocity V and its V_r at the reference
 speeds, its share of ``C v_r`` is bilinear, ``(crf(V) M V_r + crf(V_r) M V - M crm(V) V_r)/2``, and the recursion is
 Newton's and Euler's with two velocities (Echeandia & Wensing, 2021). Everything is linear in the inertial parameters.
 """
@@ -43,9 +43,7 @@ def numbered_forces(number: int, faster: Motion, moving: Motion, reference: Moti
     return tuple((10 * number + k, force) for k, force in enumerate(found))
 
 
-def powers_by_parameter(
-    faster: Motion, moving: Motion, reference: Motion, along: Motion
-) -> tuple[Scalar, ...]:
+def powers_by_parameter(faster: Motion, moving: Motion, reference: Motion, along: Motion) -> tuple[Scalar, ...]:
     """What these forces do along a motion of the body, ``Y* s`` of its parameters."""
     return tuple(along.dot(force) for force in forces_by_parameter(faster, moving, reference))
 
@@ -55,8 +53,8 @@ def natural_rates(inertia: RigidInertia, by_parameter: tuple[Scalar, ...]) -> tu
 
     P stays positive: the parameters are those of some distribution of mass (Lee, Kwon & Park, Automatica 2018).
     """
-    p, l = pseudo_inertia(inertia.components()), _dual(by_parameter)
-    half = [[sum((p[i][k] * l[k][j] for k in range(4)), start=0.0) for j in range(4)] for i in range(4)]
+    p, dual = pseudo_inertia(inertia.components()), _dual(by_parameter)
+    half = [[sum((p[i][k] * dual[k][j] for k in range(4)), start=0.0) for j in range(4)] for i in range(4)]
     rate = [[sum((half[i][k] * p[k][j] for k in range(4)), start=0.0) for j in range(4)] for i in range(4)]
     (xx, xy, xz, hx), (_, yy, yz, hy), (_, _, zz, hz), (_, _, _, m) = rate
     return m, hx, hy, hz, yy + zz, -xy, xx + zz, -xz, -yz, xx + yy
@@ -90,7 +88,10 @@ REFERENCE_ACCELERATION = Step(
 )
 _ALONG = Step(velocity, ("joint", "X", "S@parent", "joint:s"), ("S",), "S(k) = phi* S(parent) + H* s")
 _FORCE = Step(
-    mixed_force, ("inertia", "alpha", "V", "VR"), ("f",), "f = M alpha_r + (crf(V) M V_r + crf(V_r) M V - M crm(V) V_r)/2"
+    mixed_force,
+    ("inertia", "alpha", "V", "VR"),
+    ("f",),
+    "f = M alpha_r + (crf(V) M V_r + crf(V_r) M V - M crm(V) V_r)/2",
 )
 _POWERS = Step(powers_by_parameter, ("alpha", "V", "VR", "S"), ("Y",), "Y* s = S . f per parameter")
 _NATURAL = Step(natural_rates, ("inertia", "Y"), ("Y",), "P' = P L P")

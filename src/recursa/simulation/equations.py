@@ -87,7 +87,7 @@ class Equations:
 
     @property
     def size(self) -> int:
-        """Entries of a state: q, speeds, and where there is work done the work gained and lost, then what is learned."""
+        """Entries of a state: q, speeds; where there is work done, the work gained and lost, then what is learned."""
         return self.nq + self.nv + (0 if self.passive else 2 + self.memory)
 
     def recall(self, sums: Array) -> None:
