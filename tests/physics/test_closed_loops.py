@@ -1,4 +1,4 @@
-"""Controllers in the native loop of a rollout: the same motions as simulate makes, row by row, of every kind of robot."""
+"""Controllers in the native loop of a rollout: the motions that simulate makes, row by row, of every kind of robot."""
 
 from __future__ import annotations
 

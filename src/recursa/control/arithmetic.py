@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from recursa.errors import UntraceableError
+from recursa.errors import ShapeError, StateError, UntraceableError
 from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, Way
 from recursa.kernels.kernel import FunctionProgram, Program, program
 from recursa.kernels.rollout_emit import Loop, Slot
@@ -52,8 +52,17 @@ class OnArrays:
         self.robot, self.threads = robot, threads
 
     def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Array) -> Array:
-        """By the robot's evaluator, compiled where that is possible."""
-        found = self.robot.evaluator.evaluate(quantity, arrays, options, None, self.threads)
+        """By the robot's evaluator, compiled where that is possible; single states by a native entry, once there is."""
+        evaluator, single = self.robot.evaluator, all(x.ndim == 1 for x in arrays.values())
+        key = (OnArrays, quantity, *options.items(), *arrays)
+        entry = evaluator.kept.get(key) if single else None
+        if entry is not None:
+            found = entry(*(arrays[name] for name in quantity.arrays if name in arrays))
+            if found is not NotImplemented:
+                return found.reshape(-1)  # type: ignore[no-any-return]
+        found = evaluator.evaluate(quantity, arrays, options, None, self.threads)
+        if single and entry is None and (made := evaluator.entry(Question.of(quantity, arrays, options))) is not None:
+            evaluator.kept[key] = made
         axes = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
         return found.reshape(*axes, prod(found.shape[len(axes) :]))
 
@@ -110,7 +119,16 @@ class OnSizes:
 
     def apply(self, function: Function, size: int, *arrays: int) -> int:
         """The function spelled out."""
-        self.programs.append(FunctionProgram(function, arrays))
+        try:
+            made = FunctionProgram(function, arrays)
+        except TypeError as error:
+            raise StateError(
+                f"a function of the law cannot be followed into native code: {error}.\n  It gets lists of numbers, may "
+                "add, multiply and divide them, and takes sin, cos, sqrt, atan2 and where from recursa.spatial.scalars"
+            ) from error
+        if len(made.outputs) != size:
+            raise ShapeError(f"a function of the law gives {len(made.outputs)} numbers, and {size} were announced")
+        self.programs.append(made)
         return size
 
     def product(self, matrix: int, vector: int, size: int, *, transposed: bool = False) -> int:

@@ -153,7 +153,8 @@ class Admittance(OperationalSpace):
     >>> soft = rc.control.Admittance(arm, "flange", arm.pose(q, "flange"), force=push, inertia=2.0,
     ...     compliance_stiffness=200.0, compliance_damping=40.0, stiffness=400.0)
     >>> run = arm.simulate(q, duration=2.0, torque=soft, integrator="rk4", step=2e-3)
-    >>> (arm.pose(run.q[-1], "flange") - arm.pose(q, "flange"))[2, 3].round(4)         # 8 N on 200 N/m
+    >>> way = arm.pose(run.q[-1], "flange")[2, 3] - arm.pose(q, "flange")[2, 3]
+    >>> round(float(way), 4)                                        # 8 N on 200 N/m
     0.04
     """
 
