@@ -198,6 +198,53 @@ def test_one_law_with_other_numbers_is_the_same_code() -> None:
     assert sum(len(store._rollouts) for store in arm.evaluator.stores) == 1
 
 
+class Braking(C.Law):
+    """A law of someone else, with a number that is not among its gains."""
+
+    def __init__(self, robot: rc.Robot, brake: float) -> None:
+        super().__init__(robot)
+        self.brake = brake
+
+    def law(self, on: Any, q: Any, v: Any, gains: Any, sample: Any, memory: Any) -> Any:
+        return on.apply(lambda x: [-self.brake * y for y in x], self.robot.nv, v), None
+
+
+def test_law_of_ones_own_is_compiled_for_itself() -> None:
+    q, v = near_home(3)
+    for brake in (0.1, 0.2):
+        law = Braking(ARM, brake)
+        like_simulate(law, ARM, q, v, rc.rollout(ARM, q, v, law, STEP, STEPS, losses=False), "rk4", 1, STEP)
+
+    class Powers(Braking):
+        def law(self, on: Any, q: Any, v: Any, gains: Any, sample: Any, memory: Any) -> Any:
+            return on.apply(lambda x: [-(y**0.5) for y in x], 6, v), None
+
+    class Fewer(Braking):
+        def law(self, on: Any, q: Any, v: Any, gains: Any, sample: Any, memory: Any) -> Any:
+            return on.apply(lambda x: x[:2], 6, v), None
+
+    class Silent(Braking):
+        law = C.Law.law
+
+    for kind, message in (
+        (Powers, "cannot be followed"),
+        (Fewer, "2 numbers, and 6"),
+        (Silent, "does not say its law"),
+    ):
+        with pytest.raises(rc.RecursaError, match=message):
+            rc.rollout(ARM, q, v, kind(ARM, 1.0), STEP, 2)
+
+
+def test_results_into_arrays_that_are_given() -> None:
+    law = LAWS["Adaptive"]()
+    q, v = near_home(2)
+    out = tuple(np.empty((2, 2, n)) for n in (6, 6, 60))
+    found = rc.rollout(ARM, q, v, law, STEP, 2, memory=True, out=out)
+    assert all(x is y for x, y in zip(found, out, strict=True))
+    with pytest.raises(rc.ShapeError, match="three arrays"):
+        rc.rollout(ARM, q, v, law, STEP, 2, memory=True, out=out[:2])
+
+
 # ---- what goes wrong -------------------------------------------------------------------------------------------------
 
 

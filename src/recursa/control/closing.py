@@ -18,6 +18,7 @@ from recursa.kernels.rollout_emit import Loop, Slot
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
+_HOME = __name__.rpartition(".")[0]
 _MOST_SAMPLES = 2**31  # bytes; more steps than that are no longer one table
 
 
@@ -53,11 +54,6 @@ class Closed:
             _in_rows(law.remembers, remembered, start.shape, shape),
         )
 
-    def cut(self, gains: Any, on: Any) -> dict[str, Any]:
-        """The gains by name."""
-        tuning = self.law.tuning
-        return dict(zip(tuning, parts_of(on, gains, *(prod(x.shape) for x in tuning.values())), strict=True))
-
     def samples(self, step: float, steps: int, stages: tuple[float, ...]) -> Array:
         """What the law follows, (steps, stages, n)."""
         size = self.law.sample(0.0).shape[-1]
@@ -78,34 +74,40 @@ class Closed:
     def torques(self, q: Array, v: Array, sample: Array, memory: Array, gains: Array, threads: int) -> Any:
         """On arrays of rows."""
         on = OnArrays(self.law.robot, threads)
-        return self.law.drive(on, q, v, self.cut(gains, on), sample, memory)
+        return self.law.drive(on, q, v, _by_name(self.law, gains, on), sample, memory)
 
     def key(self) -> Hashable:
-        """What the native functions depend on, beside the integrator."""
+        """What the native functions depend on, beside the integrator; of laws of others, all that they are."""
         law = self.law
+        own = () if type(law).__module__.startswith(_HOME) else (law,)
         shapes = tuple((name, x.shape) for name, x in law.tuning.items())
-        return type(law), law.robot.evaluator, law.memory, law.built_in(), shapes
+        return type(law), law.robot.evaluator, law.memory, law.sample(0.0).shape, law.built_in(), shapes, own
 
     def followed(self, stages: tuple[float, ...], form: str | None) -> Followed:
         """The native functions, for an integrator that asks at these fractions of a step."""
-        return Followed(self, stages, form)
+        return Followed(self.law, stages, form)
 
 
 class Followed:
     """A law as native loops know it: :class:`recursa.kernels.rollout_emit.FollowedLaw`."""
 
-    def __init__(self, closed: Closed, stages: tuple[float, ...], form: str | None) -> None:
-        law = closed.law
-        self.closed, self.stages, self.memory = closed, stages, law.memory
+    def __init__(self, law: Law, stages: tuple[float, ...], form: str | None) -> None:
+        self.law, self.stages, self.memory = law, stages, law.memory
         self.gains, self.samples = size_of(law.tuning), law.sample(0.0).shape[-1]
         on = OnSizes(law.robot, form)
-        law.drive(on, law.robot.nq, law.robot.nv, closed.cut(self.gains, on), self.samples, self.memory)
+        law.drive(on, law.robot.nq, law.robot.nv, _by_name(law, self.gains, on), self.samples, self.memory)
         self.programs = on.programs
 
     def write(self, loop: Loop, q: Slot, v: Slot, gains: Slot, sample: Slot, memory: Slot) -> tuple[Slot, Slot | None]:
         """Calls and products in the order of the law."""
-        on = OnLoop(self.closed.law.robot, loop, self.programs)
-        return self.closed.law.drive(on, q, v, self.closed.cut(gains, on), sample, memory)
+        on = OnLoop(self.law.robot, loop, self.programs)
+        return self.law.drive(on, q, v, _by_name(self.law, gains, on), sample, memory)
+
+
+def _by_name(law: Law, gains: Any, on: Any) -> dict[str, Any]:
+    """The gains of a row by name."""
+    tuning = law.tuning
+    return dict(zip(tuning, parts_of(on, gains, *(prod(x.shape) for x in tuning.values())), strict=True))
 
 
 def _in_rows(name: str, array: Array, own: tuple[int, ...], shape: tuple[int, ...]) -> Array:

@@ -13,9 +13,7 @@ from recursa.control.arithmetic import Arithmetic, OnArrays, X, added, parts_of
 from recursa.control.at_link import error_between, rotation_in, sampled, shown_force, target_of, work_conjugate
 from recursa.control.inputs import movable_link, numbers, per_freedom, small_gain
 from recursa.control.law import Law
-from recursa.control.operational_space import OperationalSpace, returning
-from recursa.control.rate_damping import slowed
-from recursa.dynamics.configuration import DIFFERENCE
+from recursa.control.operational_space import OperationalSpace, to_spare
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.errors import ShapeError, StateError
 from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
@@ -105,11 +103,7 @@ class Impedance(Law):
         spring = on.apply(work_conjugate, 6, e, self._gained(on, gains["stiffness"], e, "stiffness"))
         off = on.apply(_less, 6, velocity, on.product(jacobian, v, 6))
         wrench = on.apply(added, 6, spring, self._gained(on, gains["damping"], off, "damping"))
-        if self.posture is None:
-            rest = on.apply(slowed, nv, gains["posture_damping"], v)  # a_0
-        else:
-            way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
-            rest = on.apply(returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
+        rest = to_spare(on, q, v, gains)  # a_0
         noticed = on.apply(
             partial(shown_force, _ALL, _SINGULAR), 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q),
             on.product(jacobian, rest, 6),

@@ -77,7 +77,10 @@ class Law:
 
     def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Torques, and the rates of what is remembered (None for a law without memory), whatever the limits."""
-        raise NotImplementedError
+        raise StateError(
+            f"{type(self).__name__} does not say its law: write a method law(on, q, v, gains, sample, memory), see "
+            "rc.control.Law"
+        )
 
     def sample(self, t: ArrayLike) -> Array:
         """All that depends on time alone, (..., n), as :meth:`law` takes it; nothing by default."""

@@ -112,11 +112,7 @@ class OperationalSpace(Law):
         nv, link, size = self.robot.nv, {"link": self.link, "frame": "mixed"}, len(self.rows)
         jacobian, rate = on.ask(JACOBIAN, link, q=q), on.ask(JACOBIAN_DERIVATIVE, link, q=q, v=v)
         here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
-        if self.posture is None:
-            rest = on.apply(slowed, nv, gains["posture_damping"], v)  # a_0
-        else:
-            way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
-            rest = on.apply(returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
+        rest = to_spare(on, q, v, gains)  # a_0
         parts = (on.product(jacobian, v, 6), on.product(rate, v, 6), on.product(jacobian, rest, 6))
         missing = on.apply(
             partial(_missing, self.rows), size, here, there, velocity, acceleration, *parts, gains["stiffness"],
@@ -149,7 +145,16 @@ class OperationalSpace(Law):
         return found.reshape(*compliance.shape[:-2], size, size)
 
 
-def returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
+def to_spare(on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X]) -> X:
+    """``a_0``, what joints do where the link does not notice: damped, and towards a posture if there is one."""
+    nv = on.robot.nv
+    if "posture" not in gains:
+        return on.apply(slowed, nv, gains["posture_damping"], v)
+    way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
+    return on.apply(_returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
+
+
+def _returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
     """``a_0``: towards the posture, damped."""
     return [k * x - d * y for d, y, k, x in zip(damping, v, stiffness, way, strict=True)]
 
