@@ -7,19 +7,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.closing import Closed, stages_of
-from recursa.control.law import Law
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
-from recursa.integrators import Scheme, named, weighted
+from recursa.integrators import Scheme, named, stages_of, weighted
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
@@ -29,6 +27,10 @@ from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
+
+if TYPE_CHECKING:
+    from recursa.control.closing import Closed
+    from recursa.control.law import Law
 
 OnDivergence = Literal["raise", "nan"]
 _MOST = 2**62
@@ -227,7 +229,9 @@ def _no_functions(torque: Any, batch: tuple[int, ...], steps: int, nv: int) -> s
 
 def _closed(robot: Robot, torque: Any, gains: Mapping[str, ArrayLike] | None, start: Batch) -> Closed | None:
     """A controller with its gains; None where torques are numbers."""
-    if isinstance(torque, Law):
+    if hasattr(torque, "tuning"):
+        from recursa.control.closing import Closed  # controllers are imported when first used
+
         return Closed.of(torque, robot, start.shape, gains)
     if gains is not None:
         raise StateError(f"gains= are those of a controller, and torque= is none: {torque!r}")

@@ -266,7 +266,7 @@ def test_gains_that_are_too_stiff_for_the_step_are_named() -> None:
         ({"torque": MOTION}, rc.StateError, "called at every step"),
         ({"torque": None, "gains": {"stiffness": 1.0}}, rc.StateError, "torque= is none"),
         ({"gains": [1.0]}, rc.StateError, "arrays by name"),
-        ({"gains": {"stifness": 1.0}}, rc.StateError, "did you mean 'stiffness'"),
+        ({"gains": {"stifness": 1.0}}, rc.RecursaError, "Did you mean 'stiffness'"),
         ({"gains": {"stiffness": np.ones((3, 5))}}, rc.ShapeError, r"expected \(\.\.\., 6\), or \(\.\.\., 1\)"),
         ({"gains": {"stiffness": np.ones((2, 6))}}, rc.ShapeError, r"expected \(3, 6\): as many rows"),
         ({"gains": {"stiffness": -1.0}}, rc.StateError, "must not be negative"),

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from recursa.control.arithmetic import OnArrays, OnLoop, OnSizes, parts_of
 from recursa.control.law import Law, size_of
 from recursa.errors import ShapeError, StateError, TooLargeError
-from recursa.integrators import Scheme
 from recursa.kernels.rollout_emit import Loop, Slot
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
@@ -123,39 +122,3 @@ def _in_rows(name: str, array: Array, own: tuple[int, ...], shape: tuple[int, ..
     if prod(batch) == 1:
         return np.ascontiguousarray(array.reshape(1, -1))
     return np.ascontiguousarray(np.broadcast_to(array, (*shape, *own))).reshape(prod(shape), -1)
-
-
-class _Stages:
-    """Mechanics that only note at which fractions of a step slopes are asked for."""
-
-    def __init__(self) -> None:
-        self.found: list[float] = []
-
-    def slope(self, q: Any, v: Any, at: float) -> tuple[Any, Any]:
-        if at not in self.found:
-            self.found.append(at)
-        return 0, 0
-
-    def moved(self, q: Any, u: Any) -> Any:
-        return 0
-
-    def local_rate(self, u: Any, speeds: Any) -> Any:
-        return 0
-
-    def combined(self, start: Any, *terms: Any) -> Any:
-        return 0
-
-    def settled(self, q: Any, v: Any) -> tuple[Any, Any]:
-        return 0, 0
-
-
-def stages_of(scheme: Scheme) -> tuple[float, ...]:
-    """At which fractions of a step an integrator asks for slopes.
-
-    >>> from recursa.integrators import INTEGRATORS
-    >>> stages_of(INTEGRATORS["rk4"].scheme)
-    (0.0, 0.5, 1.0)
-    """
-    on = _Stages()
-    scheme(on, 0, 0)
-    return tuple(on.found)
