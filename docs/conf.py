@@ -32,11 +32,15 @@ def _with_tables(_app, docname, source):
 def _with_pages(app):
     """Living pages, as docs/view.md shows them; written anew, so that they are those of this version."""
     import recursa as rc
+    from recursa.view.formulas import formula_page
 
     folder = Path(app.outdir) / "live"
     folder.mkdir(parents=True, exist_ok=True)
     rc.robots.panda_like().to_html(folder / "arm.html", {"joint2": 0.4, "joint4": -1.8, "joint6": 1.6})
     rc.robots.space_robot().to_html(folder / "space.html")
+    arm = rc.robots.puma560()
+    told = [rc.explain(formula, arm, code="c") for formula in ("inv(mass) (T - C)", "H phi M phi* H*", "0.5 V* M V")]
+    (folder / "formula.html").write_text(formula_page(arm, told), "utf-8")
 
 
 def setup(app):

@@ -19,7 +19,7 @@ export class TorqueBars {
       bar.style.left = `${50 + Math.min(share, 0) * 50}%`;
       bar.style.width = `${Math.abs(share) * 50}%`;
       bar.classList.toggle("beyond", limit !== null && Math.abs(tau[k]) > limit);
-      value.textContent = `${short(tau[k])} ${this.robot.freedoms[k].force}`;
+      value.textContent = `${short(Math.abs(tau[k]) < 1e-12 * most ? 0 : tau[k])} ${this.robot.freedoms[k].force}`;
     });
   }
 }

@@ -39,7 +39,8 @@ export class Mechanics {
   }
 
   energy() {
-    return this.kernels.kinetic(this.q, this.v)[0] + this.gravityScale * this.kernels.potential(this.q)[0];
+    const stored = this.kernels.stored ? this.kernels.stored(this.q)[0] : 0; // by springs, which weigh nothing
+    return this.kernels.kinetic(this.q, this.v)[0] + this.gravityScale * (this.kernels.potential(this.q)[0] - stored) + stored;
   }
 
   /** What does not balance, relative to the kinetic energy and work there were. */
@@ -62,10 +63,11 @@ export class Mechanics {
   acting(q, v) {
     const tau = new Float64Array(this.nv);
     const gravity = this.gravityScale === 1 && !this.holding ? null : this.kernels.gravity(q);
+    const springs = this.holding && this.kernels.springs ? this.kernels.springs(q, this.zero) : null;
     let power = 0;
     for (let k = 0; k < this.nv; k++) {
       let x = 0;
-      if (this.holding) x += this.gravityScale * gravity[k] - this.holdDamping[k] * v[k];
+      if (this.holding) x += this.gravityScale * gravity[k] + (springs ? springs[k] : 0) - this.holdDamping[k] * v[k];
       x -= (this.robot.damping[k] + this.extraDamping) * v[k];
       power += x * v[k];
       if (gravity) x -= (this.gravityScale - 1) * gravity[k];
@@ -137,7 +139,7 @@ export class Mechanics {
     return true;
   }
 
-  /** Carry the weight of the robot; joints then move as if in thick air, a quarter of a second to come to rest. */
+  /** Carry the weight of the robot and hold the springs of its joints; joints then move as if in thick air, a quarter of a second to come to rest. */
   hold(on) {
     this.holding = on;
     if (on) {
@@ -154,9 +156,10 @@ export class Mechanics {
     }
   }
 
-  /** Torques that hold the present pose. */
+  /** Torques that hold the present pose, against gravity and springs. */
   holdingTorques() {
-    return this.kernels.gravity(this.q).map(x => this.gravityScale * x);
+    const springs = this.kernels.springs?.(this.q, this.zero);
+    return this.kernels.gravity(this.q).map((x, k) => this.gravityScale * x + (springs ? springs[k] : 0));
   }
 
   /** Jacobian (6 x nv, row by row) of the origin of a body, world axes: velocities are linear in v. */

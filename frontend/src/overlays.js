@@ -1,6 +1,6 @@
 // What can be shown beside the robot itself, each a group that is made anew when the state changes.
 import {
-  ArrowHelper, AxesHelper, BufferGeometry, CylinderGeometry, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
+  BufferGeometry, CylinderGeometry, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
   MeshStandardMaterial, Quaternion, SphereGeometry, Vector3,
 } from "three";
 import { principal, solveInPlace } from "./linear.js";
@@ -8,6 +8,9 @@ import { matrix } from "./shapes.js";
 
 const BALL = new SphereGeometry(1, 24, 16);
 const ROD = new CylinderGeometry(1, 1, 1, 16).rotateX(Math.PI / 2);
+const CONE = new CylinderGeometry(0, 1, 1, 20).rotateX(Math.PI / 2);
+const AHEAD = new Vector3(0, 0, 1);
+const AXES = [[new Vector3(1, 0, 0), "#e5484d"], [new Vector3(0, 1, 0), "#30a46c"], [new Vector3(0, 0, 1), "#3b82f6"]];
 
 /** name, what it says beside the box, what it needs of the page */
 export const OVERLAYS = [
@@ -54,12 +57,19 @@ export class Overlays {
     return this.stage.size;
   }
 
+  /** x red, y green, z blue. */
   frames() {
-    this.figure.robot.bodies.forEach((_, k) => {
-      const cross = new AxesHelper(0.09 * this.size);
-      cross.applyMatrix4(this.figure.bodies[k].matrix);
-      cross.material.depthTest = false;
-      cross.renderOrder = 2;
+    const long = 0.08 * this.size, thick = 0.0035 * this.size;
+    this.figure.bodies.forEach(body => {
+      const cross = new Group();
+      AXES.forEach(([direction, colour]) => {
+        const rod = this.solid(ROD, colour, 0.95);
+        rod.quaternion.setFromUnitVectors(AHEAD, direction);
+        rod.position.copy(direction).multiplyScalar(long / 2);
+        rod.scale.set(thick, thick, long);
+        cross.add(rod);
+      });
+      cross.applyMatrix4(body.matrix);
       this.group.add(cross);
     });
   }
@@ -67,9 +77,9 @@ export class Overlays {
   axes() {
     for (const joint of this.figure.robot.joints) {
       if (!joint.hasAxis) continue;
-      const rod = this.solid(ROD, "#e5484d", 0.95);
+      const rod = this.solid(ROD, "#d6409f", 0.95);
       rod.scale.set(0.004 * this.size, 0.004 * this.size, 0.22 * this.size);
-      rod.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), new Vector3(...joint.axis));
+      rod.quaternion.setFromUnitVectors(AHEAD, new Vector3(...joint.axis));
       const holder = new Group();
       holder.applyMatrix4(matrix(joint.place));
       if (joint.parent >= 0) holder.applyMatrix4(this.figure.bodies[joint.parent].matrix);
@@ -103,14 +113,17 @@ export class Overlays {
     });
   }
 
+  /** Of centres of mass; the fastest so far is as long as a third of the robot. */
   velocities() {
     const { mechanics, figure } = this;
     const V = mechanics.kernels.velocities(mechanics.q, mechanics.v);
-    figure.robot.bodies.forEach((body, k) => {
+    const found = figure.robot.bodies.map((body, k) => {
       const at = figure.world(k, body.com), r = at.clone().sub(figure.world(k));
       const w = new Vector3(...V.subarray(6 * k, 6 * k + 3)), u = new Vector3(...V.subarray(6 * k + 3, 6 * k + 6));
-      this.arrow(at, u.add(w.cross(r)), 0.25, "#12b76a");
+      return [at, u.add(w.cross(r))];
     });
+    const most = Math.max(...found.map(([, u]) => this.largest("velocity", u)), 1e-9);
+    for (const [at, u] of found) this.arrow(at, u, 0.35 * this.size / most, "#12b76a");
   }
 
   forces() {
@@ -160,16 +173,17 @@ export class Overlays {
     const { mechanics } = this;
     const h = mechanics.kernels.momentum(mechanics.q, mechanics.v), c = mechanics.kernels.com(mechanics.q);
     const at = new Vector3(...c);
-    this.arrow(at, new Vector3(...h.subarray(0, 3)), 0.5 * this.size / Math.max(this.largest(h, 0), 1e-9), "#0ea5e9");
-    this.arrow(at, new Vector3(...h.subarray(3, 6)), 0.5 * this.size / Math.max(this.largest(h, 3), 1e-9), "#f97316");
+    const parts = [["angular", "#0ea5e9", h.subarray(0, 3)], ["linear", "#f97316", h.subarray(3, 6)]];
+    for (const [name, colour, values] of parts) {
+      const part = new Vector3(...values);
+      this.arrow(at, part, 0.5 * this.size / this.largest(name, part), colour);
+    }
   }
 
-  /** The largest size so far, so that an arrow keeps its scale. */
-  largest(h, start) {
+  /** The largest size so far, so that arrows keep their scale. */
+  largest(name, vector) {
     this.peaks ??= {};
-    const size = Math.hypot(h[start], h[start + 1], h[start + 2]);
-    this.peaks[start] = Math.max(this.peaks[start] ?? 1e-9, size);
-    return this.peaks[start];
+    return (this.peaks[name] = Math.max(this.peaks[name] ?? 1e-9, vector.length()));
   }
 
   /** An ellipsoid with the roots of the eigenvalues as half axes (or the eigenvalues), as large as fits the robot. */
@@ -187,10 +201,7 @@ export class Overlays {
   }
 
   solid(geometry, colour, opacity) {
-    const paint = opacity < 0.9
-      ? new MeshStandardMaterial({ color: colour, transparent: true, opacity, depthWrite: false, roughness: 0.4 })
-      : new MeshBasicMaterial({ color: colour, transparent: true, opacity, depthTest: false });
-    const thing = new Mesh(geometry, paint);
+    const thing = new Mesh(geometry, paint(colour, opacity));
     thing.renderOrder = 3;
     return thing;
   }
@@ -198,14 +209,30 @@ export class Overlays {
   arrow(from, vector, scale, colour) {
     const length = Math.min(vector.length() * scale, 2 * this.size);
     if (!(length > 2e-3 * this.size)) return;
-    const head = Math.min(0.05 * this.size, 0.4 * length);
-    const arrow = new ArrowHelper(vector.clone().normalize(), from, length, colour, head, 0.55 * head);
-    for (const part of [arrow.line, arrow.cone]) {
-      part.material.depthTest = false;
-      part.renderOrder = 4;
-    }
-    this.group.add(arrow);
+    const head = Math.min(0.05 * this.size, 0.4 * length), thick = Math.min(0.0045 * this.size, 0.15 * head);
+    const rod = this.solid(ROD, colour, 0.95), cone = this.solid(CONE, colour, 0.95), made = new Group();
+    rod.scale.set(thick, thick, length - head);
+    rod.position.z = (length - head) / 2;
+    cone.scale.set(0.3 * head, 0.3 * head, head);
+    cone.position.z = length - head / 2;
+    made.add(rod, cone);
+    made.quaternion.setFromUnitVectors(AHEAD, vector.clone().normalize());
+    made.position.copy(from);
+    this.group.add(made);
   }
+}
+
+const paints = new Map();
+
+/** Of glass below 0.9, else seen through everything. */
+function paint(colour, opacity) {
+  const key = `${colour} ${opacity}`;
+  if (!paints.has(key)) {
+    paints.set(key, opacity < 0.9
+      ? new MeshStandardMaterial({ color: colour, transparent: true, opacity, depthWrite: false, roughness: 0.4 })
+      : new MeshBasicMaterial({ color: colour, transparent: true, opacity, depthTest: false }));
+  }
+  return paints.get(key);
 }
 
 /** The linear half of A B*, 3 x 3. */

@@ -5,7 +5,7 @@ import { Figure } from "./figure.js";
 import { FormulaPanel } from "./formula.js";
 import { MassHeat, TorqueBars } from "./gauges.js";
 import { JointSliders } from "./joints.js";
-import { follow } from "./live.js";
+import { asker, follow } from "./live.js";
 import { Mechanics } from "./mechanics.js";
 import { Motion } from "./motion.js";
 import { OVERLAYS, Overlays } from "./overlays.js";
@@ -15,7 +15,7 @@ import { Pull } from "./pull.js";
 import { Stage } from "./stage.js";
 
 const STEP = 1e-3; // s, of the simulation
-const LONGEST = 0.05; // s that a frame may catch up
+const LONGEST = 0.2; // s that a frame may catch up: a slow renderer does not slow the robot
 
 const KEYS = [
   ["space", "play or pause; let go or stop"], ["h", "hold"], ["r", "back to the beginning"], ["f", "see all of it"],
@@ -42,7 +42,8 @@ export class Page {
     this.pull = new Pull(this.stage, this.figure, this.mechanics, () => this.simulating || this.hold(true));
     this.makePanel();
     if (data.motions.length) this.play(data.motions, data.panels);
-    if (data.formulas.length) this.formula = new FormulaPanel(this, data.formulas);
+    const ask = asker(data.live);
+    if (data.formulas.length || ask) this.formula = new FormulaPanel(this, data.formulas, ask, data.letters);
     if (data.live) this.live = follow(this, data.live);
     this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.addEventListener("keydown", event => this.key(event));
@@ -80,7 +81,7 @@ export class Page {
 
   makeStage() {
     const { robot } = this, weight = Math.hypot(...robot.gravity), up = weight > 0 ? robot.gravity.map(x => -x / weight) : [0, 0, 1];
-    this.stage = new Stage(this.canvas, robot.size, robot.center, up, weight === 0);
+    this.stage = new Stage(this.canvas, robot.size, this.data.robots.map(one => one.box), up, weight === 0);
     this.stage.ground(robot.floor);
     this.stage.scene.add(this.figure.group);
     if (this.ghost) this.stage.scene.add(this.ghost.group);
@@ -109,7 +110,7 @@ export class Page {
   dynamicsPart() {
     const { mechanics } = this;
     this.go = button("Let go", () => this.letGo(!this.simulating || mechanics.holding), { class: "primary" });
-    this.keep = button("Hold", () => this.hold(), { title: "torques carry its weight (h)" });
+    this.keep = button("Hold", () => this.hold(), { title: "torques carry its weight and hold its springs (h)" });
     this.back = button("Reset", () => this.restart(), { title: "back to the beginning (r)" });
     this.said = element("p", { class: "numbers" });
     const gravity = slider("gravity", {
@@ -163,8 +164,8 @@ export class Page {
     this.footer.append(this.playback.node);
     this.curves = section("Curves", true, ...this.plots.map(one => one.node));
     if (this.ghost) {
-      const [own, other] = this.motions.map(m => m.title);
-      this.curves.append(element("p", { class: "hint", text: `Solid: ${own}. Ghost, and thin lines: ${other}.` }));
+      const [own, other] = records.map(one => this.data.robots[one.robot].name);
+      this.curves.append(element("p", { class: "hint", text: `Solid, with thick lines: this run, of ${own}. Ghost, with thin dotted lines: the other, of ${other}.` }));
     }
     this.panel.prepend(this.curves);
     if (this.data.live) this.playback.toggle(true);
@@ -211,7 +212,7 @@ export class Page {
     this.label();
   }
 
-  /** Torques carry its weight; a second time, and it stops where it is. */
+  /** Torques carry its weight and hold its springs; a second time, and it stops where it is. */
   hold(on = !(this.simulating && this.mechanics.holding)) {
     this.letGo(on);
     if (on) this.mechanics.hold(true);
@@ -258,7 +259,9 @@ export class Page {
     this.playback?.advance(passed);
     this.formula?.advance(passed);
     if (this.moved) this.refresh();
-    if (this.stage.draw()) this.frames += 1;
+    if (!this.stage.draw()) return;
+    this.frames += 1;
+    this.firstPicture ??= performance.now(); // ms since loading began
   }
 
   simulate(passed) {

@@ -75,7 +75,8 @@ export class Plot {
     c.lineWidth = 1;
     line(c, x(t), TOP, x(t), height - BOTTOM);
     const now = this.motions[0].value(this.panel.series, t);
-    this.panel.columns.forEach(([place], k) => (this.values[k].textContent = short(now[place])));
+    const least = 1e-7 * (high - low); // what is less is rounding, of numbers of 32 bits
+    this.panel.columns.forEach(([place], k) => (this.values[k].textContent = short(Math.abs(now[place]) < least ? 0 : now[place])));
   }
 
   scales(c, x, y, width, height) {

@@ -1,6 +1,6 @@
 // Where the robot stands: camera, lights, ground, colours of the day and of the night. Drawn only when something changed.
 import {
-  Color, DirectionalLight, GridHelper, HemisphereLight, Mesh, PCFSoftShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion,
+  Box3, Color, DirectionalLight, GridHelper, HemisphereLight, Mesh, PCFSoftShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion,
   Scene, ShadowMaterial, Vector3, WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
@@ -10,8 +10,11 @@ const THEMES = {
   dark: { sky: "#12161c", grid: "#3a4654", line: "#242d38", above: "#cfe0ff", below: "#30343c", light: 1.7, shadow: 0.5 },
 };
 
+const SEEN = 0.86; // of the picture is for the robot
+
 export class Stage {
-  constructor(canvas, size, center, up, weightless) {
+  /** boxes: corners, lowest and highest, of what has to be seen. */
+  constructor(canvas, size, boxes, up, weightless) {
     this.canvas = canvas;
     this.size = size;
     this.renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
@@ -22,7 +25,8 @@ export class Stage {
     this.up = new Vector3(...up);
     this.camera = new PerspectiveCamera(38, 1, 0.01 * size, 100 * size);
     this.camera.up.copy(this.up);
-    this.home = new Vector3(...center);
+    this.room = new Box3().setFromPoints(boxes.flat().map(corner => new Vector3(...corner)));
+    this.home = this.room.getCenter(new Vector3());
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
@@ -97,11 +101,21 @@ export class Stage {
     this.changed();
   }
 
-  /** Look at the whole robot. */
+  /** Look at the whole robot, from so near that every corner of its room is just seen. */
   fit() {
     const away = this.sideways().addScaledVector(this.up, Math.abs(this.up.z) > 0.7 ? 0.55 : 0.12).normalize();
-    const narrow = Math.min(1, this.camera.aspect);
-    const distance = 0.62 * this.size / Math.tan(this.camera.fov * Math.PI / 360) / Math.max(narrow, 0.35);
+    const across = new Vector3().crossVectors(this.up, away).normalize(), above = new Vector3().crossVectors(away, across);
+    const high = SEEN * Math.tan(this.camera.fov * Math.PI / 360), wide = high * this.camera.aspect;
+    const { min, max } = this.room;
+    let distance = 0.3 * this.size;
+    for (const x of [min.x, max.x]) {
+      for (const y of [min.y, max.y]) {
+        for (const z of [min.z, max.z]) {
+          const corner = new Vector3(x, y, z).sub(this.home), near = corner.dot(away);
+          distance = Math.max(distance, near + Math.abs(corner.dot(across)) / wide, near + Math.abs(corner.dot(above)) / high);
+        }
+      }
+    }
     this.controls.target.copy(this.home);
     this.camera.position.copy(this.home).addScaledVector(away, distance);
     this.controls.update();

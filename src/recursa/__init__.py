@@ -62,6 +62,7 @@ from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
+from recursa.runs.rollouts import Rollout as Rollout
 from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:

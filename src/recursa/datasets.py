@@ -22,7 +22,10 @@ WORDS = {"q": "coordinates", "v": "speeds", "a": "accelerations", "tau": "torque
 
 
 def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> DataFrame:
-    """A row per instant; columns by names as in CSV files (``elbow``, ``elbow:v``), their units in ``attrs``."""
+    """A row per instant; columns by names as in CSV files (``elbow``, ``elbow:v``), their units in ``attrs``.
+
+    Vectors are (..., n, size), n instants; batch axes are levels of the index in front of t.
+    """
     try:
         import pandas
     except ImportError:
@@ -32,16 +35,23 @@ def to_pandas(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     for quantity, values in vectors.items():
         ending = "" if quantity == "q" else f":{quantity}"
         for k, (name, unit) in enumerate(zip(_names(robot, quantity), _units(robot, quantity), strict=True)):
-            columns[name + ending], units[name + ending] = values[:, k], unit
+            columns[name + ending], units[name + ending] = values[..., k].ravel(), unit
     for name, values in scalars.items():
         columns[name], units[name] = values, "J"
-    found = pandas.DataFrame(columns, index=pandas.Index(np.array(t), name="t"))
+    rows = _rows(vectors)
+    index = pandas.Index(np.array(t), name="t")
+    if rows:
+        index = pandas.MultiIndex.from_product([*map(range, rows.values()), index], names=[*rows, "t"])
+    found = pandas.DataFrame(columns, index=index)
     found.attrs.update(robot=robot.name, units={"t": "s", **units})
     return found
 
 
 def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Mapping[str, Array]) -> Dataset:
-    """q over (t, coordinate), others over (t, freedom), energies over t; units as attributes and coordinates."""
+    """q over (t, coordinate), others over (t, freedom), energies over t; units as attributes and coordinates.
+
+    Batch axes of vectors are dimensions in front of t.
+    """
     try:
         import xarray
     except ImportError:
@@ -49,7 +59,7 @@ def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
     data: dict[str, Any] = {}
     for quantity, values in vectors.items():
         axis = "coordinate" if quantity == "q" else "freedom"
-        data[quantity] = (("t", axis), np.array(values), {"long_name": WORDS[quantity]})
+        data[quantity] = ((*_rows(vectors), "t", axis), np.array(values), {"long_name": WORDS[quantity]})
     for name, values in scalars.items():
         data[name] = (("t",), np.array(values), {"units": "J"})
     coordinates = {
@@ -62,6 +72,13 @@ def to_xarray(robot: Robot, t: Array, vectors: Mapping[str, Array], scalars: Map
         if quantity != "q":
             coordinates[f"{quantity}_unit"] = ("freedom", list(_units(robot, quantity)))
     return xarray.Dataset(data, coordinates, {"robot": robot.name})
+
+
+def _rows(vectors: Mapping[str, Array]) -> dict[str, int]:
+    """Batch axes by name, with their lengths."""
+    shape = next(iter(vectors.values())).shape[:-2]
+    names = ["row"] if len(shape) == 1 else [f"row{k + 1}" for k in range(len(shape))]
+    return dict(zip(names, shape, strict=True))
 
 
 def _names(robot: Robot, quantity: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
+from recursa.runs.rollouts import Rollout, saved_times
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def rollout(
     on_divergence: OnDivergence = "raise",
     out: tuple[Array, ...] | None = None,
     threads: int | None = None,
-) -> tuple[Array, ...]:
+) -> Rollout:
     """Motions of a batch of robots, ``steps`` steps of ``step`` seconds each: q (B, saved, nq) and v (B, saved, nv).
 
     Saved are the states after ``save_every``, ``2 save_every``, ... steps: ``saved = steps / save_every``, which has to
@@ -78,9 +79,10 @@ def rollout(
     - ``out``: arrays (q, v), or (q, v, memory), for the result; memory-mapped ones if it is larger than the memory.
     - ``threads``: rows are spread over them; None is one.
 
-    The result of a row depends neither on its place in the batch nor on the number of threads. float32 states, torques
-    and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly, and so is
-    everything where nothing is compiled.
+    The pair is a :class:`Rollout`, a tuple that knows its robot and the instants ``t``, and has ``to_pandas()`` and
+    ``to_xarray()``. The result of a row depends neither on its place in the batch nor on the number of threads. float32
+    states, torques and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly,
+    and so is everything where nothing is compiled.
 
     >>> import numpy as np
     >>> import recursa as rc
@@ -137,7 +139,7 @@ def rollout(
     for result, target in zip(results, targets, strict=True):
         if not np.may_share_memory(result, target):
             result[...] = target.reshape(result.shape)
-    return results
+    return Rollout(results[0], results[1], robot, saved_times(length, count, every), results[2] if memory else None)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------

@@ -139,12 +139,24 @@ def test_limits_are_drawn_and_panels_in_which_nothing_happens_are_not() -> None:
     assert "joint torques" in plot_motion(robot, t, tau=0.0 * q, panels=["torques"]).axes[0].get_title()
 
 
-def test_legend_is_left_out_where_it_would_hide_the_curves() -> None:
+def test_of_many_curves_those_that_change_most_are_told_apart() -> None:
     robot = rc.robots.chain(30, seed=1)
     t = np.linspace(0, 1, 3)
-    (axes,) = plot_motion(robot, t, np.zeros((3, robot.nq)), panels=["angles"]).axes
-    assert axes.get_legend() is None
-    assert axes.get_title() == "joint angles (30 curves)"
+    (axes,) = plot_motion(robot, t, t[:, None] * np.arange(30), panels=["angles"]).axes
+    assert axes.get_title() == "joint angles: the 12 of 30 that change most"
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == [*robot.joint_names[-12:], "18 others"]
+
+
+def test_rounding_is_no_motion() -> None:
+    """A robot that falls freely does not bend; a panel of 1e-15 rad would be all noise."""
+    robot = rc.robots.free_flyer(2).with_gravity((0, 0, -9.81))
+    t = np.linspace(0, 1, 5)
+    q = np.repeat(robot.neutral()[None], 5, axis=0)
+    q[:, 2] -= 4.9 * t**2
+    q[:, -1] += 1e-15 * t
+    titles = [axes.get_title() for axes in plot_motion(robot, t, q).axes]
+    assert titles == ["positions"]
 
 
 def test_names_of_any_kind_reach_the_legend(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "bundled", "files", "markup", "version"),
+    ("errors", "bundled", "files", "markup", "processes", "version"),
     ("spatial",),
     ("model",),
     ("formats", "_elements"),
@@ -203,7 +203,7 @@ def test_import_changes_no_global_setting() -> None:
         "LimitWarning", "ModelWarning", "ShapeError", "StateError", "UnknownNameError", "SingularHingeError",
         "NoSweepError", "dense", "parse", "compile", "explain", "Explanation", "__version__", "Linearization",
         "StateSpace", "cartesian", "denoc", "operational", "SingularConfigurationError", "count", "tables", "Table",
-        "Trajectory", "TableError", "LimitError", "rollout", "DivergenceError", "TooLargeError",
+        "Trajectory", "TableError", "LimitError", "rollout", "Rollout", "DivergenceError", "TooLargeError",
         "SecondDerivatives", "HessianDirection",
         "SimulationError", "Run", "Event", "Stops", "ResultFileError", "read", "resume", "TorqueTable", "control",
     ],

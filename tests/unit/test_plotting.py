@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.plotting import draw, skeleton
+from recursa.plotting import animate, draw, skeleton
+from recursa.plotting.styles import COLOURS
 
 BODY = {"mass": 1.3, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.03, 0.03)}
 
@@ -45,3 +47,23 @@ def test_picture_is_of_one_finite_state() -> None:
             draw(robot, [0.0, bad, 0.0])
     with pytest.raises(rc.ShapeError, match="expected"):
         draw(robot, [0.0, 0.0])
+
+
+def test_a_robot_of_many_bodies_has_a_colour_for_each_limb() -> None:
+    robot = rc.robots.tree(30)
+    figure = draw(robot)
+    (axes,) = figure.axes
+    lines = {line.get_color() for line in axes.get_lines() if line.get_linewidth() == 5.0}
+    assert 1 < len(lines) <= len(COLOURS)
+    assert "robot.to_html" in axes.get_title()
+    assert not axes.collections or all(len(one.get_offsets()) != robot.nbodies for one in axes.collections)
+    spans = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+    np.testing.assert_allclose(np.array(axes._box_aspect) / axes._box_aspect[0], np.array(spans) / spans[0])
+
+
+def test_more_bodies_than_can_be_read_are_refused(tmp_path: Path) -> None:
+    robot = rc.robots.chain(81, seed=1)
+    with pytest.raises(rc.RecursaError, match=r"'chain81' has 81 bodies.*robot\.view\(\) and robot\.to_html"):
+        draw(robot)
+    with pytest.raises(rc.RecursaError, match="81 bodies"):
+        animate(robot, [0.0, 1.0], np.zeros((2, 81)), tmp_path / "x.gif")

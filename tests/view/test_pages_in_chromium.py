@@ -155,6 +155,38 @@ def test_joints_of_every_kind_fall_as_in_python(name: str, tab: Tab, tmp_path: P
     quiet(tab, page)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_holds_a_pose_holds_its_springs(tab: Tab, tmp_path: Path, tied: bool) -> None:
+    """Under any gravity; the energy in springs is not scaled with it."""
+    text = rc.robots.planar(3).to_urdf()
+    if tied:
+        text = text.replace("</joint>", '<mimic joint="joint1" multiplier="-0.5"/></joint>')
+        text = text.replace('<mimic joint="joint1" multiplier="-0.5"/></joint>', "</joint>", 1)
+    robot = rc.load(text, mimic="tie")
+    robot = robot.with_joint("joint1", stiffness=30.0, rest=0.2).with_joint("joint3", stiffness=12.0, rest=-0.4)
+    page = robot.to_html(tmp_path / "sprung.html")
+    opened(tab, page)
+    q = robot.random_state(3)[0]
+    tab.run(
+        f"recursa.mechanics.gravityScale = 0.4; recursa.mechanics.set({json.dumps(q.tolist())}); recursa.hold(true)"
+    )
+    light = robot.with_gravity([0.4 * x for x in robot.gravity])
+    found = np.array(tab.run("Array.from(recursa.mechanics.holdingTorques())"))
+    np.testing.assert_allclose(found, light.bias_forces(q, np.zeros(robot.nv)), atol=1e-12)
+    assert abs(tab.run("recursa.mechanics.energy()") - light.potential_energy(q)) < 1e-12
+    assert tab.run("recursa.mechanics.advance(300, 1e-3)")
+    np.testing.assert_allclose(state(tab), q, atol=1e-10)
+    tab.run("recursa.stop(); recursa.mechanics.hold(false); recursa.mechanics.reset()")
+    assert tab.run("recursa.mechanics.advance(300, 1e-3)")
+    run = light.simulate(q, duration=0.3, integrator="rk4", step=1e-3, samples=2)
+    np.testing.assert_allclose(state(tab), run.q[-1], atol=1e-9)
+    assert np.abs(state(tab) - q).max() > 0.05
+    tab.run("recursa.mechanics.reset()")
+    assert tab.run("recursa.mechanics.advance(3000, 1e-4)")
+    assert tab.run("recursa.mechanics.energyDrift()") < 1e-6
+    quiet(tab, page)
+
+
 def test_a_space_robot_keeps_its_momentum(tab: Tab, tmp_path: Path) -> None:
     robot = rc.robots.space_robot()
     page = robot.to_html(tmp_path / "space.html")
@@ -249,6 +281,45 @@ def test_a_running_program_moves_its_page(tab: Tab) -> None:
         tab.open("about:blank")
 
 
+def test_any_formula_can_be_typed_in_a_page_that_a_program_serves(tab: Tab) -> None:
+    robot = rc.robots.panda_like()
+    with robot.view(open=False) as view:
+        tab.open(view.url).ready()
+        assert tab.run("recursa.formula.formulas.length") == 0
+        tab.run("""(() => { const { entry, node } = recursa.formula; node.open = true;
+                   entry.typed.value = 'J(link7) inv(mass) J(link7)*'; entry.go.click(); })()""")
+        tab.wait("recursa.formula.formulas.length === 1")
+        told = rc.explain("J(link7) inv(mass) J(link7)*", robot, code="c")
+        shown = tab.run("recursa.formula.steps.textContent")
+        assert told.simplified.text() in shown
+        assert told.cost in shown
+        assert told.code in shown
+        sweeps = tab.run("recursa.formula.sweeps")
+        assert [one["way"] for one in sweeps] == ["here", "inward", "outward", "here"]
+        assert [one["waves"][0] for one in sweeps] == [[6], [6], [0], [6]]
+        tab.wait("recursa.formula.glow.some(x => x > 0.5)")
+        mistake = "H phi <img src=x onerror=broken=1> )"
+        tab.run(f"recursa.formula.entry.send({json.dumps(mistake)})")
+        tab.wait("recursa.formula.entry.error.textContent !== ''")
+        with pytest.raises(rc.RecursaError) as said:
+            rc.parse(mistake, robot)
+        assert tab.run("recursa.formula.entry.error.textContent") == str(said.value)
+        assert tab.run("typeof window.broken") == "undefined"
+        assert tab.run("document.images.length") == 0
+        tab.run("""(() => { const { entry } = recursa.formula; entry.vectors.value = 'x=joint'; entry.code.value = 'js';
+                   entry.typed.value = ''; entry.insert('mass'); entry.insert('x'); entry.go.click(); })()""")
+        tab.wait("recursa.formula.formulas.length === 2 && recursa.formula.entry.error.textContent === ''")
+        assert tab.run("recursa.formula.formulas[1].typed") == "mass x "
+        assert "function kernel" in tab.run("recursa.formula.formulas[1].code")
+        assert tab.errors == []
+        assert {request.rsplit("/", 1)[0] for request in tab.requests} == {view.url.rstrip("/")}
+        tab.run("recursa.formula.toggle(false); recursa.live.close()")
+        tab.wait("!recursa.formula.lit")
+    tab.run("recursa.formula.entry.send('mass T')")
+    tab.wait("recursa.formula.entry.error.textContent.includes('is gone')")
+    tab.open("about:blank")
+
+
 def test_a_formula_runs_over_the_bodies(tab: Tab, tmp_path: Path) -> None:
     page = tmp_path / "formula.html"
     words = ["explain", "inv(mass) (T - C)", "--robot", "panda_like", "-o", str(page), "--also", "H phi M phi* H*"]
@@ -262,7 +333,7 @@ def test_a_formula_runs_over_the_bodies(tab: Tab, tmp_path: Path) -> None:
     tab.wait("recursa.formula.shown === 1")
     assert tab.run("recursa.formula.now().wave") == [5]
     shown = tab.run("recursa.formula.card.textContent")
-    assert "Body 4" in shown
+    assert tab.run("recursa.formula.places.selectedOptions[0].textContent") == "4: link4"
     assert "c is 5" in shown
     assert "G(4) = P(4) H*(4) D⁻¹(4)" in shown
     tab.run("recursa.formula.select(1)")
@@ -286,8 +357,11 @@ def test_a_widget_follows_its_program(tab: Tab, tmp_path: Path) -> None:
     page.write_text(
         f"""<!DOCTYPE html><div id="cell"></div><script type="module">{module}
         const values = {model}, listeners = [];
-        window.model = {{ get: name => values[name], on: (name, f) => listeners.push(f),
-                          set: (name, value) => {{ values[name] = value; listeners.forEach(f => f()); }} }};
+        window.asked = [];
+        window.model = {{ get: name => values[name], on: (name, f) => listeners.push([name, f]),
+                          send: message => window.asked.push(message),
+                          say: (name, what) => listeners.forEach(([of, f]) => of === name && f(what)),
+                          set: (name, value) => {{ values[name] = value; window.model.say("change:told"); }} }};
         it.render({{ model, el: document.getElementById("cell") }});
         window.inner = () => document.querySelector("iframe").contentWindow.recursa;</script>""",
         "utf-8",
@@ -296,4 +370,16 @@ def test_a_widget_follows_its_program(tab: Tab, tmp_path: Path) -> None:
     tab.wait("inner() && inner().frames > 0 && inner().mechanics.q[1] === 0.7")
     tab.run("model.set('told', { show: [0.25, 0.5] })")
     tab.wait("inner().mechanics.q[0] === 0.25")
+
+    sent: list[Any] = []
+    widget.send = sent.append
+    tab.run("void inner().formula.entry.send('mass T')")
+    message = tab.wait("asked[0]")
+    widget._handle_custom_msg(message, [])
+    widget._handle_custom_msg("nothing of ours", [])
+    assert [one["answers"] for one in sent] == [message["number"]]
+    tab.run(f"model.say('msg:custom', {json.dumps(sent[0])})")
+    tab.wait("inner().formula.formulas.length === 1")
+    assert tab.run("inner().formula.formulas[0].written") == "H φ M φ* H* T"
+    widget.close()
     assert tab.errors == []

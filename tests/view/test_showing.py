@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import sys
 import webbrowser
 from pathlib import Path
@@ -32,7 +34,7 @@ def test_the_verb_writes_robots_runs_and_trajectories(tmp_path: Path, monkeypatc
     assert data["robots"][0]["q"] == [0.5, 0.0, 0.0]
     run = rc.robots.planar(2).simulate([0.1, 0.2], duration=0.1, losses=False)
     run.save("run.h5")
-    assert told("run.h5", "--ghost", "run.h5") == "wrote run.html (0.6 MB)\n"
+    assert told("run.h5", "--ghost", "run.h5") == "wrote run.html (0.7 MB)\n"
     assert opened == [(tmp_path / "run.html").as_uri()]
     rc.Trajectory.cycloid([0.0, 0, 0], [1.0, 1, 1], T=1.0, robot=rc.robots.planar(3)).to_csv("moves.csv")
     assert json.loads(told("moves.csv", "--robot", "planar", "--json", "--no-open"))["wrote"] == "moves.html"
@@ -79,6 +81,39 @@ def test_runs_and_trajectories_as_tables() -> None:
     table = motion.to_pandas(rc.robots.planar(1), times=[0.0, 1.0, 2.0])
     assert table["joint1"].tolist() == [0.0, 0.5, 1.0]
     assert motion.to_xarray(rc.robots.planar(1)).sizes["t"] == 101
+
+
+def test_rollouts_are_pairs_and_tables() -> None:
+    robot = rc.robots.free_flyer(1)
+    states = [robot.random_state(seed) for seed in range(6)]
+    q0, v0 = (np.array(x) for x in zip(*states, strict=True))
+    moved = rc.rollout(robot, q0, v0, None, step=2e-3, steps=6, save_every=2)
+    q, v = moved
+    assert isinstance(moved, tuple)
+    assert len(moved) == 2
+    assert q is moved.q
+    np.testing.assert_allclose(moved.t, [0.004, 0.008, 0.012], rtol=1e-15)
+    frame, dataset = moved.to_pandas(), moved.to_xarray()
+    assert frame.index.names == ["row", "t"]
+    assert frame.attrs["units"]["root.x"] == "m"
+    assert frame.attrs["units"]["joint1:v"] == "rad/s"
+    np.testing.assert_array_equal(frame.loc[4, "joint1"], q[4, :, -1])
+    np.testing.assert_array_equal(frame.loc[2, "root.rx:v"], v[2, :, 0])
+    np.testing.assert_array_equal(dataset["v"].sel(freedom="joint1"), v[..., -1])
+    np.testing.assert_array_equal(dataset["t"], moved.t)
+    assert dataset["q_unit"].sel(coordinate="root.qw") == "1"
+    alone = rc.rollout(robot, q0[0], v0[0], None, step=2e-3, steps=6)
+    assert alone.to_pandas().index.name == "t"
+    assert alone.to_xarray()["q"].dims == ("t", "coordinate")
+    several = rc.rollout(robot, q0.reshape(2, 3, -1), v0.reshape(2, 3, -1), None, step=2e-3, steps=6)
+    assert several.to_pandas().index.names == ["row1", "row2", "t"]
+    np.testing.assert_array_equal(several.to_pandas().loc[(1, 2), "joint1:v"], several.v[1, 2, :, -1])
+    assert several.to_xarray()["v"].dims == ("row1", "row2", "t", "freedom")
+    again = pickle.loads(pickle.dumps(moved))
+    np.testing.assert_array_equal(again.to_pandas(), frame)
+    assert copy.copy(moved).t is moved.t
+    assert len(rc.rollout(robot, q0, v0, None, step=2e-3, steps=0).to_pandas()) == 0
+    assert len(rc.rollout(robot, q0[:0], v0[:0], None, step=2e-3, steps=3).to_pandas()) == 0
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

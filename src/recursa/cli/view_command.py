@@ -26,7 +26,7 @@ from recursa.view.page import ENDINGS
 @click.option("--ghost", type=click.Path(path_type=Path), metavar="RUN.h5", help="With a run: another one beside it.")
 @click.option("--q0", multiple=True, metavar="NAME=VALUE", help="With a robot: where it begins; else neutral.")
 @click.option("--meshes/--no-meshes", default=True, help="Meshes as part of the page.  [default: with them]")
-@click.option("--serve", is_flag=True, help="Serve the page to this machine instead of writing it, until Ctrl-C.")
+@click.option("--serve", is_flag=True, help="Serve it to this machine, until Ctrl-C; formulas can be typed.")
 @robot_options
 def view(
     what: str,

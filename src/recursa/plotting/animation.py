@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.files import named_file, write_together
-from recursa.plotting.arm import SYMBOLS, Skeleton, draw_base, draw_ground, frame_axes, skeleton
+from recursa.plotting.arm import MANY, SYMBOLS, Skeleton, draw_base, draw_ground, frame_axes, paints, skeleton
 from recursa.plotting.styles import colour, new_figure, plain
 from recursa.sweeps.batching import Array, as_array, as_numbers
 
@@ -111,8 +111,10 @@ class _Film:
         cloud = np.concatenate([part.reshape(-1, 3) for part in points])
         if len(self.bones.base) or not len(cloud):
             cloud = np.concatenate([cloud, self.bones.base, np.zeros((1, 3))])
-        scale = frame_axes(self.axes, cloud, flat_zoom=1.3)
-        draw_ground(self.axes, scale, self.bones)
+        many = robot.nbodies > MANY
+        scale = frame_axes(self.axes, cloud, flat_zoom=1.3, tight=many)
+        if len(self.bones.base) or not many:
+            draw_ground(self.axes, scale, self.bones)
         draw_base(self.axes, self.bones)
         for k, tip in enumerate(self.tips):  # where it will come past
             self.axes.plot(*tip.T, color=colour(k), lw=0.8, alpha=0.25)
@@ -121,14 +123,13 @@ class _Film:
     def _artists(self, robot: Robot) -> list[tuple[Any, Array]]:
         """Lines with their points per frame (frames, n, 3), in the order in which they are drawn."""
         found: list[tuple[Any, Array]] = []
-        for k in range(robot.nbodies):
-            limbs = _limbs(self.bones, k)
-            style = {"color": colour(k), "lw": 5 if robot.nbodies <= 30 else 3, "alpha": 0.85}
-            found.append((self._line(solid_capstyle="round", **style), limbs))
+        for k, paint in enumerate(paints(robot)):
+            style = {"color": paint, "lw": 5, "alpha": 0.85}
+            found.append((self._line(solid_capstyle="round", **style), _limbs(self.bones, k)))
         kinds = [SYMBOLS.get(joint.kind.name, "o") for joint in robot.model.joints]
         for symbol in dict.fromkeys(kinds):
             chosen = [k for k, kind in enumerate(kinds) if kind == symbol]
-            style = {"color": "white", "mec": "black", "ms": 6 if robot.nbodies <= 30 else 3, "ls": ""}
+            style = {"color": "white", "mec": "black", "ms": 6 if robot.nbodies <= MANY else 3, "ls": ""}
             found.append((self._line(marker=symbol, **style), self.bones.anchors[:, chosen]))
         return found
 

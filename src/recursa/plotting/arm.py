@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ShapeError, StateError
+from recursa.errors import RecursaError, ShapeError, StateError
 from recursa.model.model import WORLD
 from recursa.plotting.styles import COLOURS, colour, new_figure, plain, save
 from recursa.sweeps.batching import Array, as_array
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _LOOSE = ("free", "planar", "translation")
-_MANY = 20  # bodies, of which a stick figure is a tangle
+MANY = 20  # bodies, beyond which a picture has a colour for each limb and leaves out axes and centres of mass
+_MOST = 80  # bodies, beyond which lines tell nothing
+_SLENDER = 0.4  # of the longest side, the least that a box about a robot measures
 SYMBOLS = {"prismatic": "s", "spherical": "o", "free": "*", "planar": "P", "translation": "s"}
 
 
@@ -39,6 +41,12 @@ class Skeleton:
 def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     """The points and axes of a robot at configurations (..., nq), in world coordinates."""
     model = robot.model
+    if model.nbodies > _MOST:
+        raise RecursaError(
+            f"robot '{robot.name}' has {model.nbodies} bodies, and a stick figure of more than {_MOST} cannot be read. "
+            "robot.view() and robot.to_html(...) show it in a browser, where it can be turned; robot.reduced(...) "
+            "leaves out joints"
+        )
     poses = robot.poses(q)
     batch = poses.shape[:-3]
     body_pose = [poses[..., model.link_index(joint.child), :, :] for joint in model.joints]
@@ -76,6 +84,39 @@ def _base(robot: Robot) -> Array:
     return np.array([np.array(joint.placement.rows())[:3, 3] for joint in held] + fixed)
 
 
+def limbs(robot: Robot) -> list[int]:
+    """Of every body the limb that it belongs to: arms and legs begin where the tree branches.
+
+    >>> import recursa as rc
+    >>> limbs(rc.robots.tree(8))
+    [0, 1, 1, 1, 1, 2, 2, 2]
+    >>> limbs(rc.robots.planar(3))
+    [0, 0, 0]
+    """
+    joints = robot.model.joints
+    parents = [joint.parent for joint in joints]
+    found: list[int] = []
+    for k, joint in enumerate(joints):
+        forks = parents.count(joint.parent) > 1 and _outward(parents, k) > 2  # fingers are no limbs
+        begins = joint.parent == WORLD or forks
+        found.append(max(found, default=-1) + 1 if begins else found[joint.parent])
+    return found
+
+
+def _outward(parents: list[int], body: int) -> int:
+    """How many bodies there are from this one outward."""
+    inside = {body}
+    for k in range(body + 1, len(parents)):
+        if parents[k] in inside:
+            inside.add(k)
+    return len(inside)
+
+
+def paints(robot: Robot) -> list[str]:
+    """The colours of bodies: each its own, or of many bodies each limb's."""
+    return [colour(k) for k in (range(robot.nbodies) if robot.nbodies <= MANY else limbs(robot))]
+
+
 def _stacked(points: list[Array], batch: tuple[int, ...]) -> Array:
     return np.stack(points, axis=-2) if points else np.empty((*batch, 0, 3))
 
@@ -92,7 +133,9 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
     """Draw a robot at a configuration (neutral by default); returns the matplotlib figure, and saves it to ``path``.
 
     Links are thick lines, joints short bars along their axes (squares slide, the rest turn), circles mark centres of
-    mass with an area that grows with the mass. What the robot stands on is grey. Without ``path`` the figure is one of
+    mass with an area that grows with the mass. What the robot stands on is grey. Robots of more than 20 bodies have a
+    colour for each limb, and no axes and centres of mass; of more than 80 they are refused, as ``robot.to_html`` shows
+    them better. Without ``path`` the figure is one of
     pyplot's, if that is imported: ``plt.show()`` shows it.
 
     >>> import recursa as rc
@@ -109,36 +152,46 @@ def draw(robot: Robot, q: ArrayLike | None = None, path: str | os.PathLike[str] 
 
 def draw_robot(axes: Any, robot: Robot, q: ArrayLike) -> None:
     """The same on three-dimensional axes that are there."""
-    bones = skeleton(robot, q)
-    points = np.concatenate([np.zeros((1, 3)), bones.base, bones.anchors, bones.centers, *bones.reaches])
-    size = frame_axes(axes, points)
-    draw_ground(axes, size, bones)
+    bones, colours, many = skeleton(robot, q), paints(robot), robot.nbodies > MANY
+    origin = np.zeros((0 if many and not len(bones.base) else 1, 3))
+    points = np.concatenate([origin, bones.base, bones.anchors, bones.centers, *bones.reaches])
+    size = frame_axes(axes, points, tight=many)
+    if len(origin):
+        draw_ground(axes, size, bones)
     draw_base(axes, bones, label="fixed base")
     for k, joint in enumerate(robot.model.joints):
-        _draw_body(axes, bones, k, colour(k), size)
+        _draw_body(axes, bones, k, colours[k], size, axis=not many)
         label = plain(joint.name) if robot.nbodies <= len(COLOURS) else None
-        axes.plot(*bones.anchors[k], SYMBOLS.get(joint.kind.name, "o"), color=colour(k), ms=7, mec="black", label=label)
-    if robot.mass > 0:
+        look = {"color": "white", "ms": 3.5} if many else {"color": colours[k], "ms": 7}
+        axes.plot(*bones.anchors[k], SYMBOLS.get(joint.kind.name, "o"), mec="black", zorder=3, label=label, **look)
+    if robot.mass > 0 and not many:
         areas = 30.0 + 320.0 * np.maximum(bones.masses, 0.0) / bones.masses.max()
         axes.scatter(
             *bones.centers.T, s=areas, facecolors="none", edgecolors="0.25", linewidths=1.2, label="centres of mass"
         )
-    axes.set_title(f"{plain(robot.name)}: {robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg")
-    if robot.nbodies > _MANY:
-        axes.text2D(0.5, 0.0, "robot.to_html(...) shows many bodies better", ha="center", transform=axes.transAxes)
-    if robot.nbodies:
+    about = "\na colour for each limb; robot.to_html(...) shows shapes, and moves" if many else ""
+    sizes = f"{robot.nbodies} bodies, {robot.nv} degrees of freedom, {robot.mass:.4g} kg"
+    axes.set_title(f"{plain(robot.name)}: {sizes}{about}", fontsize=10 if many else None)
+    if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="upper left", fontsize=8, framealpha=0.8)
 
 
-def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0) -> float:
-    """Equal scales around the points; returns the size of the cube shown. A plane is seen from its front, enlarged."""
+def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0, *, tight: bool = False) -> float:
+    """Equal scales around the points; returns the size of the cube shown. A plane is seen from its front, enlarged.
+
+    If ``tight``, a box around the points instead of a cube, so that what is slender is seen large.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
     size = float(max((high - low).max(), 0.1)) * 1.1
     middle = (low + high) / 2
-    for set_limits, center in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, strict=True):
-        set_limits(center - size / 2, center + size / 2)
-    for name in "xyz":
+    spans = np.maximum(1.1 * (high - low), _SLENDER * size) if tight else np.full(3, size)
+    for name, center, span in zip("xyz", middle, spans, strict=True):
+        getattr(axes, f"set_{name}lim")(center - span / 2, center + span / 2)
         getattr(axes, f"set_{name}label")(f"{name} [m]")
+        if tight:
+            getattr(axes, f"{name}axis").get_major_locator().set_params(
+                nbins=max(2, round((8 if name == "z" else 4) * span / size))
+            )
     axes.set_proj_type("ortho")
     thin = (high - low) < 1e-6 * size
     if thin[2]:  # seen from above where nothing has height
@@ -148,9 +201,11 @@ def frame_axes(axes: Any, points: Array, flat_zoom: float = 1.0) -> float:
     elif thin[0]:
         elevation, azimuth, across = 0, 0, "x"
     else:
-        elevation, azimuth, across = 22, -58, ""
+        elevation, azimuth, across = (12, -35, "") if tight else (22, -58, "")
+    if tight:
+        axes.zaxis.labelpad = 14  # beyond the numbers, which are longer than those of a cube
     axes.view_init(elev=elevation, azim=azimuth)
-    axes.set_box_aspect((1, 1, 1), zoom=flat_zoom if across else 1.0)
+    axes.set_box_aspect(spans / size, zoom=flat_zoom if across else 0.86 if tight else 1.0)
     if across:
         getattr(axes, f"set_{across}ticks")([])
         getattr(axes, f"set_{across}label")("")
@@ -177,11 +232,11 @@ def draw_base(axes: Any, bones: Skeleton, label: str | None = None) -> None:
         axes.plot(*np.stack([np.zeros(3), end]).T, color="0.55", lw=7, alpha=0.7, solid_capstyle="round")
 
 
-def _draw_body(axes: Any, bones: Skeleton, k: int, paint: str, size: float) -> None:
-    anchor, width = bones.anchors[k], 5.0 if len(bones.anchors) <= _MANY else 2.5
+def _draw_body(axes: Any, bones: Skeleton, k: int, paint: str, size: float, *, axis: bool) -> None:
+    anchor = bones.anchors[k]
     for end in bones.reaches[k]:
         if np.linalg.norm(end - anchor) > 1e-9 * size:
-            axes.plot(*np.stack([anchor, end]).T, color=paint, lw=width, solid_capstyle="round", alpha=0.75)
+            axes.plot(*np.stack([anchor, end]).T, color=paint, lw=5.0, solid_capstyle="round", alpha=0.75)
     bar = 0.05 * size * bones.axes[k]
-    if bar.any():
+    if axis and bar.any():
         axes.plot(*np.stack([anchor - bar, anchor + bar]).T, color="black", lw=3, solid_capstyle="butt")

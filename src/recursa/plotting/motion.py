@@ -27,6 +27,7 @@ _NEEDS = {
     "power": ("v", "tau"),
 }  # fmt: skip
 _TIME = "time, s"
+_NOISE = 1e-10  # rad, m, and so on: what does not move at all moves less
 _MOST_IN_TWO_COLUMNS = 8
 
 
@@ -158,7 +159,9 @@ class _Motion:
                 title = {"rad": "joint angles", "m": "positions", "1": "rotations"}[unit]
                 limits = dict(zip(names, self.robot.position_limits.T.tolist(), strict=True))
                 bands, colours = self._about_positions(), _colours(model)
-                yield Panel(_TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands)
+                yield Panel(
+                    _TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands, noise=_NOISE
+                )
 
     def _about_positions(self) -> dict[str, Array]:
         """Bands of joints whose coordinates are moved as their speeds are."""
@@ -185,7 +188,9 @@ class _Motion:
             if curves:
                 limits = {name: (-limit, limit) for name, limit in zip(names, most.tolist(), strict=True)}
                 colours = _colours(self.robot.model)
-                yield Panel(_TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands)
+                yield Panel(
+                    _TIME, label, self.t, curves, title, numbers=colours, limits=limits, bands=bands, noise=_NOISE
+                )
 
     def _speeds(self) -> Iterator[Panel]:
         assert self.v is not None
@@ -224,6 +229,7 @@ class _Motion:
                     "phase portrait",
                     marks=True,
                     numbers=_colours(self.robot.model),
+                    noise=_NOISE,
                 )
 
     def _power(self) -> Iterator[Panel]:

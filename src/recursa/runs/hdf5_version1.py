@@ -7,7 +7,6 @@ one piece; nothing that is linked, external, virtual, filtered or never written.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from recursa.errors import ResultFileError
 from recursa.formats.robot_text import model_from_text
+from recursa.processes import bound
 from recursa.runs.packing import pack
 from recursa.runs.plain_runs import ARRAYS, SAMPLES
 from recursa.version import __version__
@@ -28,7 +28,7 @@ _CPU = 50  # seconds
 
 def main(path: str) -> int:
     """The exit code; 1 with a line on standard error for what is no such file."""
-    _bound(os.path.getsize(path))
+    bound(_MEMORY + _COPIES * os.path.getsize(path), _CPU)
     try:
         packed = pack(read_plain(path))
     except Exception as error:  # HDF5 has many ways to say that it cannot read
@@ -37,18 +37,6 @@ def main(path: str) -> int:
         return 1
     sys.stdout.buffer.write(packed)
     return 0
-
-
-def _bound(size: int) -> None:
-    with contextlib.suppress(
-        ImportError, ValueError, OSError
-    ):  # where there are no such bounds the reader's clock is one
-        import resource
-
-        memory = _MEMORY + _COPIES * size
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CPU, (_CPU, _CPU))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def read_plain(path: str) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 
 from recursa.errors import ResultFileError
 from recursa.model.model import Model
+from recursa.processes import own_module
 from recursa.runs.hdf5 import FORMAT_VERSION, NUMBERS, USER_BLOCK
 from recursa.runs.packing import MALFORMED, unpack
 from recursa.runs.plain_runs import from_plain
@@ -113,10 +113,11 @@ def _array(file: BufferedReader, start: int, shape: list[int]) -> Array:
 
 def _by_library(path: Path) -> dict[str, Any]:
     """What a process of its own makes of the file; should it crash, hang or grow, that is an error like others."""
-    command = [sys.executable, "-m", "recursa.runs.hdf5_version1", str(path.absolute())]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
+    command, environment = own_module("recursa.runs.hdf5_version1")
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            [*command, str(path.absolute())], env=environment, capture_output=True, timeout=_SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         raise ResultFileError(f"the HDF5 library did not come to an end with it in {_SECONDS:g} s") from None
     except OSError as error:

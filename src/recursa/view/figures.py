@@ -36,9 +36,9 @@ _HINGES = ("revolute", "continuous", "helical", "prismatic", "spherical")
 
 @dataclass(frozen=True)
 class Room:
-    """The space that the picture shows: its middle, its size, and the height of the ground along the vertical."""
+    """The space that the picture shows: its corners, its size, and the height of the ground along the vertical."""
 
-    center: Array
+    box: Array  # (2, 3), lowest and highest
     size: float
     floor: float
 
@@ -63,7 +63,7 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
     bare = not any(drawn)
     found = {
         "name": model.name, **sizes(model), "flat": moves_by_adding(model), "flying": flies_freely(model),
-        "gravity": list(model.gravity), "q": q.tolist(), "size": room.size, "center": room.center.tolist(),
+        "gravity": list(model.gravity), "q": q.tolist(), "size": room.size, "box": room.box.tolist(),
         "floor": room.floor, "bodies": bodies, "base": drawn[0] or list(_stand(robot, size, room.floor)),
         "joints": [_joint(joint, k, bare or not (drawn[k + 1] and drawn[joint.parent + 1]), size)
                    for k, joint in enumerate(model.joints)],
@@ -72,8 +72,6 @@ def figure_of(robot: Robot, q: Array, shown: Array, shelf: MeshShelf | None) -> 
     notes = []
     if any(map(any, friction_coefficients(model))):
         notes.append("Dry friction is left out in this page; damping of the joints is not.")
-    if model.has_springs:
-        notes.append("Springs of joints act; Hold, and the torques that hold a pose, carry the weight alone.")
     return found, notes
 
 
@@ -290,7 +288,7 @@ def _room(robot: Robot, shown: Array, drawn: list[list[Shape]]) -> Room:
     low, high = cloud.min(axis=0), cloud.max(axis=0)
     size = 1.1 * max(float((high - low).max()), 0.1)
     lowest = float((cloud @ _up(robot)).min())
-    return Room((low + high) / 2, size, 0.0 if held and lowest > -0.05 * size else lowest)
+    return Room(np.array([low, high]), size, 0.0 if held and lowest > -0.05 * size else lowest)
 
 
 def _corners(shape: Shape) -> Array:

@@ -57,6 +57,9 @@ def _dynamics(model: Model) -> list[Spelled]:
         found.append(_spelled(model, "bias", "inverse_dynamics", wrenches=True))
     else:
         found.append(_spelled(model, "forward", "forward_dynamics", wrenches=True))
+    if model.has_springs:  # apart from gravity, which the page may scale
+        weightless = replace(model, gravity=(0.0, 0.0, 0.0))
+        found += [_spelled(weightless, "springs", "bias_forces"), _spelled(weightless, "stored", "potential_energy")]
     if flies_freely(model):
         found += [_spelled(model, "momentum", "momentum"), _spelled(model, "com", "center_of_mass")]
     return found

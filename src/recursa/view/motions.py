@@ -17,6 +17,7 @@ from recursa.view.figures import finite_or_none
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
+_NOISE = {"q": 1e-10, "v": 1e-10}  # rounding, of what does not move at all
 _A_SECOND, _FEWEST, _MOST = 200, 201, 2001  # instants
 
 Sampled = tuple[Array, Array, Array | None]  # q (n, nq), v (n, nv), tau (n, nv)
@@ -116,7 +117,8 @@ def _panel(
     if series not in taken.series or not columns:
         return None
     values = taken.series[series][:, [place for place, _, _ in columns]]
-    if not np.ptp(values, axis=0).any() and not (series == "tau" and values.any()):
+    still = np.ptp(values, axis=0) <= np.maximum(_NOISE.get(series, 0.0), 1e-12 * np.abs(values).max(axis=0))
+    if still.all() and not (series == "tau" and values.any()):
         return None
     return {
         "title": title,

@@ -44,31 +44,38 @@ def robot_page(
     meshes: bool = True,
     live: Live | None = None,
     formulas: Sequence[dict[str, Any]] = (),
+    letters: Sequence[Sequence[str]] = (),
 ) -> str:
     """The page of a robot at a configuration: neutral, within the joints' ranges, if none is given.
 
     A page that is ``live`` follows what its server ("events") or the page around it ("parent") says; ``formulas`` are
-    those of :mod:`recursa.view.formulas`.
+    those of :mod:`recursa.view.formulas`, and ``letters`` what formulas that are typed in the page consist of, where
+    somebody answers.
     """
     shown = posture(robot, q)
-    return _page([robot], shown, shown[None], [], meshes, {"live": live, "formulas": list(formulas)})
+    more = {"live": live, "formulas": list(formulas), "letters": list(letters)}
+    return _page([robot], [shown[None]], [], meshes, more)
 
 
 def motion_page(recordings: Sequence[Recording], *, meshes: bool = True) -> str:
     """The page of a motion, and of a second one beside it as a ghost."""
     taken = [Taken.of(one) for one in recordings]
     robots: list[Robot] = []
-    for one in recordings:
-        if one.robot not in robots:
-            robots.append(one.robot)
-    q = taken[0].series["q"]
+    framed: list[Array] = []
     for motion in taken:
         if not all(np.isfinite(values).all() for values in motion.series.values()):
             raise StateError(
                 f"the motion '{motion.recording.title}' has states that are not finite; there is nothing to show"
             )
-    framed = q[np.unique(np.linspace(0, len(q) - 1, _FRAMED).astype(int))]
-    return _page(robots, q[0], framed, taken, meshes, {})
+        q = motion.series["q"]
+        shown = q[np.unique(np.linspace(0, len(q) - 1, _FRAMED).astype(int))]
+        if motion.recording.robot in robots:
+            place = robots.index(motion.recording.robot)
+            framed[place] = np.concatenate([framed[place], shown])
+        else:
+            robots.append(motion.recording.robot)
+            framed.append(shown)
+    return _page(robots, framed, taken, meshes, {})
 
 
 def write_motion(path: str | os.PathLike[str], recordings: Sequence[Recording], *, meshes: bool = True) -> Path:
@@ -92,14 +99,14 @@ def posture(robot: Robot, q: Any = None) -> Array:
 
 
 def _page(
-    robots: Sequence[Robot], q: Array, framed: Array, taken: Sequence[Taken], meshes: bool, more: Mapping[str, Any]
+    robots: Sequence[Robot], framed: Sequence[Array], taken: Sequence[Taken], meshes: bool, more: Mapping[str, Any]
 ) -> str:
+    """Robots, each with configurations (n, nq) that have to fit the picture, the first of them where it begins."""
     shelf = shelf_for(robots[0]) if meshes else None
     first = robots[0]
     figures, notes, kernels = [], [], []
-    for robot in robots:
-        own = robot is first
-        figure, said = figure_of(robot, q if own else posture(robot), framed if own else posture(robot)[None], shelf)
+    for robot, shown in zip(robots, framed, strict=True):
+        figure, said = figure_of(robot, shown[0], shown, shelf)
         code, why = page_kernels(robot.model)
         figures.append(figure)
         kernels.append(code)
@@ -117,6 +124,7 @@ def _page(
         "notes": list(dict.fromkeys(notes)),
         "live": None,
         "formulas": [],
+        "letters": [],
         **more,
     }
     return document(data, script(kernels), "'self'" if data["live"] == "events" else "'none'")

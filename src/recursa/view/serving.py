@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError
+from recursa.view.formula_desk import FormulaDesk
+from recursa.view.formulas import letters
 from recursa.view.messages import Message, Recorded, play_message, show_message
 from recursa.view.page import robot_page
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 HOST = "127.0.0.1"
+_PATIENCE = 30.0  # s for whoever is connected to say something, or to listen
+_MOST_ASKED = 32_768  # bytes of a question
 _SILENCE = 10.0  # s after which a line is sent that says nothing, so that readers who are gone are noticed
 
 
@@ -27,8 +31,9 @@ class View:
     """A local page of a robot: ``show(q)``, ``play(run)``, ``close()``; made by :meth:`recursa.Robot.view`.
 
     It listens on 127.0.0.1 only, at a port that is free, and answers to nothing but its own address, ``url``, which has
-    a random token in it. What is shown last is what a page that is opened later shows, too. As a context manager it
-    closes itself.
+    a random token in it. What is shown last is what a page that is opened later shows, too. Operator formulas typed in
+    the page are explained by this program: they are read as notation, in a process of its own with bounds of time and
+    memory; nothing else that a page sends is acted upon. As a context manager it closes itself.
 
     >>> import recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -46,7 +51,8 @@ class View:
         self._readers: list[queue.SimpleQueue[str | None]] = []
         self._last: str | None = None
         self._lock = threading.Lock()
-        self._page = robot_page(robot, q, meshes=meshes, live="events").encode()
+        self._page = robot_page(robot, q, meshes=meshes, live="events", letters=letters()).encode()
+        self._desk = FormulaDesk(robot)
         self._server = ThreadingHTTPServer((HOST, 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="recursa view", daemon=True)
@@ -76,6 +82,7 @@ class View:
             self.closed = True
             for reader in self._readers:
                 reader.put(None)
+            self._desk.close()
             self._server.shutdown()
             self._server.server_close()
             self._thread.join()
@@ -122,18 +129,42 @@ def _handler(view: View) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = _PATIENCE
 
         def do_GET(self) -> None:
-            own = f"/{view._token}/"
-            known = self.headers.get("Host") == f"{HOST}:{view.port}"  # pages of others cannot ask by another name
-            if known and secrets.compare_digest(self.path.encode(), own.encode()):
-                self._begin("text/html; charset=utf-8", len(view._page))
-                self.wfile.write(view._page)
-            elif known and secrets.compare_digest(self.path.encode(), f"{own}events".encode()):
+            if self._is_for(""):
+                self._put("text/html; charset=utf-8", view._page)
+            elif self._is_for("events"):
                 self._begin("text/event-stream", None)
                 self._follow()
             else:
                 self.send_error(HTTPStatus.NOT_FOUND)
+
+        def do_POST(self) -> None:
+            """A formula, from the page itself."""
+            own = self.headers.get("Origin", f"http://{HOST}:{view.port}") == f"http://{HOST}:{view.port}"
+            size = self.headers.get("Content-Length", "")
+            self.close_connection = True  # what is refused is not read, and would be taken for the next request
+            if not (own and self._is_for("formula") and self.headers.get("Content-Type") == "application/json"):
+                self.send_error(HTTPStatus.NOT_FOUND)
+            elif not (size.isascii() and size.isdigit() and len(size) < 10 and int(size) <= _MOST_ASKED):
+                self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            else:
+                try:
+                    question = json.loads(self.rfile.read(int(size)))
+                except (ValueError, RecursionError):
+                    self.send_error(HTTPStatus.BAD_REQUEST)
+                else:
+                    self._put("application/json", json.dumps(view._desk.answer(question)).encode())
+
+        def _is_for(self, name: str) -> bool:
+            """Whether the path is one of this page's; pages of others cannot ask by another name of this machine."""
+            known = self.headers.get("Host") == f"{HOST}:{view.port}"
+            return known and secrets.compare_digest(self.path.encode(), f"/{view._token}/{name}".encode())
+
+        def _put(self, kind: str, content: bytes) -> None:
+            self._begin(kind, len(content))
+            self.wfile.write(content)
 
         def _begin(self, kind: str, length: int | None) -> None:
             self.send_response(HTTPStatus.OK)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import ArrayLike
 
 from recursa.errors import RecursaError
+from recursa.view.formula_desk import FormulaDesk
+from recursa.view.formulas import letters
 from recursa.view.messages import Recorded, play_message, show_message
 from recursa.view.page import robot_page
 
@@ -23,15 +25,27 @@ function render({ model, el }) {
   Object.assign(frame.style, { width: "100%", height: model.get("height") + "px", border: "0" });
   frame.srcdoc = model.get("page");
   const tell = () => frame.contentWindow?.postMessage(model.get("told"), "*");
-  const heard = event => event.source === frame.contentWindow && tell();
+  const heard = event => {
+    if (event.source !== frame.contentWindow) return;
+    if (event.data?.question) model.send(event.data);
+    else tell();
+  };
+  const answered = message => frame.contentWindow?.postMessage(message, "*");
   window.addEventListener("message", heard);
   model.on("change:told", tell);
+  model.on("msg:custom", answered);
   el.append(frame);
-  return () => window.removeEventListener("message", heard);
+  return () => {
+    window.removeEventListener("message", heard);
+    model.off("msg:custom", answered);
+  };
 }
 export default { render };
 """
-"""The page lives in a frame of its own, and says when it is there; then it hears what was told last, and what comes."""
+"""The page lives in a frame of its own, and says when it is there; then it hears what was told last, and what comes.
+
+Questions about formulas go to the kernel, and answers come back with their number.
+"""
 
 
 class Widget(Protocol):
@@ -47,7 +61,7 @@ class Widget(Protocol):
 def robot_widget(robot: Robot, q: ArrayLike | None, meshes: bool, height: int) -> Widget:
     """The widget of a robot."""
     kind = _kind()
-    return kind(robot, page=robot_page(robot, q, meshes=meshes, live="parent"), height=height)
+    return kind(robot, page=robot_page(robot, q, meshes=meshes, live="parent", letters=letters()), height=height)
 
 
 @cache
@@ -67,6 +81,16 @@ def _kind() -> Callable[..., Widget]:
         def __init__(self, robot: Robot, **traits: Any) -> None:
             super().__init__(**traits)
             self.robot = robot
+            self.desk = FormulaDesk(robot)
+            self.on_msg(self._asked)
+
+        def _asked(self, _: Any, content: Any, buffers: Any) -> None:
+            if isinstance(content, dict) and isinstance(content.get("number"), int):
+                self.send({"answers": content["number"], "answer": self.desk.answer(content.get("question"))})
+
+        def close(self) -> None:
+            self.desk.close()
+            super().close()
 
         def show(self, q: ArrayLike) -> None:
             self.told = show_message(self.robot, q)
