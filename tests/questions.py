@@ -162,6 +162,7 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         **{
             name: rng.normal(size=(count, 6)) for name in ("momentum", "base_wrench", "base_acceleration", "base_twist")
         },
+        "pose": robot.pose(q1, last(robot)),
         "s": rng.uniform(-0.2, 1.2, size=count),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
@@ -329,6 +330,8 @@ def _robot() -> Iterator[Question]:
         for kind in ("spatial", "classical"):
             yield from (ask("acceleration_derivatives", link=link, frame=frame, kind=kind) for frame in FRAMES)
         yield ask("link_regressor", link=link)
+        yield ask("pose_error", link=link)
+        yield from (ask("manipulability", link=link, task=task) for task in ("pose", "position", "orientation"))
         yield from (ask("operational_compliance", link=link, frame=frame) for frame in FRAMES)
         yield from (ask("operational_inertia", link=link, frame=frame) for frame in FRAMES)
         yield from (ask(name, link=link) for name in ("rebase_state", "rebase_acceleration", "rebase_forces"))
@@ -502,6 +505,10 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
+    "rc.analytic_inverse_kinematics": "of some arms; physics/test_analytic_ik.py",
+    "robot.condition": "made of Jacobians, and often infinite; unit/test_manipulability.py has it in every form",
+    "robot.singular_directions": "the same; any directions will do where gains are equal",
+    "rc.workspace": "poses and manipulability, which are asked; unit/test_workspace.py",
     "robot.reorder": "moves numbers, computes none",
     "robot.sparsity": "of the model alone; unit/test_sparsity.py",
     "rc.explain": "unit/test_explain.py",

@@ -31,6 +31,7 @@ from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
+from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
@@ -49,6 +50,7 @@ from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.filtering import Filtering as Filtering
+from recursa.facade.manipulability import SingularDirections as SingularDirections
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.formats.dh_write import DHTable as DHTable
@@ -74,8 +76,14 @@ if TYPE_CHECKING:
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
+    from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
+    from recursa.reach.differential import DifferentialIK as DifferentialIK
+    from recursa.reach.differential import DifferentialStep as DifferentialStep
     from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from recursa.reach.workspace import Workspace as Workspace
+    from recursa.reach.workspace import workspace as workspace
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
@@ -92,6 +100,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
+    "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
+    "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
+    "DifferentialIK": "recursa.reach.differential",
+    "DifferentialStep": "recursa.reach.differential",
+    "workspace": "recursa.reach.workspace",
+    "Workspace": "recursa.reach.workspace",
     "InverseKinematics": "recursa.reach.inverse_kinematics",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",

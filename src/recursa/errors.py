@@ -120,6 +120,10 @@ class NoSweepError(RecursaError):
         self.factor = factor
 
 
+class NoClosedFormError(RecursaError, ValueError):
+    """An arm whose inverse kinematics has no closed form here; the message says which condition fails by how much."""
+
+
 class NotationError(RecursaError, ValueError):
     """Text that is not an operator expression; the message shows where, and what was expected there.
 

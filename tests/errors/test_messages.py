@@ -259,6 +259,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ResultFileError,
         ("test_messages.py' is not a run that Recursa saved", "no HDF5 file"),
     ),
+    "an arm without a closed form": (
+        lambda: rc.analytic_inverse_kinematics(rc.robots.panda_like(), "flange", np.eye(4)),
+        rc.NoClosedFormError,
+        ("link 'flange' is moved by 7 joints (joint1, ", "robot.reduced(lock={...})", "rc.inverse_kinematics"),
+    ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,
         rc.NoSweepError,

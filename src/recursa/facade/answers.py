@@ -10,6 +10,7 @@ from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.filtering import FilteringMethods
 from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.manipulability import ManipulabilityMethods
 from recursa.facade.mass_properties import MassPropertyMethods
 from recursa.facade.matrices import MatrixMethods
 from recursa.facade.parameters import ParameterMethods
@@ -22,6 +23,7 @@ from recursa.operational.robot_methods import OperationalMethods
 class Answers(
     ConfigurationMethods,
     KinematicsMethods,
+    ManipulabilityMethods,
     MassPropertyMethods,
     DynamicsMethods,
     BookMethods,

@@ -197,6 +197,16 @@ INPUT_KINDS: dict[str, InputKind] = {
             own=lambda model: [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
             fixes_frames=True,
         ),
+        InputKind(
+            "frame:",
+            Over.LINKS,
+            lambda model, _: (4, 4),
+            lambda model, k: slice(0, 16),
+            value=_pose,
+            own=lambda model: [1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, 1.0],
+            fixes_frames=True,
+            meaning="a homogeneous matrix",
+        ),
     )
 }
 
