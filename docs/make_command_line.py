@@ -22,6 +22,8 @@ from recursa.cli.commands import recursa
 PAGE = Path(__file__).with_name("command-line.md")
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
 FILES = {
+    "fall.yaml": "robot: planar\nvary: {q0: uniform}\noptions: {step: 0.001, steps: 100}\n"
+    "samples: 1000\nkeep: {peak_speed: [[top, 2], [histogram, 4, 0, 20]]}\n",
     "S.json": '{"q": [0.3, 0.8, -0.4], "v": {"joint1": 0.5}}\n',
     "moves.csv": "t,joint1,joint2,joint3\n0,0,0,0\n0.5,0.2,0.1,0\n1,0.6,0.4,-0.3\n1.5,0.8,0.7,-0.5\n",
 }

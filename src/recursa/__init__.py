@@ -40,6 +40,7 @@ from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
+from recursa.errors import StudyError as StudyError
 from recursa.errors import TableError as TableError
 from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
@@ -90,6 +91,9 @@ if TYPE_CHECKING:
     from recursa.runs.sensitivity import Sensitivity as Sensitivity
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
+    from recursa.studies.outcome import StudyResult as StudyResult
+    from recursa.studies.study import Study as Study
+    from recursa.studies.study import study as study
     from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
@@ -117,6 +121,9 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Run": "recursa.runs.run",
     "Sensitivity": "recursa.runs.sensitivity",
     "Stops": "recursa.simulation.forces",
+    "study": "recursa.studies.study",
+    "Study": "recursa.studies.study",
+    "StudyResult": "recursa.studies.outcome",
 }
 
 

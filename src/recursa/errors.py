@@ -165,6 +165,10 @@ class LimitError(RecursaError, ValueError):
         return str(self.args[0])
 
 
+class StudyError(RecursaError, ValueError):
+    """A study cannot be described, run or read: a distribution, a store, an engine; the message says what to change."""
+
+
 class TensorSymmetryError(RecursaError, ValueError):
     """A tensor that must be skew (or symmetric) has a symmetric (or skew) part."""
 

@@ -284,6 +284,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         errors.NotationError,
         ("expected an operator, '+', '-' or the end, not ')'", "\n  H phi ) M\n        ^"),
     ),
+    "a study of masses that may be negative": (
+        lambda: rc.study(ARM, {"payload.mass": ("normal", 1.0, 1.0)}, samples=100, step=1e-3, steps=1),
+        rc.StudyError,
+        ("'payload.mass': it is normal, 1 +- 1", "negative", "Cut it off"),
+    ),
     "tensor with a symmetric part": (lambda: dual(SKEWED), errors.TensorSymmetryError, ("symmetric part", "vect")),
 }
 

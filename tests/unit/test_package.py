@@ -52,6 +52,7 @@ LAYERS = (
     ("robot",),
     ("control",),
     ("loading", "cartesian", "rollout", "reach"),
+    ("studies",),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),

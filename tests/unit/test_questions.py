@@ -19,7 +19,7 @@ HOW = {  # options about how something is computed or refused, or how much of it
 ASKED = defaultdict(list)
 for one in QUESTIONS.values():
     ASKED[one.public].append(one)
-NO_QUESTIONS = {"book", "control", "errors", "operators", "model", "plotting", "robots", "trajectories"}
+NO_QUESTIONS = {"book", "control", "errors", "operators", "model", "plotting", "robots", "studies", "trajectories"}
 
 
 def test_every_public_function_is_asked_or_said_not_to_be():

@@ -19,12 +19,13 @@ from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.reach_command import ik
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
+from recursa.cli.study_commands import study
 from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, ik, inverse, simulate, plot, view, bench):
+for verb in (demo, ik, inverse, simulate, plot, view, bench, study):
     recursa.add_command(verb)
 
 

@@ -17,6 +17,7 @@ SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
     "Motions": ("ik", "inverse", "simulate", "plot"),
     "Models": ("linearize", "compare"),
+    "Many at once": ("study",),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),
     "Shell": ("completion",),
