@@ -23,7 +23,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "bundled", "files", "markup", "version"),
+    ("errors", "bundled", "files", "markup", "other_names", "version", "waits"),
     ("spatial",),
     ("model",),
     ("formats", "_elements"),

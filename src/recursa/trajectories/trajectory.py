@@ -17,6 +17,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
+from recursa.trajectories.frames import warn_of_other_frames
 from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
 
@@ -252,6 +253,7 @@ class Trajectory:
         dx = inputs.freedoms("v", v, robot, x, rows=True)
         ddx = np.zeros_like(dx) if a is None else inputs.freedoms("a", a, robot, x, rows=True)
         if robot is not None:
+            warn_of_other_frames(robot, t, x, dx)
             dx, ddx = coordinates.coordinate_rates(robot.model, x, dx, ddx)
         if a is None:
             ddx = curves.slopes(t, dx)
