@@ -122,7 +122,10 @@ OF_THE_MODULE: Mapping[str, str] = {
         ("MjModel", "from_xml_path", "from_xml_string", "loadURDF", "loadMJCF", "loadSDF", "URDF", "MultibodyPlant"),
         'rc.load("robot.urdf")',
     ),
-    **dict.fromkeys(("DHRobot", "RevoluteDH", "PrismaticDH", "RevoluteMDH", "PrismaticMDH", "SerialLink"), "rc.from_dh(table, convention=...)"),
+    **dict.fromkeys(
+        ("DHRobot", "RevoluteDH", "PrismaticDH", "RevoluteMDH", "PrismaticMDH", "SerialLink"),
+        "rc.from_dh(table, convention=...)",
+    ),
     "ERobot": 'rc.load("robot.urdf")',
     "models": "rc.robots, the bundled robots",
     "Panda": "rc.robots.panda_like()",

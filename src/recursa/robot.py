@@ -401,6 +401,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         behind it. Masses, centres and inertias are carried into the frames of the table, and joint variables keep their
         zeros and signs, so that the dynamics are the same. The table's ``residual`` says how far poses are off.
 
+        - ``convention``: "standard" (distal) or "modified" (proximal), as for :func:`recursa.from_dh`.
         - ``tool``: the link or frame that the tool is, fixed to the last body; by default the last there is.
         - ``tolerance``: axes with less than this angle between them, in rad, count as parallel.
 

@@ -1,4 +1,5 @@
-"""Numbers that mean something else elsewhere are noticed, once; names of other libraries are answered; waits are told."""
+"""Numbers that mean something else elsewhere are noticed, once; names of other libraries are answered; waits are
+told."""
 
 import io
 import re
@@ -29,7 +30,9 @@ def said(act) -> list[str]:
 def test_degrees_are_noticed_once(batch) -> None:
     robot = arm()
     q = np.broadcast_to(np.linspace(20.0, 80.0, robot.nq), (*batch, robot.nq))
-    assert [re.search(r"joint '(\w+)' is at .* degrees", one)[1] for one in said(lambda: robot.mass_matrix(q))] == ["waist"]
+    assert [re.search(r"joint '(\w+)' is at .* degrees", one)[1] for one in said(lambda: robot.mass_matrix(q))] == [
+        "waist"
+    ]
     assert said(lambda: (robot.gravity_forces(q), robot.mass_matrix(q))) == []
 
 

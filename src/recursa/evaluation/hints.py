@@ -67,9 +67,9 @@ def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable
             if bool((rows[:, start : start + 4] == _W_FIRST).all(axis=1).any()):
                 yield (
                     _QUATERNION,
-                    f"the quaternion of joint '{joint.name}' is (1, 0, 0, 0), half a turn about x. Quaternions are (x, y, "
-                    "z, w) here, no rotation is (0, 0, 0, 1). If it came from MuJoCo or Drake, which have w first, "
-                    "robot.reorder(q, names, layout=\"mujoco\") puts states into this order",
+                    f"the quaternion of joint '{joint.name}' is (1, 0, 0, 0), half a turn about x. Quaternions are "
+                    "(x, y, z, w) here, no rotation is (0, 0, 0, 1). If it came from MuJoCo or Drake, where w "
+                    'comes first, robot.reorder(q, names, layout="mujoco") puts states into this order',
                 )
 
 

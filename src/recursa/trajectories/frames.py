@@ -37,7 +37,7 @@ def warn_of_other_frames(robot: Robot, t: Array, q: Array, v: Array) -> None:
     if missed["recursa"] > _FAR and missed[best] < _NEAR:
         warnings.warn(
             f"the speeds of the base do not fit its poses: they are {100.0 * missed['recursa']:.0f} % off as (angular, "
-            f"linear) in link axes, which is meant here, and {100.0 * missed[best]:.1f} % off if read as {_OTHERS[best]}. "
+            f"linear) in link axes, which is meant here, and {100.0 * missed[best]:.1f} % off as {_OTHERS[best]}. "
             f'robot.reorder(v, names, layout="{best}", quantity="v", q=q) turns them into ours',
             ConventionWarning,
             stacklevel=user_level(),

@@ -339,8 +339,8 @@ class Trajectory:
     ) -> list[Violation]:
         """Every limit of position, velocity and effort that the motion leaves: joint, worst value, when, limit.
 
-        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` as
-        there. A tied joint is held to its own limits of position and velocity.
+        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` (True,
+        False, "damping", "friction") as there. A tied joint is held to its own limits of position and velocity.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
@@ -359,7 +359,8 @@ class Trajectory:
     def check(
         self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
     ) -> None:
-        """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`.
+        """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`,
+        also for ``losses`` (True, False, "damping", "friction").
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
