@@ -507,7 +507,6 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "rc.dense": "matrices, the oracle itself",
     "rc.time_optimal": "unit/test_time_optimal.py has both forms of its passes",
     "rc.tool_path": "unit/test_tool_paths.py: inverse kinematics, pose by pose",
-    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
     "rc.inverse_kinematics": "physics/test_inverse_kinematics.py and test_goals.py have it in every form",
     **dict.fromkeys(
         ("rc.identify", "rc.excitation"), "jobs; physics/test_identification.py, physics/test_excitation.py"

@@ -17,6 +17,7 @@ from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
+from recursa.evaluation.hints import warn_of_start
 from recursa.integrators import Scheme, named, stages_of, weighted
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
@@ -104,6 +105,7 @@ def rollout(
     length, count, every = _times(step, steps, save_every)
     workers = check_threads(threads)
     start = _start(robot.model, q0, v0, parameters)
+    warn_of_start(robot.model, start.rows["q"], robot.evaluator.kept)
     closed = _closed(robot, torque, gains, start)
     if memory and (closed is None or not closed.law.memory):
         raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")

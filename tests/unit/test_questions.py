@@ -20,7 +20,18 @@ ASKED = defaultdict(list)
 for one in QUESTIONS.values():
     ASKED[one.public].append(one)
 NO_QUESTIONS = {
-    "book", "control", "errors", "identification", "operators", "model", "paths", "plotting", "reach", "robots", "studies", "trajectories",
+    "book",
+    "control",
+    "errors",
+    "identification",
+    "operators",
+    "model",
+    "paths",
+    "plotting",
+    "reach",
+    "robots",
+    "studies",
+    "trajectories",
 }
 
 

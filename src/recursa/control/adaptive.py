@@ -49,7 +49,8 @@ class Adaptive(Law):
     - ``adapt``: names of links whose bodies are learned, by default all.
     - ``bounds``: (low, high), each (10 nbodies,) or one number: estimates at a bound do not go beyond ("gradient"
       only). If the true values are within, the Lyapunov function still falls.
-    - ``losses``: damping and friction of the joints are fed forward at the reference speeds, which adds to the damping.
+    - ``losses`` (True, False, "damping" or "friction"): damping and friction of the joints are fed forward at the
+      reference speeds, which adds to the damping.
 
     Limits of ``effort`` cut the promise: while a torque is cut off, the function may grow. Joints of every kind, trees,
     tied joints; springs and armature are taken from the model. O(n): neither Y nor M is formed.

@@ -22,10 +22,11 @@ from recursa.sweeps.batching import Array
 class ComputedTorque(Law):
     """Follows a motion: ``tau = M(q) (a_d + damping (v_d - v) + stiffness (q_d - q)) + bias(q, v)``.
 
-    Deviations then obey ``x'' + damping x' + stiffness x = 0``, each freedom for itself if the gains are numbers
-    (1/s and 1/s^2; one, per freedom, by joint name, or matrices). Without ``damping`` it is critical,
-    ``2 sqrt(stiffness)``. ``losses``: damping and friction of the joints are fed forward, at the desired speeds. After
-    the end of the trajectory the robot is held there. Joints of every kind, trees, tied joints. O(n).
+    Deviations then obey ``x'' + damping x' + stiffness x = 0``, each freedom for itself if the gains are numbers (1/s
+    and 1/s^2; one, per freedom, by joint name, or matrices). Without ``damping`` it is critical, ``2 sqrt(stiffness)``.
+    ``losses`` (True, False, "damping" or "friction"): damping and friction of the joints are fed forward, at the
+    desired speeds. After the end of the trajectory the robot is held there. Joints of every kind, trees, tied joints.
+    O(n).
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)

@@ -33,11 +33,11 @@ class LinearQuadratic(Law):
       default what is best for holding still at the end. Between two knots A and B are those of the middle (order 2).
     - "scheduled": the algebraic equation at every knot, each gain optimal for its model held still.
 
-    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q``
-    (2 nv, 2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number. By
-    default they make every joint, if the others stood still, return like a critically damped oscillator of w = 10
-    rad/s: ``Q = (w^4, 2 w^2)``, and ``R = 1/m^2`` with m the largest inertia that the joint meets along the motion.
-    ``losses`` are fed forward at the desired speeds; the linear models are without them.
+    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q`` (2 nv,
+    2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number. By default
+    they make every joint, if the others stood still, return like a critically damped oscillator of w = 10 rad/s: ``Q =
+    (w^4, 2 w^2)``, and ``R = 1/m^2`` with m the largest inertia that the joint meets along the motion. ``losses``
+    (True, False, "damping" or "friction") are fed forward at the desired speeds; the linear models are without them.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)

@@ -42,8 +42,8 @@ class OperationalSpace(Law):
     - ``stiffness``, ``damping``: 1/s^2 and 1/s, a number or one per row; the damping is critical if it is not given.
     - ``singular``: directions in which the link yields less than this share of the root of the sum of squares of all
       (m and rad weighed alike) are given up smoothly, instead of unbounded torques near singular postures.
-    - ``losses``: compensate damping and friction (or one of them, by name) at the actual speeds; friction then jumps
-      where a joint turns back.
+    - ``losses``: compensate damping and friction (True, or one of them, "damping" or "friction") at the actual speeds;
+      friction then jumps where a joint turns back.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.panda_like()

@@ -30,8 +30,9 @@ class MomentumObserver:
 
     - ``step``: seconds between calls of :meth:`update`.
     - ``gain``: K in 1/s, one number or (nv,). The update is implicit: any gain is stable.
-    - ``losses``: whether damping and friction of the robot are known to act, as in ``inverse_dynamics``. Where a joint
-      stands, dry friction may be anything up to its Coulomb value, and shows in the residual.
+    - ``losses`` (True, False, "damping" or "friction"): whether damping and friction of the robot are known to act, as
+      in ``inverse_dynamics``. Where a joint stands, dry friction may be anything up to its Coulomb value, and shows in
+      the residual.
     - ``threshold``: residuals beyond are contacts, one number or (nv,) in N m and N; see :attr:`contact`.
 
     >>> import recursa as rc
