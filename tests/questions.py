@@ -164,6 +164,7 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         },
         "pose": robot.pose(q1, last(robot)),
         "s": rng.uniform(-0.2, 1.2, size=count),
+        "prescribed": rng.normal(size=(count, robot.model.ntold)),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
     }
@@ -398,6 +399,32 @@ def _robot() -> Iterator[Question]:
     yield ask("inverse_dynamics_second_derivatives", "contract", "direction")
 
 
+def _constraints() -> Iterator[Question]:
+    def ask(name: str, *given: str, **options: Any) -> Question:
+        return Question("robot", name, given, options)
+
+    for name in (
+        "constraint_error",
+        "constraint_jacobian",
+        "constraint_bias",
+        "constraint_delassus",
+        "project_velocity",
+    ):
+        yield ask(name)
+    yield ask("constraint_bias", "prescribed")
+    yield from (ask(name, "parameters") for name in ("constraint_delassus", "project_velocity"))
+    for name in ("constraint_forces", "constraint_wrenches"):
+        yield from (ask(name, losses=losses) for losses in (False, True, "damping", "friction"))
+        yield ask(name, "wrenches", "prescribed")
+        yield ask(name, "parameters")
+    for method in ("augmentation", "projection"):
+        yield ask("forward_dynamics", method=method)
+        yield ask("forward_dynamics", "wrenches", "prescribed", method=method, losses=True)
+        yield ask("forward_dynamics", "parameters", method=method, links=True)
+        yield ask("forward_dynamics", method=method, base_velocity="mixed")
+    yield ask("inverse_dynamics", actuated=every_second)
+
+
 def _diagonal() -> Iterator[Question]:
     both = ("total_rates", "joint_rates", "working_moments", "joint_moments", "rates")
     yield from (Question(home, name) for home in ("diagonal", "unnormalized") for name in both)
@@ -471,7 +498,7 @@ def _modules() -> Iterator[Question]:
         yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": losses})
 
 
-QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_diagonal(), *_modules())}
+QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_constraints(), *_diagonal(), *_modules())}
 
 ONE_OF_EVERY_SORT = (  # for tests about how questions are put, rather than about the answers
     "robot.poses()", "robot.jacobian(link=last, frame=body)", "robot.kinetic_energy()", "robot.inverse_dynamics()",
@@ -484,6 +511,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(
         (
             *(f"robot.with_{what}" for what in ("base", "frame", "gravity", "payload", "joint", "parameters")),
+            *(f"robot.{verb}" for verb in ("with_constraints", "without_constraints", "with_contacts_at")),
             *(f"robot.{verb}" for verb in ("attach", "chain", "reduced", "renamed", "scaled", "without")),
         ),
         "make robots; unit/test_editing.py",
@@ -493,6 +521,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
         ("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"
     ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
+    **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_mechanisms.py"),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
+from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
@@ -97,6 +98,7 @@ def rollout(
     """
     if not isinstance(robot, Robot):
         raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
+    require_tree(robot.model, "rollout")
     losses = known_losses(losses)
     scheme = named(integrator, "rollout").scheme
     assert scheme is not None
@@ -380,7 +382,9 @@ def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Reci
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 
 
-ACCELERATION = Quantity("rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",))
+ACCELERATION = Quantity(
+    "rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",), of_trees=True
+)
 
 
 class _Rows:

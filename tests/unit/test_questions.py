@@ -21,6 +21,7 @@ for one in QUESTIONS.values():
     ASKED[one.public].append(one)
 NO_QUESTIONS = {
     "book",
+    "constraints",
     "control",
     "errors",
     "identification",
