@@ -19,9 +19,10 @@ _THIRD = 2.0 * math.pi / 3.0
 
 
 def _rod(builder: DescriptionBuilder, name: str, length: float, mass: float, thick: float = 0.02) -> None:
-    """A square bar along x."""
+    """A square bar along x, with a frame at its end, for pictures."""
     thin, wide = mass * thick * thick / 6.0, mass * (length * length + thick * thick) / 12.0
     builder.link(name, mass=mass, com=(length / 2, 0, 0), inertia=(thin, wide, wide))
+    builder.frame(f"{name}_end", parent=name, xyz=(length, 0, 0))
 
 
 def _pin(

@@ -91,7 +91,8 @@ class Simulation:
             if equations.robot.constraints:
                 equations.require_closed(q, v0)
             q, v0 = equations.on_manifold(q, v0) if equations.kept_on_manifold else (q, v0)
-        start = RunState(q, equations.from_joint(q, v0.copy()), np.zeros(2))
+        learned = np.zeros(0) if equations.learner is None else equations.learner.now
+        start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
         with np.errstate(all="ignore"):
             self._begin()
@@ -100,6 +101,11 @@ class Simulation:
         options = self.options
         if options.fixed:
             method = INTEGRATORS[options.integrator]
+            if self.equations.memory and options.integrator == "implicit-midpoint":
+                raise StateError(
+                    "the implicit midpoint rule does not carry along what a controller remembers: take another "
+                    "integrator, such as 'rk4'"
+                )
             if method.takes_losses and self.equations.rubbed and self.equations.diagonal:
                 raise StateError(
                     f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
@@ -202,7 +208,8 @@ class Simulation:
             self._require_progress()
 
     def _speeds(self, state: RunState) -> Array:
-        """Joint rates of a state."""
+        """Joint rates of a state, which is from now on what a controller remembers."""
+        self.equations.recall(state.work)
         return self.equations.to_joint(state.q, state.u)
 
     # ---- what happens within a step ----------------------------------------------------------------------------------
@@ -227,7 +234,9 @@ class Simulation:
         for k in hit:
             name = self._touches.geometry.touches[k].name
             self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
-        return state._replace(u=v, work=state.work + np.array([0.0, lost]))
+        work = state.work.copy()
+        work[1] += lost
+        return state._replace(u=v, work=work)
 
     def _watch(self) -> StepCut | None:
         """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
@@ -375,7 +384,7 @@ class Simulation:
         equations = self.equations
         rows = list(zip(*self.samples, strict=True)) or [()] * len(Sample._fields)
         times = np.array(rows[0], dtype=float)
-        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2)
+        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2 + equations.memory)
         q, v, a, tau, work = (
             np.array(column, dtype=float).reshape(len(times), width)
             for column, width in zip(rows[1:], widths, strict=True)
@@ -401,6 +410,7 @@ class Simulation:
             kept,
             tuple(self.pieces),
             None if equations.base is None else BaseMotion.of([equations.base.at(t) for t in times.tolist()]),
+            work[:, 2:] if equations.memory else None,
         )
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------
