@@ -144,7 +144,7 @@ def symmetric_step(equations: Equations, scheme: Any, on: OneRun, state: RunStat
             return reached
         error = equations.errors(reached.q)  # type: ignore[attr-defined]
         size = float(np.abs(error).max(initial=0.0))
-        if size <= 1e-15 or size > 0.5 * last:
+        if size <= 1e-15 or size > 0.5 * last or h == 0.0:
             break
         asked, last = asked + error / h, size
     q, u = equations.on_manifold(reached.q, reached.u)
