@@ -54,7 +54,7 @@ LAYERS = (
     ("control",),
     ("loading", "cartesian", "rollout", "reach", "identification"),
     ("paths",),
-    ("studies",),
+    ("studies", "mechanisms"),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),
