@@ -96,7 +96,9 @@ def test_derivatives_are_those_of_the_derivative_methods(name: str) -> None:
     robot = ROBOTS[name]()
     arrays, _ = numbers_for(robot, "forward_dynamics", {})
     f, integrate = robot.casadi("forward_dynamics"), robot.casadi("integrate")
-    q, v, tau, change = (casadi.SX.sym(x, n) for x, n in zip(["q", "v", "tau", "d"], [robot.nq, *[robot.nv] * 3], strict=True))
+    q, v, tau, change = (
+        casadi.SX.sym(x, n) for x, n in zip(["q", "v", "tau", "d"], [robot.nq, *[robot.nv] * 3], strict=True)
+    )
     moved = f(integrate(q, change), v, tau)
     slopes = casadi.Function("slopes", [q, v, tau, change], [casadi.jacobian(moved, x) for x in (change, v, tau)])
     found = slopes(*arrays.values(), np.zeros(robot.nv))

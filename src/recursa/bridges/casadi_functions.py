@@ -117,8 +117,8 @@ class _GravityEvaluator(ScalarEvaluator):
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if way.kernels.model is not self.model:
             raise UntraceableError(
-                "its method moves link frames onto joint axes, and gravity with them. Leave gravity=True out, or choose "
-                "another method"
+                "its method moves link frames onto joint axes, and gravity with them. Leave gravity=True out, or "
+                "choose another method"
             )
         model = replace(self.model, gravity=self.gravity)
         return object_array(list(way.recipe.gather(run(way.recipe.plan, model, inputs))))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import second_derivatives
 from recursa.errors import ShapeError
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.methods.second_order import (
@@ -72,6 +73,7 @@ class SecondDerivativeMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> HessianDirection: ...
+    @as_given
     def inverse_dynamics_second_derivatives(
         self,
         q: ArrayLike,

@@ -182,7 +182,7 @@ CODES: tuple[str, ...] = get_args(Code)
 
 
 SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction, "graph": GraphFunction}
-"""Languages in which a function is written from a graph, by the names of CODES; the graph itself, for other libraries."""
+"""Languages in which a function is written from a graph, by the names of CODES; and the graph itself."""
 
 
 class Kernel:
