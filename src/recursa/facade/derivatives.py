@@ -287,9 +287,8 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
         True
         """
-        if (dt is not None or losses or wrenches is not None or threads is not None) and foreign(
-            (q, v, tau, wrenches)
-        ) is not None:
+        plain = dt is None and not losses and wrenches is None and threads is None
+        if not plain and foreign((q, v, tau, wrenches)) is not None:
             ask = as_given(self.state_space)
             return ask(q, v, tau, wrenches=wrenches, losses=losses, dt=dt, threads=threads)
         if dt is not None:
