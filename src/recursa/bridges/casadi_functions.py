@@ -76,7 +76,7 @@ class CasadiMethods(Facade):
             if gravity:
                 raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
             function = question.traced(own, "graph")
-            shapes = {argument: (size,) for argument, size in function.sizes.items()}
+            shapes: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in function.sizes.items()}
             return _function(library, own, function, shapes, (function.size,), "value")
         if gravity:
             question = _WithGravity(question.model, question.quantity, question.inputs, question.options)

@@ -215,7 +215,7 @@ class DerivativeMethods(Facade):
         if wrenches is not None and method != "spatial":
             raise NoSweepError(f"{method!r} knows no wrenches on links: they are for the default method")
         if (damped or direction is not None) and foreign((q, v, a, wrenches)) is not None:
-            ask = as_given(self.linearize)
+            ask: Any = as_given(self.linearize)
             return ask(q, v, a, direction=direction, method=method, losses=losses, wrenches=wrenches, threads=threads)
         if direction is None:
             model = Linearization(
