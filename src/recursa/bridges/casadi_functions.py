@@ -66,8 +66,8 @@ class CasadiMethods(Facade):
         >>> f = rc.robots.planar(2).casadi("forward_dynamics")
         >>> f.name_in(), f.name_out(), f.size_out(0)
         (['q', 'v', 'tau'], ['forward_dynamics'], (2, 1))
-        >>> print(f([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]))
-        [-51.0964, 60.5519]
+        >>> f([-1.5707963267948966, 0.0], [0.0, 0.0], [0.0, 0.0]).full().round(9).ravel() + 0.0   # it hangs
+        array([0., 0.])
         """
         library = casadi_module()
         question = asked(self.model, quantity, options)
