@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from recursa.bridges.casadi_functions import CasadiMethods
 from recursa.doctor import Report, examine
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods):
+class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
