@@ -5,7 +5,7 @@ import sys
 import numpy
 from setuptools import Extension, setup
 
-SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse")
+SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "xla")
 
 setup(
     ext_modules=[

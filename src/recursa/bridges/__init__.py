@@ -1,0 +1,1 @@
+"""The robot inside other frameworks: the same quantities, differentiated there."""

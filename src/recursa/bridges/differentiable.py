@@ -1,0 +1,192 @@
+"""Which quantities can be differentiated in other frameworks, and how a question becomes a function of arrays.
+
+Every quantity of the registry that can be traced is: those with ``exported``. Beside its own arrays each of them takes
+``gravity``, three numbers in world axes, and those that read inertias ``parameters``, where the registry says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from recursa.bridges.functions import GraphFunction
+from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.evaluation.evaluator import Evaluator, Question, Way
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.facade.asking import quantity_named
+from recursa.kernels import native
+from recursa.kernels.graph import Graph, Traced, code_name
+from recursa.kernels.kernel import Kernel
+from recursa.model.model import Model
+from recursa.quantities import Composed, Quantity, quantities
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import run
+
+GRAVITY = "gravity"
+MAX_NODES = 600_000  # of a function and its derivatives; longer code takes minutes to compile
+
+
+def differentiable() -> tuple[str, ...]:
+    """The names of the quantities there are.
+
+    >>> "forward_dynamics" in differentiable(), "interpolate" in differentiable()
+    (True, False)
+    """
+    return tuple(one.name for one in quantities() if one.exported)
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """A quantity of one robot with certain options: a function of flat rows, and the shapes around them."""
+
+    function: GraphFunction
+    axes: Mapping[str, tuple[int, ...]]  # of every array, in order
+    shape: tuple[int, ...]  # of the result
+    turned: Mapping[str, tuple[int, ...]]  # where in coordinates quaternions start, which are made unit length
+
+
+class DifferentiableRobot:
+    """All differentiable quantities of one robot, made when they are first asked for."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._made: dict[tuple[Question, bool], Differentiable] = {}
+
+    @property
+    def model(self) -> Model:
+        """The data behind it."""
+        return self._evaluator.model
+
+    def quantity(self, name: str, given: Iterable[str], options: Mapping[str, Any]) -> Differentiable:
+        """A quantity that is given these arrays beside those that it needs."""
+        record, names = quantity_named(name, "differentiated"), tuple(given)
+        known = (*record.optional, GRAVITY)
+        for one in names:
+            if one not in known:
+                raise unknown_name(f"array of {record.name}", one, known)
+        for one in options:
+            if one not in record.options:
+                raise unknown_name(f"option of {record.name}", one, (*known, *record.options))
+        missing = [one for one in record.options if one not in {**record.defaults, **options}]
+        if missing:
+            raise RecursaError(f"{record.name} needs the option {missing[0]}=")
+        question = Question.of(record, [one for one in names if one != GRAVITY], options)
+        key = question, GRAVITY in names
+        if key not in self._made:
+            self._made[key] = self._make(question, with_gravity=GRAVITY in names)
+        return self._made[key]
+
+    def _make(self, question: Question, *, with_gravity: bool) -> Differentiable:
+        record, model = question.quantity, self.model
+        names = (*record.inputs, *question.given)
+        axes = {name: record.kind(name).axes(model, 0) for name in names} | ({GRAVITY: (3,)} if with_gravity else {})
+        sizes = {code_name(name): math.prod(own) for name, own in axes.items()}
+        tracing = _Tracing(model, question, axes, with_gravity=with_gravity)
+        way = self._evaluator.way(question)
+        if isinstance(way, Composed):
+            shape = tracing.shape()
+        else:
+            self._evaluator.require_inertia(way.recipe.plan, tuple(record.reads.get(name, name) for name in names))
+            if way.recipe.require is not None:
+                way.recipe.require(model)
+            shape = way.recipe.shape
+        own = None if with_gravity or isinstance(way, Composed) else _OwnKernel(self._evaluator, question, way)
+        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own)
+        turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
+        return Differentiable(function, axes, shape, turned)
+
+
+class _OwnKernel:
+    """The kernel with which the robot itself answers a question: the same bits, and loops for large robots."""
+
+    def __init__(self, evaluator: Evaluator, question: Question, way: Way) -> None:
+        self.evaluator, self.question, self.way = evaluator, question, way
+
+    def __call__(self, single: bool) -> Kernel | None:
+        record, way, model = self.question.quantity, self.way, self.evaluator.model
+        if not native.available() or model.nbodies == 0:
+            return None
+        names = (*record.inputs, *self.question.given)
+        sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+        return way.kernels.kernel(
+            way.compiled_plan, self.question, sizes, way.recipe.gather, way.recipe.looped, single=single
+        )
+
+
+class _Tracing:
+    """Asks a question on tracing scalars."""
+
+    def __init__(
+        self, model: Model, question: Question, axes: Mapping[str, tuple[int, ...]], *, with_gravity: bool
+    ) -> None:
+        self.model, self.question, self.axes, self.with_gravity = model, question, axes, with_gravity
+
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the answer."""
+        return self._answer()[1].shape
+
+    def __call__(self) -> tuple[Graph, list[Scalar]]:
+        graph, answer = self._answer()
+        return graph, list(answer.ravel())
+
+    def _answer(self) -> tuple[Graph, Array]:
+        graph, record = Graph(MAX_NODES), self.question.quantity
+        arrays = {
+            name: object_array(graph.inputs(code_name(name), math.prod(axes))).reshape(axes)
+            for name, axes in self.axes.items()
+        }
+        evaluator = _TracingEvaluator(self.model)
+        evaluator.gravity = tuple(arrays.pop(GRAVITY)) if self.with_gravity else None
+        try:
+            with np.errstate(all="ignore"):
+                return graph, evaluator.evaluate(record, arrays, dict(self.question.options))
+        except UntraceableError as error:
+            raise RecursaError(
+                f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}"
+            ) from None
+
+
+class _TracingEvaluator(ScalarEvaluator):
+    """Gravity may be scalars, too; linear systems are solved without pivots, as mass matrices allow it."""
+
+    __slots__ = ("gravity",)
+
+    gravity: tuple[Traced, ...] | None
+
+    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        if self.gravity is None:
+            return super()._run(way, inputs, symbols=symbols)
+        model = replace(way.kernels.compiled_model, gravity=self.gravity)
+        return object_array(list(way.recipe.gather(run(way.compiled_plan, model, inputs))))
+
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """``inv(mass) columns`` by ``L D L^T``."""
+        return _solved(mass, columns)
+
+    def inverse(self, mass: Array) -> Array:
+        """``inv(mass)``."""
+        return _solved(mass, np.eye(len(mass)).astype(object))
+
+
+def _solved(mass: Array, columns: Array) -> Array:
+    """The solution for a symmetric positive definite matrix of any scalars."""
+    n, rest, x = len(mass), mass.copy(), columns.copy()
+    factor = np.zeros((n, n), dtype=object)
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor[i, k] = rest[i, k] / rest[k, k]
+            rest[i, k + 1 : i + 1] = rest[i, k + 1 : i + 1] - factor[i, k] * rest[k + 1 : i + 1, k]
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - factor[i, k] * x[k]
+    for i in range(n):
+        x[i] = x[i] / rest[i, i]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            x[i] = x[i] - factor[k, i] * x[k]
+    return x
