@@ -37,6 +37,16 @@ def operators(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def time_optimal(path: Path) -> None:
+    """The motion of the page on time-optimal motions: speed over place, and what holds it."""
+    page = Path(__file__).with_name("time-optimal.md").read_text("utf-8")
+    first = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert first is not None
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(None):
+        exec(first[1].replace('"speed.png"', repr(str(path))), names)
+
+
 def desk_arm(path: Path) -> None:
     """The arm of the README where it starts, and how it sinks with nine tenths of the torques that would hold it."""
     robot = rc.load(rc.robots.urdf("desk_arm"), mimic="tie")
@@ -133,9 +143,56 @@ def diagonal(path: Path) -> None:
     plot_diagonal(rc.robots.planar(3), [0.6, -0.9, -0.7], [1.0, 2.0, -1.5], path)
 
 
+def workspace(path: Path) -> None:
+    """Where the flange of a Panda can be."""
+    rc.workspace(rc.robots.panda_like(), "flange").plot(path, dpi=90)
+
+
+def differential_ik(path: Path) -> None:
+    """The page's line, and the same without the velocity ahead."""
+    robot = rc.robots.panda_like()
+    dt, duration = 0.005, 1.5
+    t = dt * np.arange(1, int(duration / dt) + 1)
+    figure, (place, rates, miss) = plt.subplots(1, 3, figsize=(8.8, 2.9), dpi=100, layout="constrained")
+    for ahead, style in ((True, "-"), (False, "--")):
+        q, v = robot.neutral(), np.zeros(robot.nv)
+        q[3], q[5] = -1.5, 1.8
+        start = robot.pose(q, "flange")
+        ik = rc.DifferentialIK(robot, dt, acceleration=20.0, velocity=2.0, frame="mixed")
+        path_of, speeds, off = [], [], []
+        for s in t / duration:
+            goal, now, along = start.copy(), start.copy(), np.zeros(6)
+            before = s - dt / duration
+            goal[1, 3] += 0.3 * s * s * (3.0 - 2.0 * s)
+            now[1, 3] += 0.3 * before * before * (3.0 - 2.0 * before)
+            along[4] = (goal[1, 3] - now[1, 3]) / dt
+            step = ik.step(q, v, poses={"flange": now}, velocities={"flange": along} if ahead else None)
+            q, v = step.q, step.v
+            at = robot.pose(q, "flange")[:3, 3]
+            path_of.append(at[1])
+            speeds.append(v)
+            off.append(np.linalg.norm(at - goal[:3, 3]))
+        label = "pose and velocity" if ahead else "pose alone"
+        place.plot(t, path_of, style, color=colour(0 if ahead else 1), label=label)
+        miss.semilogy(t, np.array(off), style, color=colour(0 if ahead else 1), label=label)
+        if ahead:
+            for k in range(robot.nv):
+                rates.plot(t, np.array(speeds)[:, k], color=colour(k), label=robot.joint_names[k])
+    place.set(xlabel="time, s", ylabel="y of the flange, m")
+    rates.set(xlabel="time, s", ylabel="joint speed, rad/s", ylim=(-0.3, 0.9))
+    miss.set(xlabel="time, s", ylabel="distance from the goal, m")
+    for axis in (place, rates, miss):
+        axis.grid(alpha=0.3)
+    place.legend(fontsize="x-small")
+    miss.legend(fontsize="x-small")
+    rates.legend(fontsize="xx-small", ncols=2)
+    figure.savefig(path, metadata={"Software": ""})
+
+
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     desk_arm(here / "images" / "desk_arm.png")
+    time_optimal(here / "images" / "time-optimal.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")
@@ -143,5 +200,7 @@ if __name__ == "__main__":
     space_turn(here / "images" / "space-turn.png")
     saha(here / "images")
     diagonal(here / "images" / "diagonal.png")
-    for page in ("lqr.md", "control.md", "diagonal-simulation.md"):
+    workspace(here / "images" / "workspace.png")
+    differential_ik(here / "images" / "differential-ik.png")
+    for page in ("lqr.md", "control.md", "diagonal-simulation.md", "identification.md"):
         of_page(here / page, here / "images")

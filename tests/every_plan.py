@@ -27,6 +27,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "only": ((1, 10), (6,)),
     "held": ((), (0, 4, 10), (5, 6)),
     "kind": ("spatial", "classical"),
+    "task": ("pose", "position", "orientation"),
     "branching": (False, True),
     "vector": ("joint:left", "joint:right"),
     "rows": ({5: (0, 1, 2, 3, 4, 5), 12: (3, 4, 5)},),

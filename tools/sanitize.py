@@ -1,9 +1,9 @@
-"""The C extension and exported C code with the address and undefined behaviour sanitizers: ``make sanitize``.
+"""The C extensions and exported C code with the address and undefined behaviour sanitizers: ``make sanitize``.
 
 A copy of the package in ``build/sanitized`` is built with gcc's sanitizers, and the tests that go through native
-entries are run on it; exported C is compiled in the same way. Python allocates each object by itself there, so that
-the use of what was given back is seen. With ``--valgrind`` calls of every kind are made under valgrind instead, on the
-extension as it is built for use, if valgrind is installed.
+entries, or read XML, are run on it; exported C is compiled in the same way. Python allocates each object by itself
+there, so that the use of what was given back is seen. With ``--valgrind`` calls of every kind are made under valgrind
+instead, on the extension as it is built for use, if valgrind is installed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "sanitized"
 FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1"]
 TESTS = [
-    "test_entries", "test_straight_in", "test_straight_in_batches", "test_forms_of_arguments", "test_meddling_callers",
-    "test_calls", "test_hammer", "test_c_export",
+    "kernels/test_entries", "kernels/test_straight_in", "kernels/test_straight_in_batches",
+    "kernels/test_forms_of_arguments", "kernels/test_meddling_callers", "kernels/test_calls", "kernels/test_hammer",
+    "kernels/test_c_export", "unit/test_xml", "unit/test_urdf", "errors/test_xml_fuzz", "errors/test_urdf_fuzz",
 ]  # fmt: skip
 CALLS = """
 import numpy as np, recursa as rc
@@ -59,11 +60,13 @@ def _sanitized(options: list[str]) -> int:
     shutil.rmtree(PLACE, ignore_errors=True)
     shutil.copytree(ROOT / "src", PLACE, ignore=shutil.ignore_patterns("*.so", "*.egg-info", "__pycache__"))
     folders = [sysconfig.get_paths()["include"], numpy.get_include()]
-    target = PLACE / "recursa" / f"_entry{sysconfig.get_config_var('EXT_SUFFIX')}"
     common = [compiler, *FLAGS, "-Wall", "-Wextra", "-ffp-contract=off", "-fvisibility=hidden", "-shared", "-fPIC"]
-    subprocess.run(
-        [*common, *(f"-I{one}" for one in folders), *map(str, _sources()), "-lm", "-o", str(target)], check=True
-    )
+    targets = []
+    for name, sources in _sources().items():
+        targets.append(str(PLACE / "recursa" / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"))
+        subprocess.run(
+            [*common, *(f"-I{one}" for one in folders), *map(str, sources), "-lm", "-o", targets[-1]], check=True
+        )
     libraries = [_library(compiler, name) for name in ("libasan.so", "libstdc++.so.6")]
     environment = os.environ | {
         "LD_PRELOAD": " ".join(libraries),
@@ -73,20 +76,21 @@ def _sanitized(options: list[str]) -> int:
         "PYTHONPATH": str(PLACE),
         "CFLAGS": " ".join(FLAGS),
     }
-    found = "import recursa._entry as e; print(e.__file__)"
+    found = "import recursa._entry as e, recursa._elements as x; print(e.__file__, x.__file__)"
     loaded = subprocess.run([sys.executable, "-c", found], env=environment, capture_output=True, text=True, check=False)
-    if loaded.stdout.strip() != str(target):
-        sys.exit(f"the extension with sanitizers cannot be loaded: {loaded.stdout}{loaded.stderr}")
-    files = [str(ROOT / "tests" / "kernels" / f"{name}.py") for name in TESTS]
+    if loaded.stdout.split() != targets:
+        sys.exit(f"the extensions with sanitizers cannot be loaded: {loaded.stdout}{loaded.stderr}")
+    files = [str(ROOT / "tests" / f"{name}.py") for name in TESTS]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *options, *files]
     return subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
 
 
-def _sources() -> list[Path]:
-    """Those of the extension, as setup.py has them."""
+def _sources() -> dict[str, list[Path]]:
+    """Those of the extensions, as setup.py has them."""
     setuptools.setup = lambda **_: None
     names = runpy.run_path(str(ROOT / "setup.py"))["SOURCES"]
-    return [PLACE / "recursa" / f"_{name}.c" for name in names]
+    folder = PLACE / "recursa"
+    return {"_entry": [folder / f"_{name}.c" for name in names], "_elements": [folder / "_elements.c"]}
 
 
 def _library(compiler: str, name: str) -> str:

@@ -11,6 +11,7 @@ are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, 
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
@@ -19,19 +20,24 @@ from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.constraints.mobility import Mobility as Mobility
 from recursa.counts.counting import count as count
 from recursa.diagonal.curvature import Flatness as Flatness
 from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import ConventionWarning as ConventionWarning
 from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
+from recursa.errors import ExcitationError as ExcitationError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
+from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
+from recursa.errors import PathError as PathError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
 from recursa.errors import ShapeError as ShapeError
@@ -39,6 +45,7 @@ from recursa.errors import SimulationError as SimulationError
 from recursa.errors import SingularConfigurationError as SingularConfigurationError
 from recursa.errors import SingularHingeError as SingularHingeError
 from recursa.errors import StateError as StateError
+from recursa.errors import StudyError as StudyError
 from recursa.errors import TableError as TableError
 from recursa.errors import TooLargeError as TooLargeError
 from recursa.errors import UnknownNameError as UnknownNameError
@@ -49,6 +56,7 @@ from recursa.facade.derivatives import StateSpace as StateSpace
 from recursa.facade.dynamics import HybridDynamics as HybridDynamics
 from recursa.facade.factorization import Factorization as Factorization
 from recursa.facade.filtering import Filtering as Filtering
+from recursa.facade.manipulability import SingularDirections as SingularDirections
 from recursa.facade.second_derivatives import HessianDirection as HessianDirection
 from recursa.facade.second_derivatives import SecondDerivatives as SecondDerivatives
 from recursa.formats.dh_write import DHTable as DHTable
@@ -56,10 +64,15 @@ from recursa.formats.ros import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
+from recursa.model.constraints import Contact as Contact
+from recursa.model.constraints import JointRelation as JointRelation
+from recursa.model.constraints import Loop as Loop
+from recursa.model.constraints import Prescribed as Prescribed
 from recursa.model.description import Rotor as Rotor
 from recursa.model.dh import DHLink as DHLink
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
+from recursa.other_names import hint
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 from recursa.runs.rollouts import Rollout as Rollout
@@ -67,21 +80,45 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
+    from recursa import interop as interop
+    from recursa import plotting as plotting
+    from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
+    from recursa.identification.excitation import Excitation as Excitation
+    from recursa.identification.excitation import excitation as excitation
+    from recursa.identification.identify import identify as identify
+    from recursa.identification.observer import MomentumObserver as MomentumObserver
+    from recursa.identification.result import Identification as Identification
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
-    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.paths.optimal import time_optimal as time_optimal
+    from recursa.paths.path import Path as Path
+    from recursa.paths.timed import Held as Held
+    from recursa.paths.timed import TimedTrajectory as TimedTrajectory
+    from recursa.paths.timed import Timing as Timing
+    from recursa.paths.tool import Arc as Arc
+    from recursa.paths.tool import tool_path as tool_path
+    from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
+    from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
+    from recursa.reach.differential import DifferentialIK as DifferentialIK
+    from recursa.reach.differential import DifferentialStep as DifferentialStep
+    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from recursa.reach.workspace import Workspace as Workspace
+    from recursa.reach.workspace import workspace as workspace
     from recursa.results import read as read
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
     from recursa.runs.sensitivity import Sensitivity as Sensitivity
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
+    from recursa.studies.outcome import StudyResult as StudyResult
+    from recursa.studies.study import Study as Study
+    from recursa.studies.study import study as study
     from recursa.trajectories.torque_tables import TorqueTable as TorqueTable
     from recursa.trajectories.trajectory import Trajectory as Trajectory
 
@@ -91,8 +128,26 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Arc": "recursa.paths.tool",
+    "Held": "recursa.paths.timed",
+    "Path": "recursa.paths.path",
+    "TimedTrajectory": "recursa.paths.timed",
+    "Timing": "recursa.paths.timed",
+    "time_optimal": "recursa.paths.optimal",
+    "tool_path": "recursa.paths.tool",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
-    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
+    "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
+    "DifferentialIK": "recursa.reach.differential",
+    "DifferentialStep": "recursa.reach.differential",
+    "workspace": "recursa.reach.workspace",
+    "Workspace": "recursa.reach.workspace",
+    "InverseKinematics": "recursa.reach.found",
+    "identify": "recursa.identification.identify",
+    "Identification": "recursa.identification.result",
+    "excitation": "recursa.identification.excitation",
+    "Excitation": "recursa.identification.excitation",
+    "MomentumObserver": "recursa.identification.observer",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
@@ -103,20 +158,33 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Run": "recursa.runs.run",
     "Sensitivity": "recursa.runs.sensitivity",
     "Stops": "recursa.simulation.forces",
+    "study": "recursa.studies.study",
+    "Study": "recursa.studies.study",
+    "StudyResult": "recursa.studies.outcome",
 }
 
 
-_MODULES = ("control",)  # the same, as modules
+_MODULES = ("control", "interop", "plotting", "reach")  # the same, as modules
+_PUBLIC_MODULES = frozenset({"cartesian", "denoc", "free", "operational", "robots", *_MODULES})
+_BESIDES = frozenset({"Any", "TYPE_CHECKING", "ModuleType", "hint", "import_module"})  # not ours to offer
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"recursa.{name}")
     if name not in _LATER:
-        raise AttributeError(f"module 'recursa' has no attribute {name!r}")
+        told = "" if name.startswith("_") else f". {hint(name, __dir__(), robot=False)}"
+        raise AttributeError(f"module 'recursa' has no attribute {name!r}{told}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    """What is public: functions, classes and modules that the documentation names."""
+    own = {name for name, value in globals().items() if not name.startswith("_") and not _is_internal(name, value)}
+    return sorted({*own, *_LATER, *_MODULES, "__version__"})
+
+
+def _is_internal(name: str, value: Any) -> bool:
+    """Whether a name is here only because something was imported."""
+    return name in _BESIDES or (isinstance(value, ModuleType) and name not in _PUBLIC_MODULES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recursa.errors import ResultFileError
 from recursa.robot import Robot
@@ -15,9 +15,15 @@ from recursa.runs.run import Run
 from recursa.runs.saving import first_bytes
 from recursa.simulation.checkpoint import Checkpoint, Kept, held_journal, interval
 
+if TYPE_CHECKING:
+    from recursa.studies.outcome import StudyResult
 
-def read(path: str | os.PathLike[str]) -> Run:
+
+def read(path: str | os.PathLike[str]) -> Run | StudyResult:
     """Read a run that was saved with ``run.save("run.h5")``: the same arrays to the bit, and the same robot.
+
+    A folder is read as the store of a study (``study.run(store="out.zarr")``), finished or not: a
+    :class:`recursa.StudyResult`, whose arrays are read when they are asked for.
 
     A file that is cut off, damaged, of a newer version or not ours is a :class:`recursa.ResultFileError`. Files of
     strangers can be read, too: no other file is opened, and time and memory go with the size of the file.
@@ -30,6 +36,16 @@ def read(path: str | os.PathLike[str]) -> Run:
     >>> bool((again.q == run.q).all()), again.robot == run.robot
     (True, True)
     """
+    place = Path(path)
+    if place.is_dir():
+        from recursa.studies.outcome import read_study  # with what studies need
+
+        return read_study(place)
+    return saved_run(place)
+
+
+def saved_run(path: str | os.PathLike[str]) -> Run:
+    """The run in a file, and nothing else; see :func:`read`."""
     place = Path(path)
     start = first_bytes(place)
     if start.startswith(hdf5.OURS):

@@ -142,6 +142,7 @@ def test_plan_that_divides_by_hinges_says_so(name: str) -> None:
     rng = np.random.default_rng(5)
     q, v = robot().random_state(rng)
     sizes = {"q": q, "q1": q, "v": v, "a": v, "tau": v, "wrench": rng.normal(size=6 * len(model.links))}
+    sizes["frame:pose"] = np.eye(4).ravel()
     named = {"joint": model.nv, "body": 6 * model.nbodies, "tip": 6}
     given = {n: sizes[n] if n in sizes else rng.normal(size=named[n.split(":")[0]]) for n in plan.inputs}
     inputs = {n: list(map(float, x)) for n, x in given.items()}

@@ -58,6 +58,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.LimitError,
         ("joint 'joint1'", "position 3.5 rad", "at t = 0 s", "beyond its limit 2.8973 rad"),
     ),
+    "path beyond a limit": (
+        lambda: rc.time_optimal(
+            rc.robots.panda_like(), rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [4, 0, 0, -1.5, 0, 1.5, 0]])
+        ),
+        rc.PathError,
+        ("joint 'joint1'", "beyond its limit 2.8973", "the path has to go elsewhere"),
+    ),
     "unknown link": (
         lambda: ARM.pose([0, 0, 0], "tpi"),
         rc.UnknownNameError,
@@ -227,6 +234,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ConvergenceError,
         ("conjugate gradients did not converge", "too ill-conditioned", 'use method="articulated"'),
     ),
+    "motion that tells nothing": (
+        lambda: rc.identify(
+            rc.robots.planar(1), {"t": np.arange(50) / 100.0, "q": np.zeros((50, 1)), "tau": np.zeros((50, 1))}
+        ),
+        rc.ExcitationError,
+        ("does not tell", "link1.mcx", "Joints that stand still: joint1", "rc.excitation", 'unexcited="prior"'),
+    ),
     "motion of nothing": (
         lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),
         rc.SingularHingeError,
@@ -259,6 +273,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.ResultFileError,
         ("test_messages.py' is not a run that Recursa saved", "no HDF5 file"),
     ),
+    "an arm without a closed form": (
+        lambda: rc.analytic_inverse_kinematics(rc.robots.panda_like(), "flange", np.eye(4)),
+        rc.NoClosedFormError,
+        ("link 'flange' is moved by 7 joints (joint1, ", "robot.reduced(lock={...})", "rc.inverse_kinematics"),
+    ),
     "operators of a tied robot": (
         lambda: rc.load(HAND, mimic="tie", strict=False).operators,
         rc.NoSweepError,
@@ -278,6 +297,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         lambda: rc.parse("H phi ) M", ARM),
         errors.NotationError,
         ("expected an operator, '+', '-' or the end, not ')'", "\n  H phi ) M\n        ^"),
+    ),
+    "a study of masses that may be negative": (
+        lambda: rc.study(ARM, {"payload.mass": ("normal", 1.0, 1.0)}, samples=100, step=1e-3, steps=1),
+        rc.StudyError,
+        ("'payload.mass': it is normal, 1 +- 1", "negative", "Cut it off"),
     ),
     "tensor with a symmetric part": (lambda: dual(SKEWED), errors.TensorSymmetryError, ("symmetric part", "vect")),
 }

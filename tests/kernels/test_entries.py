@@ -33,6 +33,8 @@ OPTIONS = {  # beside these, methods have none that entries know
     "jacobian_derivative": {"link": ("tip",), "frame": FRAMES},
     "jacobian_second_derivative": {"link": ("tip",), "frame": FRAMES},
     "jacobians": {"frame": FRAMES},
+    "pose_error": {"link": ("tip",)},
+    "manipulability": {"link": ("tip",), "task": ("pose", "position", "orientation")},
     "_velocity_derivatives": {"link": ("tip",), "frame": FRAMES},
     "_acceleration_derivatives": {"link": ("tip",), "frame": FRAMES, "kind": KINDS},
     "link_regressor": {"link": ("tip",)},
@@ -80,6 +82,7 @@ def inputs(robot, name, seed=0):
     """Arrays by name, for those arguments that are."""
     (q, v), (q1, a) = robot.random_state(seed), robot.random_state(seed + 100)
     known = {"q": q, "q0": q, "q1": q1, "v": v, "dq": a, "dv": v, "a": a, "da": v, "tau": a, "contract": a}
+    known["pose"] = robot.pose(q1, robot.link_names[-1])
     return {one: known[one] for one, p in parameters(name).items() if p.default is p.empty and one in known}
 
 
@@ -115,7 +118,7 @@ def test_every_method_of_states_has_a_native_way():
         "inverse_dynamics_second_derivatives", "d_integrate", "d_difference", "velocity_derivatives",
         "acceleration_derivatives", "momentum_derivatives",
     }  # fmt: skip
-    composed = {"interpolate"}
+    composed = {"interpolate", "condition"}
     inverted = {"delassus", "delassus_inverse"}  # lists of links
     rebased = {"base_transform", "base_transform_derivative", "rebase_acceleration", "rebase_forces"}  # seldom asked
     assert set(batched) - set(METHODS) == {*composed, *several, *inverted, *rebased}

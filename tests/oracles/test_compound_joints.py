@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,3 +125,31 @@ def test_a_chain_with_other_parts_than_pinocchios_joint_is_refused() -> None:
         rc.ModelError, match="joint 'wrist' has 2 parts here, and as JointModelSphericalZYX other coord"
     ):
         interop.configuration(ours("universal"), theirs("euler"), np.zeros(4))
+
+
+# ---- a joint that depends on q, by projection ------------------------------------------------------------------------
+
+
+def documented() -> dict[str, Any]:
+    """What the example in the documentation defines."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "robots.md").read_text(encoding="utf-8")
+    (block,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.S) if "def gliding" in code)
+    scope: dict[str, Any] = {}
+    exec(block.partition("\nq, v =")[0], scope)
+    return scope
+
+
+def test_the_documented_projection_is_the_ellipsoid_joint_of_pinocchio() -> None:
+    ours = documented()
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelEllipsoid(ours["A"], ours["B"], ours["C"]), se3((0, 0, 0)), "glide")
+    blade = next(link for link in ours["shoulder"].model.description.links if link.name == "blade")
+    inertia = pin.Inertia(blade.mass, np.array(blade.com), np.diag(blade.inertia[:3]))
+    model.appendBodyToJoint(joint, inertia, se3((0, 0, 0)))
+    data = model.createData()
+    for q, v, a in np.random.default_rng(3).normal(size=(20, 3, 3)):
+        expected = pin.rnea(model, data, q, v, a)
+        close(ours["inverse_dynamics"](q, v, a), expected, 1e-14, "inverse dynamics")
+        close(ours["forward_dynamics"](q, v, expected), a, 1e-11, "forward dynamics")
+        mass = pin.crba(model, data, q)
+        close(ours["mass_matrix"](q), np.triu(mass) + np.triu(mass, 1).T, 1e-15, "mass matrix")

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from mjcf_texts import BOX, CONSTRAINED, MANY_JOINTS, PENDULUM, ROD, model
+from mjcf_texts import BOX, CONSTRAINED, MANY_JOINTS, PENDULUM, ROD, TEXTS, model
+from recursa.formats import mjcf_text
+from recursa.formats.source import Assets, Source
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -28,6 +30,15 @@ def loaded(text: Any, **options: Any) -> rc.Robot:
 
 def codes(robot: rc.Robot) -> set[str]:
     return {note.code for note in robot.model.description.notes}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_that_needs_no_look_at_attributes_is_written_as_with_one(text: str, monkeypatch: Any) -> None:
+    source = Source(text, None, Assets())
+    first = mjcf_text.prepare(source)
+    monkeypatch.setattr(mjcf_text._Model, "_plain", lambda self, has: False)
+    second = mjcf_text.prepare(source)
+    assert (first.text, first.files, first.notes) == (second.text, second.files, second.notes)
 
 
 # ---- names, order, numbers -----------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "bundled", "files", "markup", "processes", "version"),
+    ("errors", "bundled", "files", "markup", "other_names", "processes", "version", "waits"),
     ("spatial",),
     ("model",),
     ("formats", "_elements"),
@@ -38,10 +38,12 @@ LAYERS = (
     ("denoc",),
     ("diagonal",),
     ("free",),
+    ("constraints",),
     ("methods",),
     ("operational",),
     ("operators",),
     ("facade",),
+    ("bridges",),
     ("doctor",),
     ("view", "datasets"),
     ("trajectories",),
@@ -50,7 +52,10 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations", "viewing"),
     ("robot",),
-    ("loading", "cartesian", "rollout", "control", "reach"),
+    ("control",),
+    ("loading", "cartesian", "rollout", "reach", "identification"),
+    ("paths",),
+    ("studies",),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),
@@ -239,7 +244,7 @@ def test_argument_order_matches_the_interface() -> None:
         return [name for name in inspect.signature(function).parameters if name not in ("self", "out", "threads")]  # type: ignore[arg-type]
 
     expected = {
-        rc.load: ["source", "format", "floating", "gravity", "strict", "mimic", "assets", "arguments"],
+        rc.load: ["source", "format", "floating", "gravity", "strict", "mimic", "assets", "arguments", "constraints"],
         rc.Robot.with_payload: ["link", "mass", "com", "inertia"],
         rc.Robot.with_frame: ["name", "parent", "xyz", "rpy"],
         rc.Robot.momentum: ["q", "v", "about", "base_twist"],

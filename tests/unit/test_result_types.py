@@ -21,6 +21,8 @@ EXCEPTIONS = {  # what they return may hold whatever JSON does
     "Report.as_dicts",
     "Explanation.as_dict",
     "Table.as_dict",
+    "Study.as_data",
+    "Reduction.as_data",
 }
 INSIDE = ("recursa.spatial", "recursa.kernels", "recursa.evaluation", "recursa.operators.values")
 """What results of public functions lead to and is not public itself: spatial types over any scalar, native code."""

@@ -43,10 +43,10 @@ def test_elements_come_with_attributes_children_and_lines() -> None:
 
 
 @pytest.mark.parametrize("with_text", [False, True])
-def test_handlers_in_c_and_in_python_give_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_in_c_and_in_python_gives_the_same(with_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     text = ALL_KINDS.replace("<link", "<link wide='a&#10;b'", 1).replace("</robot>", "some &lt; <b>t</b> text</robot>")
     first = parse(text, "arm.urdf", with_text=with_text)
-    monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+    monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
     second = parse(text, "arm.urdf", with_text=with_text)
     assert everything(first) == everything(second)
     assert ("some < " in first.text) is with_text
@@ -59,10 +59,53 @@ def test_handlers_in_c_and_in_python_give_the_same(with_text: bool, monkeypatch:
         said = [str(refusal(broken))]
         monkeypatch.undo()
         said.append(str(refusal(broken)))
-        monkeypatch.setattr(xml, "Handlers", xml_nodes.Handlers)
+        monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
         assert said[0] == said[1]
     made, plain = (kind("a", {"x": "1"}, 3, None, []) for kind in (xml.Node, xml_nodes.Node))
     assert everything(made) == everything(plain)  # type: ignore[arg-type]
+
+
+BESIDE = """<robot name="r">
+<gazebo reference="a"><material a="1">text<gazebo/></material></gazebo>
+<link name="a"><gazebo/></link>
+<transmission/>
+</robot>"""
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_elements_that_are_passed_are_checked_and_not_kept(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(xml, "read_elements", xml_nodes.read_elements)
+    passed = frozenset({"gazebo", "transmission"})
+    for with_text in (False, True):
+        root = parse(BESIDE, passed=passed, with_text=with_text)
+        assert outline(root) == ["robot", 1, ["link", 3, ["gazebo", 3]]]
+        assert "text" not in root.text
+    for broken in (
+        "<robot>\n<gazebo>\n<b></gazebo></robot>",
+        "<robot><gazebo>\n<b>",
+        "<robot>\n<gazebo " + " ".join(f"x{k}='1'" for k in range(101)) + "/></robot>",
+        "<robot>\n<gazebo x='" + "y" * 65_537 + "'/></robot>",
+        "<robot>\n<gazebo>" + "<a>" * 99 + "</a>" * 99 + "</gazebo></robot>",
+    ):
+        with pytest.raises(ModelError) as caught:
+            parse(broken, "arm.urdf", passed=passed)
+        assert str(caught.value) == str(refusal(broken)), broken[:40]
+    deepest = "<robot><gazebo>" + "<a>" * 98 + "</a>" * 98 + "</gazebo></robot>"
+    assert everything(parse(deepest, passed=passed)) == everything(parse("<robot/>"))
+
+
+@pytest.mark.parametrize("kind", [xml.Node, xml_nodes.Node])
+def test_elements_take_children_and_have_them_by_tag(kind: type[xml.Node]) -> None:
+    root, *children = (kind(tag, {}, 1, None, []) for tag in ("root", "a", "b", "a"))
+    assert root.parts() == {}
+    for child in children:
+        root.add(child)
+    assert root.parts() == {"a": children[0], "b": children[1]}
+    root.children = tuple(children)
+    assert root.parts()["a"] is children[0]
+    root.add(children[0])
+    assert list(root.children) == [*children, children[0]]
 
 
 def test_first_child_of_a_tag_is_found() -> None:

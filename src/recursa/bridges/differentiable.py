@@ -7,22 +7,21 @@ Every quantity of the registry that can be traced is: those with ``exported``. B
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from recursa.bridges.functions import GraphFunction
-from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Evaluator, Question, Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.asking import quantity_named
 from recursa.kernels import native
-from recursa.kernels.graph import Graph, Traced, code_name
+from recursa.kernels.graph import Graph, code_name
 from recursa.kernels.kernel import Kernel
 from recursa.model.model import Model
-from recursa.quantities import Composed, Quantity, quantities
+from recursa.quantities import Composed, quantities, quantity
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
@@ -41,6 +40,34 @@ def differentiable() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class Arguments:
+    """What a call was given, sorted: arrays by name, and options."""
+
+    name: str
+    arrays: dict[str, Any]
+    options: dict[str, Any]
+
+    @staticmethod
+    def of(name: str, arrays: tuple[Any, ...], more: Mapping[str, Any]) -> Arguments:
+        """From a call with arrays in order, and the rest by name; what is None is not given."""
+        if name not in differentiable():
+            raise unknown_name("quantity", name, differentiable())
+        record = quantity(name)
+        if len(arrays) > len(record.inputs):
+            raise StateError(f"{name} takes {', '.join(record.inputs)}; {len(arrays)} arrays were given in order")
+        found = dict(zip(record.inputs, arrays, strict=False))
+        twice = [one for one in found if one in more]
+        if twice:
+            raise StateError(f"{name}: {twice[0]} was given twice")
+        own = (*record.inputs, *record.optional, GRAVITY)
+        found |= {one: more[one] for one in own if more.get(one) is not None}
+        missing = [one for one in record.inputs if one not in found]
+        if missing:
+            raise StateError(f"{name} needs {', '.join(record.inputs)}; {missing[0]} is missing")
+        return Arguments(name, found, {one: value for one, value in more.items() if one not in own})
+
+
+@dataclass(frozen=True)
 class Differentiable:
     """A quantity of one robot with certain options: a function of flat rows, and the shapes around them."""
 
@@ -48,6 +75,26 @@ class Differentiable:
     axes: Mapping[str, tuple[int, ...]]  # of every array, in order
     shape: tuple[int, ...]  # of the result
     turned: Mapping[str, tuple[int, ...]]  # where in coordinates quaternions start, which are made unit length
+
+    def size(self, name: str) -> int:
+        """Numbers of an array for one state."""
+        return math.prod(self.axes[name])
+
+    def batches(self, quantity: str, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """The batch axes of every array; they fit each other, and what follows them is as it must be."""
+        found = []
+        for name, axes in self.axes.items():
+            shape, own = shapes[name], len(shapes[name]) - len(self.axes[name])
+            if own < 0 or shape[own:] != axes:
+                wanted = ", ".join(map(str, axes))
+                raise StateError(f"{quantity}: {name} must have the shape (..., {wanted}), not {shape}")
+            found.append(shape[:own])
+        try:
+            np.broadcast_shapes(*found)
+        except ValueError:
+            told = ", ".join(f"{name} {shape}" for name, shape in zip(self.axes, found, strict=True))
+            raise StateError(f"{quantity}: batch axes do not fit each other: {told}") from None
+        return found
 
 
 class DifferentiableRobot:
@@ -62,16 +109,13 @@ class DifferentiableRobot:
         """The data behind it."""
         return self._evaluator.model
 
-    def quantity(self, name: str, given: Iterable[str], options: Mapping[str, Any]) -> Differentiable:
-        """A quantity that is given these arrays beside those that it needs."""
-        record, names = quantity_named(name, "differentiated"), tuple(given)
-        known = (*record.optional, GRAVITY)
-        for one in names:
-            if one not in known:
-                raise unknown_name(f"array of {record.name}", one, known)
+    def asked(self, call: Arguments) -> Differentiable:
+        """The quantity that a call asks for."""
+        record, options = quantity(call.name), call.options
+        names = tuple(one for one in call.arrays if one not in record.inputs)
         for one in options:
             if one not in record.options:
-                raise unknown_name(f"option of {record.name}", one, (*known, *record.options))
+                raise unknown_name(f"option of {record.name}", one, (*record.optional, GRAVITY, *record.options))
         missing = [one for one in record.options if one not in {**record.defaults, **options}]
         if missing:
             raise RecursaError(f"{record.name} needs the option {missing[0]}=")
@@ -141,14 +185,12 @@ class _Tracing:
             for name, axes in self.axes.items()
         }
         evaluator = _TracingEvaluator(self.model)
-        evaluator.gravity = tuple(arrays.pop(GRAVITY)) if self.with_gravity else None
+        evaluator.gravity = _three(arrays.pop(GRAVITY)) if self.with_gravity else None
         try:
             with np.errstate(all="ignore"):
                 return graph, evaluator.evaluate(record, arrays, dict(self.question.options))
         except UntraceableError as error:
-            raise RecursaError(
-                f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}"
-            ) from None
+            raise RecursaError(f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}") from None
 
 
 class _TracingEvaluator(ScalarEvaluator):
@@ -156,7 +198,7 @@ class _TracingEvaluator(ScalarEvaluator):
 
     __slots__ = ("gravity",)
 
-    gravity: tuple[Traced, ...] | None
+    gravity: tuple[Any, Any, Any] | None
 
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if self.gravity is None:
@@ -171,6 +213,10 @@ class _TracingEvaluator(ScalarEvaluator):
     def inverse(self, mass: Array) -> Array:
         """``inv(mass)``."""
         return _solved(mass, np.eye(len(mass)).astype(object))
+
+
+def _three(x: Array) -> tuple[Any, Any, Any]:
+    return x[0], x[1], x[2]
 
 
 def _solved(mass: Array, columns: Array) -> Array:

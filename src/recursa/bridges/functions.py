@@ -33,8 +33,8 @@ _LOCK = RLock()  # graphs grow while they are differentiated
 class GraphFunction:
     """Rows of numbers in, one row of numbers out.
 
-    ``sizes`` are the numbers of every input, by name, in order; ``size`` those of the result. ``level`` counts how often
-    it was differentiated. ``own`` are kernels for the function itself, where the robot has them anyway.
+    ``sizes`` are the numbers of every input, by name, in order; ``size`` those of the result. ``level`` counts how
+    often it was differentiated. ``own`` are kernels for the function itself, where the robot has them anyway.
     """
 
     def __init__(

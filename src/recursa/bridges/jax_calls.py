@@ -1,8 +1,8 @@
 """Functions of ``functions.py`` as primitives of JAX: called through XLA, batched, differentiated in both modes.
 
 Two primitives are enough for derivatives of every order. ``call`` evaluates a function; its change along directions is
-``linear``, which is linear in them. The transpose of ``linear`` is a ``call`` of the function differentiated in reverse,
-and the change of ``linear`` is the ``linear`` of the function differentiated forward.
+``linear``, which is linear in them. The transpose of ``linear`` is a ``call`` of the function differentiated in
+reverse, and the change of ``linear`` is the ``linear`` of the function differentiated forward.
 
 On processors both run our native code through XLA's foreign-function interface (``_xla.c``), with all batch axes in one
 call; elsewhere, and where asked for, the graph runs on JAX arrays (``jax_traced.py``).

@@ -10,13 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from recursa.bridges.differentiable import Differentiable, DifferentiableRobot, differentiable
-from recursa.bridges.jax_calls import IMPLEMENTATIONS, available, called
-from recursa.errors import RecursaError, StateError, unknown_name
+from recursa.bridges.differentiable import Arguments, Differentiable, DifferentiableRobot, differentiable
+from recursa.bridges.jax_calls import IMPLEMENTATIONS, called
+from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 from recursa.integrators.mechanics import weighted
 from recursa.integrators.table import named
-from recursa.quantities import quantity
 
 
 class JaxRobot:
@@ -48,45 +47,19 @@ class JaxRobot:
 
     def quantity(self, name: str, /, *arrays: Any, **more: Any) -> jax.Array:
         """A quantity by name, such as "diagonal.total_rates", of arrays, optional arrays by name, and options."""
-        record = quantity(name) if name in differentiable() else None
-        if record is None:
-            raise unknown_name("quantity", name, differentiable())
-        if len(arrays) > len(record.inputs):
-            raise StateError(f"{name} takes {', '.join(record.inputs)}; {len(arrays)} arrays were given")
-        positional = dict(zip(record.inputs, arrays, strict=False))
-        for one in positional:
-            if one in more:
-                raise StateError(f"{name}: {one} was given twice")
-        named_arrays = {
-            one: more.pop(one) for one in (*record.inputs, *record.optional, "gravity") if more.get(one) is not None
-        }
-        more = {key: value for key, value in more.items() if key not in record.optional and key != "gravity"}
-        given = {**positional, **named_arrays}
-        missing = [one for one in record.inputs if one not in given]
-        if missing:
-            raise StateError(f"{name} needs {', '.join(record.inputs)}; {missing[0]} is missing")
-        found = self._robot.quantity(name, [one for one in given if one not in record.inputs], more)
-        return self._evaluated(name, found, given)
+        asked = Arguments.of(name, arrays, more)
+        return self._evaluated(name, self._robot.asked(asked), asked.arrays)
 
     def _evaluated(self, name: str, found: Differentiable, given: dict[str, Any]) -> jax.Array:
         arrays = {one: jnp.asarray(given[one]) for one in found.axes}
         dtype = jnp.result_type(*arrays.values(), jnp.float32)
         if dtype not in (jnp.float32, jnp.float64):
             raise StateError(f"{name} takes float32 and float64, not {dtype}")
-        batches = []
-        for one, array in arrays.items():
-            axes = found.axes[one]
-            if array.shape[array.ndim - len(axes) :] != axes or array.ndim < len(axes):
-                raise StateError(f"{name}: {one} must have shape (..., {', '.join(map(str, axes))}), not {array.shape}")
-            batches.append(array.shape[: array.ndim - len(axes)])
-        try:
-            batch = jnp.broadcast_shapes(*batches)
-        except ValueError:
-            told = ", ".join(f"{one} {shape}" for one, shape in zip(arrays, batches, strict=True))
-            raise StateError(f"{name}: batch axes do not fit each other: {told}") from None
+        batches = found.batches(name, {one: array.shape for one, array in arrays.items()})
+        batch = jnp.broadcast_shapes(*batches)
         rows = []
         for (one, array), own in zip(arrays.items(), batches, strict=True):
-            row = array.astype(dtype).reshape(*own, -1)
+            row = array.astype(dtype).reshape(*own, found.size(one))
             row = _unit(row, found.turned[one]) if one in found.turned else row
             rows.append(jnp.broadcast_to(row, (*batch, row.shape[-1])))
         result = called(found.function, *rows, implementation=self.implementation)
@@ -150,7 +123,8 @@ class JaxRobot:
         start = tuple(jnp.broadcast_to(x, (*batch, x.shape[-1])).astype(dtype) for x in (q, v))
 
         def advance(state: Any, force: Any) -> tuple[Any, Any]:
-            after = self.step(*state, force, dt, integrator=integrator, **options)
+            at, speed = state
+            after = self.step(at, speed, force, dt, integrator=integrator, **options)
             return after, after
 
         _, (qs, vs) = lax.scan(advance, start, tau.astype(dtype))
@@ -186,6 +160,3 @@ def _unit(row: jax.Array, starts: tuple[int, ...]) -> jax.Array:
         own = row[..., start : start + 4]
         row = row.at[..., start : start + 4].set(own / jnp.sqrt(jnp.sum(own * own, axis=-1, keepdims=True)))
     return row
-
-
-__all__ = ["JaxRobot", "RecursaError", "available"]

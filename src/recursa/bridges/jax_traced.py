@@ -55,7 +55,11 @@ def schedule(function: GraphFunction) -> Schedule:
     place: dict[int, int] = {}
     inputs, at = [], len(constants)
     for name in function.sizes:
-        own = sorted((node.operands[1], number) for number, node in nodes.items() if node.op == "input" and node.operands[0] == name)
+        own = sorted(
+            (node.operands[1], number)
+            for number, node in nodes.items()
+            if node.op == "input" and node.operands[0] == name
+        )
         inputs.append(np.array([entry for entry, _ in own], np.int32))
         for _, number in own:
             place[number], at = at, at + 1
@@ -63,11 +67,11 @@ def schedule(function: GraphFunction) -> Schedule:
         if node.op == "const":
             place[number] = constants[node.operands[0]]
     work = [number for number in order if number not in place]
-    users, waiting = defaultdict(list), {}
+    users, waiting = defaultdict[int, list[int]](list), dict[int, int]()
     for number in work:
-        own = {k for k in operands_of(nodes[number]) if k not in place}
-        waiting[number] = len(own)
-        for k in own:
+        needed = {k for k in operands_of(nodes[number]) if k not in place}
+        waiting[number] = len(needed)
+        for k in needed:
             users[k].append(number)
     height: dict[int, int] = {}
     for number in reversed(work):
@@ -86,7 +90,9 @@ def schedule(function: GraphFunction) -> Schedule:
     which, operands, signs, start = [], [], [], []
     left = len(work)
     while left:
-        name = max((one for one in ready if ready[one]), key=lambda one: (min(len(ready[one]), WIDTH), -ready[one][0][0]))
+        name = max(
+            (one for one in ready if ready[one]), key=lambda one: (min(len(ready[one]), WIDTH), -ready[one][0][0])
+        )
         chosen = [heappop(ready[name])[1] for _ in range(min(WIDTH, len(ready[name])))]
         left -= len(chosen)
         rows, sign = np.zeros((3, WIDTH), np.int32), np.zeros(WIDTH)
@@ -155,12 +161,19 @@ def evaluated(function: GraphFunction, *arrays: Any) -> Any:
         which, operands, signs, start = step
         p, q, r = (values[operands[k]] for k in range(3))
         branches = [_BRANCHES[kind] for kind in plan.kinds]
-        new = lax.switch(which, branches, p, q, r, signs[:, None]) if len(branches) > 1 else branches[0](p, q, r, signs[:, None])
+        new = (
+            lax.switch(which, branches, p, q, r, signs[:, None])
+            if len(branches) > 1
+            else branches[0](p, q, r, signs[:, None])
+        )
         return lax.dynamic_update_slice(values, new, (start, jnp.zeros((), start.dtype))), None
 
     if len(plan.which):
-        steps = jnp.asarray(plan.which), jnp.asarray(plan.operands), jnp.asarray(plan.signs, dtype), jnp.asarray(plan.start)
+        steps = (
+            jnp.asarray(plan.which),
+            jnp.asarray(plan.operands),
+            jnp.asarray(plan.signs, dtype),
+            jnp.asarray(plan.start),
+        )
         values, _ = lax.scan(turn, values, steps)
     return values[plan.results].T.reshape(*batch, function.size)
-
-

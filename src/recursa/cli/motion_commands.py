@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import METHOD, ROBOT
 from recursa.cli.losses import losses_options
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.integrators import names
+from recursa.results import saved_run
 
 BY_JOINT = partial(click.option, "--by-joint", is_flag=True)
 
@@ -145,7 +145,7 @@ def plot(run: Path, out: Path | None, by_joint: bool, gif: Path | None, as_json:
     if out is None and gif is None:
         raise click.UsageError("where to? Add -o FILE.png or --gif FILE.gif.")
     require_drawable(out, gif)
-    files = [str(file) for file in draw(rc.read(run), out, gif, by_joint=by_joint)]
+    files = [str(file) for file in draw(saved_run(run), out, gif, by_joint=by_joint)]
     if as_json:
         click.echo(show.json_text({"wrote": files}))
         return

@@ -16,6 +16,7 @@ from recursa.cli import show
 from recursa.cli.losses import WORDS
 from recursa.cli.motion import limits_data, warn_of_limits
 from recursa.model.columns import angular, coordinate_names, coordinate_units, freedom_names
+from recursa.results import saved_run
 from recursa.runs.journal import MAGIC
 from recursa.runs.saving import first_bytes
 from recursa.simulation.checkpoint import Kept
@@ -150,7 +151,7 @@ def describe(name: str, as_json: bool) -> None:
                    f"{kept.samples} samples, {kept.options.integrator}")  # fmt: skip
         click.echo(f"go on with: recursa simulate --resume {path}")
         return
-    run = rc.read(path)
+    run = saved_run(path)
     if as_json:
         click.echo(show.json_text(run_data(run)))
     else:

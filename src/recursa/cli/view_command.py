@@ -14,6 +14,7 @@ from recursa.cli.group import ROBOT
 from recursa.cli.motion import entries
 from recursa.cli.root import open_robot, robot_options
 from recursa.files import known_suffix, named_file, write_together
+from recursa.results import saved_run
 from recursa.view.opening import open_in_browser
 from recursa.view.page import ENDINGS
 
@@ -64,7 +65,7 @@ def view(
     motion: rc.Run | rc.Trajectory | None = None
     q = None
     if kind in (".h5", ".hdf5"):
-        motion = rc.read(what)
+        motion = saved_run(what)
         of = motion.robot
     else:
         of = open_robot(robot or what, floating=floating, mimic=mimic, strict=False)
@@ -78,7 +79,7 @@ def view(
     if motion is None:
         file = of.to_html(place, q, meshes=meshes)
     elif isinstance(motion, rc.Run):
-        file = motion.to_html(place, ghost=None if ghost is None else rc.read(ghost), meshes=meshes)
+        file = motion.to_html(place, ghost=None if ghost is None else saved_run(ghost), meshes=meshes)
     else:
         file = motion.to_html(place, meshes=meshes)
     _told(file, opening and open_in_browser(file.resolve().as_uri()), as_json)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from recursa.doctor.patient import Patient, finite_link, floats_the_world, length, non_finite_data
+from recursa.doctor.patient import UNIT_AXIS, Patient, finite_link, floats_the_world, length, non_finite_data
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.lacking import hinge_words
 from recursa.errors import did_you_mean
 from recursa.model.description import numbers_of
 from recursa.model.joints import has_axis
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS
-
-_UNIT_AXIS = 1e-6
-_USUAL = {X_AXIS, Y_AXIS, Z_AXIS}
 
 
 def non_finite(patient: Patient) -> Iterator[Finding]:
@@ -29,7 +25,7 @@ def non_finite(patient: Patient) -> Iterator[Finding]:
                 f"inertia {tuple(link.inertia)}."
             )
             yield about(link, "non-finite", None, reason, fix, error=True)
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         for name in non_finite_data(joint):
             yield about(joint, "non-finite", None, f"its {name} contains nan or infinity.", fix, error=True)
 
@@ -47,21 +43,21 @@ def hinges(patient: Patient) -> Iterator[Finding]:
 
 def axes(patient: Patient) -> Iterator[Finding]:
     """Axes of zero or other than unit length."""
-    for joint in patient.joints:
-        if joint.axis in _USUAL or not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
+    for joint in patient.doubtful:
+        if not has_axis(joint.kind) or not all(math.isfinite(x) for x in joint.axis):
             continue
         size = length(joint.axis)
         if size == 0.0:
             reason, fix = "its axis is (0, 0, 0), which has no direction.", "Say along which axis it turns or slides."
             yield about(joint, "axis", 0.0, reason, fix, error=True)
-        elif abs(size - 1.0) > _UNIT_AXIS:
+        elif abs(size - 1.0) > UNIT_AXIS:
             reason = f"its axis {tuple(joint.axis)} has length {size:.6g}; it was normalised."
             yield about(joint, "axis", size, reason, "Give a unit vector.")
 
 
 def limits(patient: Patient) -> Iterator[Finding]:
     """Limits the wrong way round, or negative."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.limits is not None and joint.limits[0] > joint.limits[1]:
             lower, upper = joint.limits
             reason = f"its lower limit {lower:g} is above its upper limit {upper:g}."
@@ -73,7 +69,7 @@ def limits(patient: Patient) -> Iterator[Finding]:
 
 def losses(patient: Patient) -> Iterator[Finding]:
     """Armature, damping or friction of the wrong sign."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         coulomb = numbers_of(joint.friction)
         if min((0.0, *joint.armature, *joint.damping, *coulomb)) == 0.0:
             continue
@@ -86,7 +82,7 @@ def losses(patient: Patient) -> Iterator[Finding]:
 
 def springs(patient: Patient) -> Iterator[Finding]:
     """Springs that push away from where they rest."""
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.stiffness < 0.0:
             reason = f"its stiffness is {joint.stiffness:g}: the spring pushes away from where it rests."
             yield about(joint, "stiffness", joint.stiffness, reason, "Make it positive, if that is not meant.")
@@ -94,11 +90,13 @@ def springs(patient: Patient) -> Iterator[Finding]:
 
 def mimics(patient: Patient) -> Iterator[Finding]:
     """Ties to joints that do not exist or do not move, and ties that go round in a circle."""
-    ties = {joint.name: joint.mimic.joint for joint in patient.joints if joint.mimic and joint.kind != "fixed"}
+    ties = {joint.name: joint.mimic.joint for joint in patient.doubtful if joint.mimic and joint.kind != "fixed"}
+    if not ties:
+        return
     names = {joint.name for joint in patient.joints}
     moving = {joint.name for joint in patient.model.joints}
     circling = _circling(ties)
-    for joint in patient.joints:
+    for joint in patient.doubtful:
         if joint.mimic is None or joint.kind == "fixed":
             continue
         source = joint.mimic.joint

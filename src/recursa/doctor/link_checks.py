@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from recursa.doctor.patient import Patient, finite_link, floats_the_world, length
+from recursa.doctor.patient import FAR, NARROW, WIDE, Patient, finite_link, floats_the_world, length
 from recursa.doctor.report import Finding, about
 from recursa.dynamics.hinges import ROUNDING, principal
 from recursa.dynamics.lacking import GIVE_MASSES, NO_MASSES
@@ -15,9 +15,6 @@ from recursa.model.description import LinkRecord
 from recursa.model.model import WORLD
 from recursa.model.transmissions import link_inertias
 
-_FAR = 3.0  # a centre of mass beyond this many link sizes is doubtful
-_WIDE = 3.0  # so is a radius of gyration
-_NARROW = 1e-2  # or one below this fraction of the link's size
 _REMOTE, _GROSS = 100.0, 100.0  # where nothing tells a size: so many metres, and so many times the other length
 
 
@@ -59,7 +56,7 @@ def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
 
 def massless_body(patient: Patient) -> Iterator[Finding]:
     """Moving bodies without any mass, unless another check says it better."""
-    if patient.lacking.massless:
+    if patient.solid or patient.lacking.massless:
         return
     said = {found.joint for found in patient.singular} | ({0} if floats_the_world(patient.model) else set())
     said |= {patient.body[link.name] for link in patient.moving if link.mass != 0.0 or any(link.inertia)}
@@ -109,6 +106,8 @@ def pseudo_inertia(patient: Patient) -> Iterator[Finding]:
     A body of one link that was named for its moments is not named again.
     The 4x4 pseudo-inertia is positive semidefinite when the Euler tensor J_c = tr(I_c)/2 - I_c is (4.3.6).
     """
+    if patient.solid:
+        return
     parts = Counter(patient.body[link.name] for link in patient.moving)
     said = {patient.body[link.name] for link in patient.sound if _fault(patient, link)}
     inertias, moments = link_inertias(patient.model), patient.body_moments
@@ -131,7 +130,7 @@ def center_of_mass(patient: Patient) -> Iterator[Finding]:
     """Centres of mass far outside the link."""
     for link in patient.sound:
         distance, size, radius = length(link.com), patient.scale, _gyration_radius(patient, link)
-        if distance > (_FAR * size if size > 0.0 else max(_REMOTE, _GROSS * radius)):
+        if distance > (FAR * size if size > 0.0 else max(_REMOTE, _GROSS * radius)):
             other = (
                 f"while the robot's links reach {size:.3g} m"
                 if size > 0.0
@@ -150,11 +149,11 @@ def units(patient: Patient) -> Iterator[Finding]:
             continue
         radius = _gyration_radius(patient, link)
         own, size = patient.sizes[link.name], patient.scale
-        if (radius > _WIDE * size) if size > 0.0 else (distance > 0.0 and radius > max(_REMOTE, _GROSS * distance)):
+        if (radius > WIDE * size) if size > 0.0 else (distance > 0.0 and radius > max(_REMOTE, _GROSS * distance)):
             other = f"the robot's links reach {size:.3g}" if size > 0.0 else f"its centre of mass is at {distance:.3g}"
             reason = _unfitting(link, largest, radius, other)
             yield about(link, "units", radius, reason, "Check the units of the inertia: kg m^2, not kg mm^2 or g cm^2.")
-        elif own > 0.0 and radius < _NARROW * own:
+        elif own > 0.0 and radius < NARROW * own:
             reason = _unfitting(link, largest, radius, f"the link reaches {own:.3g}")
             yield about(link, "units", radius, reason, "Check the units of the inertia (kg m^2) and of the mass (kg).")
 

@@ -6,12 +6,23 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from recursa.dynamics.hinges import Singular, principal, tensors_of_bodies
+from recursa.dynamics.hinges import ROUNDING, Moments, Singular, principal, tensors_of_bodies
 from recursa.dynamics.lacking import Lacking
 from recursa.model.description import JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, WORLD_LINK, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
-from recursa.spatial.vec3 import Vec3
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
+
+FAR = 3.0
+"""A centre of mass beyond this many link sizes is doubtful."""
+
+WIDE, NARROW = 3.0, 1e-2
+"""So is a radius of gyration, or one below this fraction of the link's size."""
+
+_USUAL = frozenset({X_AXIS, Y_AXIS, Z_AXIS})
+
+UNIT_AXIS = 1e-6
+"""An axis differs from unit length by no more than that, or it is said."""
 
 POINT = 1e-12
 """Of mass times size squared: a smaller moment is a point mass's zero with somebody's rounding noise."""
@@ -25,13 +36,59 @@ class Patient:
         self.links: dict[str, LinkRecord] = {link.name: link for link in model.description.links}
         self.joints: tuple[JointRecord, ...] = model.description.joints
         self.body = {link.name: link.body for link in model.links}
-        moments = principal([*(link.inertia for link in self.links.values()), *tensors_of_bodies(model)])
-        self.moments = dict(zip(self.links, moments, strict=False))
-        self.body_moments = moments[len(self.links) :]
-        self.finite = all(map(finite_link, self.links.values())) and all(map(_finite_joint, self.joints))
-        self.lacking = Lacking.of(model, self.body_moments) if self.finite else Lacking(model, (), massless=False)
         self.sizes = _link_sizes(self.links, self.joints)
         self.scale = max(self.sizes.values(), default=0.0)  # 0 where neither joints nor shapes tell a size
+        self.doubtful = tuple(joint for joint in self.joints if not _plain(joint))
+        self._weigh()
+        self.finite = self._finite_links and all(not any(non_finite_data(joint)) for joint in self.doubtful)
+
+    def _weigh(self) -> None:
+        """Look at all masses.
+
+        - ``sound``: links with positive mass that move and want a closer look. Of most a few products tell that
+          nothing can be wrong with them, see :func:`_least_moment`.
+        - ``solid``: whether every body certainly has mass and moments: it has such a link, and no other with less than
+          none, since positive masses add up to a positive mass.
+        """
+        sound, least, solid, finite = [], [0.0] * self.model.nbodies, True, True
+        for link in self.links.values():
+            if not link.inertial:
+                continue
+            body = self.body[link.name]
+            moment = _least_moment(link, self.sizes[link.name], self.scale)
+            if moment > 0.0:
+                if body != WORLD and moment > least[body]:
+                    least[body] = moment
+                continue
+            known = finite_link(link)
+            finite = finite and known
+            if body != WORLD and known and link.mass > 0.0:
+                sound.append(link)
+            if body != WORLD and (link.mass != 0.0 or any(link.inertia)):
+                solid = False
+        self.sound, self._finite_links = tuple(sound), finite
+        self.solid = solid and all(
+            moment > ROUNDING * inertia.moment.trace() and min(joint.armature) >= 0.0 and joint.rotor is None
+            for joint, inertia, moment in zip(self.model.joints, self.model.inertias, least, strict=True)
+        )
+
+    @cached_property
+    def lacking(self) -> Lacking:
+        """What the model lacks, as far as that can be told."""
+        if self.solid or not self.finite:
+            return Lacking(self.model, (), massless=False)
+        return Lacking.of(self.model, self.body_moments)
+
+    @cached_property
+    def moments(self) -> dict[str, list[float]]:
+        """Principal moments of sound links, about their centres of mass, in rising order."""
+        names = [link.name for link in self.sound]
+        return dict(zip(names, principal([link.inertia for link in self.sound]), strict=True))
+
+    @cached_property
+    def body_moments(self) -> Moments:
+        """The same of bodies."""
+        return principal(tensors_of_bodies(self.model))
 
     @property
     def singular(self) -> tuple[Singular, ...]:
@@ -47,11 +104,6 @@ class Patient:
     def moving(self) -> tuple[LinkRecord, ...]:
         """Links with mass data that the robot moves."""
         return tuple(link for link in self.links.values() if link.inertial and self.body[link.name] != WORLD)
-
-    @cached_property
-    def sound(self) -> tuple[LinkRecord, ...]:
-        """Those with finite numbers and positive mass."""
-        return tuple(link for link in self.moving if link.mass > 0.0 and (self.finite or finite_link(link)))
 
 
 def floats_the_world(model: Model) -> bool:
@@ -70,21 +122,47 @@ def finite_link(link: LinkRecord) -> bool:
     return math.isfinite(sum(numbers)) or all(map(math.isfinite, numbers))
 
 
-def _finite_joint(joint: JointRecord) -> bool:
-    placement, losses = joint.placement, (*joint.armature, *joint.damping, *numbers_of(joint.friction))
-    numbers = (
-        *placement.translation,
-        *placement.rotation,
-        *joint.axis,
-        joint.pitch,
-        joint.stiffness,
-        joint.rest,
-        *losses,
-    )
-    bounds = (*(joint.limits or ()), joint.effort or 0.0, joint.velocity or 0.0)
-    if joint.mimic is None and math.isfinite(sum(numbers) + sum(bounds)):
-        return True  # most are; a sum says so soonest
-    return not any(True for _ in non_finite_data(joint))
+def _least_moment(link: LinkRecord, size: float, scale: float) -> float:
+    """A bound from below of the least moment of inertia of a link that no check can find fault with, or 0.
+
+    With the trace t of I: no moment is negative, and none exceeds the sum of the others, where the Euler tensor
+    ``J = t/2 - I`` is positive definite; t/3 and t/2 then are bounds of the largest one, so that its radius of gyration
+    fits the robot, and ``4 det(I) / t^2`` is one of the least. Comparisons with nan and infinity fail.
+    """
+    mass, (x, y, z), (xx, yy, zz, xy, xz, yz) = link.mass, link.com, link.inertia
+    t = xx + yy + zz
+    jx, jy, jz = 0.5 * t - xx, 0.5 * t - yy, 0.5 * t - zz
+    minor, products = jx * jy - xy * xy, 2.0 * xy * xz * yz
+    largest = mass * scale * scale
+    if not (
+        mass > 0.0
+        and jx > 0.0
+        and minor > 0.0
+        and jz * minor - products > jy * xz * xz + jx * yz * yz  # the determinant of J, whose products are negative
+        and (x * x + y * y + z * z) * mass < FAR * FAR * largest
+        and 3.0 * NARROW * NARROW * mass * size * size < t < 2.0 * WIDE * WIDE * largest < math.inf
+    ):
+        return 0.0
+    determinant = xx * yy * zz + products - xx * yz * yz - yy * xz * xz - zz * xy * xy
+    return 4.0 * determinant / (t * t)
+
+
+def _plain(joint: JointRecord) -> bool:
+    """Whether no check can find fault with the numbers of a joint; most are soon told. nan and infinity fail."""
+    (rotation, translation), axis, losses = joint.placement, joint.axis, joint.armature + joint.damping
+    losses += numbers_of(joint.friction)
+    lower, upper = joint.limits or (0.0, 0.0)
+    effort, velocity, spring = joint.effort or 0.0, joint.velocity or 0.0, joint.stiffness
+    return (
+        (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
+        and lower <= upper
+        and min(effort, velocity, spring, *losses) >= 0.0
+        and joint.mimic is None
+        and math.isfinite(
+            sum(rotation) + sum(translation) + sum(losses) + upper - lower + effort + velocity + spring + joint.rest
+            + joint.pitch
+        )
+    )  # fmt: skip
 
 
 def non_finite_data(joint: JointRecord) -> Iterator[str]:
@@ -109,8 +187,8 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
     """How far each link reaches from its origin, as far as joints and simple shapes tell."""
     sizes = dict.fromkeys(links, 0.0)
     for joint in joints:
-        reach = length(joint.placement.translation)
-        if reach > sizes[joint.parent]:
+        place = joint.placement.translation
+        if place is not ZERO and (reach := length(place)) > sizes[joint.parent]:
             sizes[joint.parent] = reach
         if joint.after is not IDENTITY_TRANSFORM:
             sizes[joint.child] = max(sizes[joint.child], length(joint.after.translation))
@@ -118,6 +196,8 @@ def _link_sizes(links: dict[str, LinkRecord], joints: tuple[JointRecord, ...]) -
         for shape in link.geometry:
             if shape.size or shape.pose is not IDENTITY_TRANSFORM:
                 sizes[link.name] = max(sizes[link.name], length(shape.pose.translation) + (shape.reach or 0.0))
+    if math.isfinite(sum(sizes.values())):
+        return sizes
     return {name: size if math.isfinite(size) else 0.0 for name, size in sizes.items()}
 
 

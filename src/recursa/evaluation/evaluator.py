@@ -11,10 +11,11 @@ import numpy as np
 
 from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedom
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.lacking import Lacking, singular_hinge
+from recursa.dynamics.lacking import Lacking, require_tree, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
+from recursa.evaluation.hints import warn_of_conventions
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
 from recursa.kernels.entry_inputs import Input, argument_input
@@ -132,6 +133,8 @@ class Evaluator:
         order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
         ordered = {name: arguments[name] for name in (*order, *arguments)}
         given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
+        if "q" in given:
+            warn_of_conventions(self.model, given["q"], self.kept)
         question = Question.of(quantity, given, options)
         way = self.way(question)
         if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):
@@ -197,6 +200,8 @@ class Evaluator:
         return found or self._ways.setdefault(question, self._made(question))
 
     def _made(self, question: Question) -> Way | Composed:
+        if question.quantity.of_trees:
+            require_tree(self.model, question.quantity.name)
         recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
         return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from recursa.diagonal.robot_methods import DiagonalMethods
 from recursa.facade.book import BookMethods
 from recursa.facade.configurations import ConfigurationMethods
+from recursa.facade.constraints import ConstraintMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
 from recursa.facade.filtering import FilteringMethods
 from recursa.facade.kinematics import KinematicsMethods
+from recursa.facade.manipulability import ManipulabilityMethods
 from recursa.facade.mass_properties import MassPropertyMethods
 from recursa.facade.matrices import MatrixMethods
 from recursa.facade.parameters import ParameterMethods
@@ -22,6 +24,7 @@ from recursa.operational.robot_methods import OperationalMethods
 class Answers(
     ConfigurationMethods,
     KinematicsMethods,
+    ManipulabilityMethods,
     MassPropertyMethods,
     DynamicsMethods,
     BookMethods,
@@ -32,6 +35,7 @@ class Answers(
     DerivativeMethods,
     SecondDerivativeMethods,
     OperationalMethods,
+    ConstraintMethods,
     DiagonalMethods,
     ChangeOfBaseMethods,
     ParameterMethods,

@@ -53,6 +53,7 @@ class DynamicsMethods(Facade):
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
         base_velocity: BaseVelocity = "body",
+        actuated: Collection[str] | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -86,6 +87,9 @@ class DynamicsMethods(Facade):
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+        - ``actuated``: the joints that have motors, by name; the others get zero, and the constraints of the robot
+          carry what they can. Of several solutions it is the shortest (N, N m). The result then has an attribute
+          ``residual`` (..., nv): the generalised forces that nothing supplies, zero where the motion is possible.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -95,7 +99,8 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
+        driven = None if actuated is None else names_of(actuated, "actuated")
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, {**options, "actuated": driven}, out, threads)
 
     @answers(BIAS_FORCES)
     def bias_forces(
@@ -109,8 +114,9 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
-        ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
-        and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
+        ``base_velocity``: "body", "mixed" or "world", how the first six of v and of the result are meant, as in
+        :meth:`mass_matrix`; with "mixed" and "world" accelerations are rates of these numbers, and
+        ``mass_matrix a + bias_forces = tau`` holds with them.
         """
         return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
@@ -125,7 +131,8 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of its energy, without springs.
 
-        ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
+        ``base_velocity``: "body", "mixed" or "world", in which axes, and about which point, those of a free base are,
+        as in :meth:`mass_matrix`.
         """
         return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
@@ -209,6 +216,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -230,6 +238,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -251,6 +260,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -281,15 +291,26 @@ class DynamicsMethods(Facade):
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: True lets damping and friction act too, "damping" or "friction" one of them.
-        - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
-          which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
+        - ``mass``, ``bias``: with ``"composite"``, methods of :meth:`mass_matrix` ("composite", "augmented",
+          "walker-orin", "column", "denoc") and of :meth:`inverse_dynamics` ("newton-euler", "augmented", "tensor",
+          "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4", "hollerbach-3x3", "waters",
+          "uicker-kahn", "closed-form", "denoc"), which at a = 0 gives the bias: the three steps of Balafoutis & Patel,
+          chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
         - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
           :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``prescribed``: accelerations of joints and links that are :class:`~recursa.Prescribed`, zero by default.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+
+        The motion of a robot with constraints obeys them (:meth:`with_constraints`), by these methods:
+
+        - ``"augmentation"``: multipliers from the Delassus matrix ``A = G inv(mass) G*``, all in sweeps;
+          ``a = a_free + inv(mass) G* lambda``, ``A lambda = -(G a_free + constraint_bias)``. The default.
+        - ``"projection"``: the mass matrix between projections onto the speeds that the constraints allow, O(n^3); what
+          robots with tied joints use.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
@@ -300,7 +321,7 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
-        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration, "prescribed": prescribed}
         chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         options = {**chosen, "base_velocity": base_velocity}
         if not links:
@@ -333,7 +354,7 @@ class DynamicsMethods(Facade):
         matrix, O(n^3); a joint that moves with another cannot be prescribed itself.
 
         - ``wrenches``: what acts on links, as in :meth:`forward_dynamics`.
-        - ``losses``: damping and friction act at all joints.
+        - ``losses``: True, damping and friction act at all joints; "damping" or "friction", one of them.
 
         >>> import numpy as np, recursa as rc
         >>> robot = rc.robots.free_flyer(2)                 # its base floats, its joints are servoed

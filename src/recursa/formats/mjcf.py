@@ -144,9 +144,14 @@ class _Translation:
     def _check_numbers(self) -> None:
         import numpy as np
 
-        names = ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos", "jnt_axis",
-                 "jnt_range", "dof_armature", "dof_damping", "dof_frictionloss", "qpos0", "site_pos", "site_quat",
-                 "jnt_stiffness", "qpos_spring", "key_qpos", "key_qvel", "eq_data", "actuator_gear")  # fmt: skip
+        groups = {
+            "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
+                      "actuator_gear"),
+            "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping",
+                     "dof_frictionloss", "qpos0", "qpos_spring"),
+            "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
+        }  # fmt: skip
+        names = [name for count, some in groups.items() if getattr(self.compiled, count) for name in some]
         if np.isfinite(np.concatenate([getattr(self.compiled, name).ravel() for name in names])).all():
             return
         for name in names:
@@ -183,7 +188,8 @@ class _Translation:
             return
         for joint in range(first, first + count):
             anchor = vector(model.jnt_pos[joint])
-            start = composed(composed(placed, shift(anchor)), self._back(joint))
+            start, back = composed(placed, shift(anchor)) if any(anchor) else placed, self._back(joint)
+            start = start if back is IDENTITY_TRANSFORM else composed(start, back)
             if joint == first + count - 1:
                 yield link, self._joint(joint, parent, link.name, start, shift(-anchor))
                 return
@@ -196,25 +202,25 @@ class _Translation:
 
     def _back(self, joint: int) -> Transform:
         """From where a joint stands at its ``ref`` to where it would stand at zero."""
-        kind, axis = self.model.jnt_type[joint], vector(self.model.jnt_axis[joint])
-        ref = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        kind, ref = self.model.jnt_type[joint], self.model.qpos0[self.model.jnt_qposadr[joint]]
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
-        moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(Hinge(axis), (-ref,))
+        hinge = Hinge(vector(self.model.jnt_axis[joint]))
+        moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(hinge, (-ref,))
         return Transform(moved.rotation.snapped(), moved.translation)
 
     def _link(self, body: int) -> LinkRecord:
         model, name = self.model, self.names.bodies[body]
-        mass, moments = float(model.body_mass[body]), vector(model.body_inertia[body])
+        mass, (xx, yy, zz) = model.body_mass[body], model.body_inertia[body]
         turn = rotation(model.body_iquat[body])
-        tensor = SymMat3.diagonal(*moments)
+        tensor = SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
         return LinkRecord(
             name,
-            mass=mass,
-            com=vector(model.body_ipos[body]),
-            inertia=tensor if turn == IDENTITY else turn.symmetric(tensor),
-            inertial=mass != 0.0 or any(moments),
-            geometry=tuple(self._shapes(body)),
+            mass,
+            vector(model.body_ipos[body]),
+            tensor if turn is IDENTITY else turn.symmetric(tensor),
+            bool(mass or xx or yy or zz),
+            geometry=tuple(self._shapes(body)) if model.body_geomnum[body] else (),
             line=self.body_lines.get(name),
         )
 
@@ -235,24 +241,26 @@ class _Translation:
 
     def _joint(self, joint: int, parent: str, child: str, placed: Transform, after: Transform) -> JointRecord:
         model, name = self.model, self.names.joints[joint]
-        kind = self._kind(joint)
-        first = int(model.jnt_dofadr[joint])
-        own = slice(first, first + KINDS[kind].nv)
-        has_axis = KINDS[kind].has_axis
+        limits = self._limits(joint)
+        kind = self._kind(joint, limits)
+        first, nv = model.jnt_dofadr[joint], KINDS[kind].nv
+        own = slice(first, first + nv)
         stiffness, rest = self._spring(joint)
+        rotation = placed.rotation.snapped()
         return JointRecord(
             name,
             kind,
             parent,
             child,
-            placement=Transform(placed.rotation.snapped(), placed.translation),
-            after=after if any(after.translation) else IDENTITY_TRANSFORM,
-            axis=vector(model.jnt_axis[joint]) if has_axis else X_AXIS,
-            armature=reordered([x + self.armature.get(joint, 0.0) for x in model.dof_armature[own]]),
-            damping=reordered([x + self.damping.get(joint, 0.0) for x in model.dof_damping[own]]),
-            friction=reordered(model.dof_frictionloss[own]),
-            limits=self._limits(joint) if kind in ("revolute", "prismatic") else None,
-            effort=self.extras.effort(joint) if KINDS[kind].nv == 1 else None,
+            placed if rotation is placed.rotation else Transform(rotation, placed.translation),
+            after if any(after.translation) else IDENTITY_TRANSFORM,
+            vector(model.jnt_axis[joint]) if KINDS[kind].has_axis else X_AXIS,
+            0.0,
+            reordered([x + self.armature.get(joint, 0.0) for x in model.dof_armature[own]]),
+            reordered([x + self.damping.get(joint, 0.0) for x in model.dof_damping[own]]),
+            reordered(model.dof_frictionloss[own]),
+            limits if nv == 1 else None,
+            self.extras.effort(joint) if nv == 1 else None,
             stiffness=stiffness,
             rest=rest,
             line=self.joint_lines.get(name),
@@ -260,15 +268,15 @@ class _Translation:
 
     def _spring(self, joint: int) -> tuple[float, float]:
         """Stiffness and rest; of joints with several freedoms neither is read."""
-        stiffness = float(self.model.jnt_stiffness[joint])
+        stiffness = self.model.jnt_stiffness[joint]
         if not stiffness or self.model.jnt_type[joint] in (BALL, FREE):
             return 0.0, 0.0
-        return stiffness, float(self.model.qpos_spring[self.model.jnt_qposadr[joint]])
+        return stiffness, self.model.qpos_spring[self.model.jnt_qposadr[joint]]
 
-    def _kind(self, joint: int) -> JointType:
-        kind = int(self.model.jnt_type[joint])
+    def _kind(self, joint: int, limits: tuple[float, float] | None) -> JointType:
+        kind = self.model.jnt_type[joint]
         if kind == HINGE:
-            return "revolute" if self._limits(joint) else "continuous"
+            return "revolute" if limits else "continuous"
         return "free" if kind == FREE else "spherical" if kind == BALL else "prismatic"
 
     def _limits(self, joint: int) -> tuple[float, float] | None:

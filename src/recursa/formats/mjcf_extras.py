@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, pose, reordered, rotation, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, names_in, pose, reordered, rotation, unbounded, vector
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
 from recursa.spatial.rotation import IDENTITY
@@ -49,11 +50,14 @@ class Extras:
     def _constraints(self, *kinds: str) -> Iterator[tuple[int, str, str]]:
         """Number, kind and name of the active constraints of some kinds."""
         model = self.model
+        if not model.neq:
+            return
         numbers = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind.upper()}")): kind for kind in kinds}
+        names = names_in(model, "eq")
         for k in range(int(model.neq)):
             kind = numbers.get(int(model.eq_type[k]))
             if kind is not None and model.eq_active0[k]:
-                yield k, kind, model.equality(k).name or f"{kind}{k}"
+                yield k, kind, names[k] or f"{kind}{k}"
 
     def closures(self) -> tuple[Closure, ...]:
         """Points held together, and bodies welded to each other."""
@@ -113,8 +117,8 @@ class Extras:
 
     def _read_actuators(self) -> Iterator[Actuator]:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
-        for k in range(len(model.actuator_trntype)):
-            name = model.actuator(k).name or f"actuator{k}"
+        for k, own in enumerate(names_in(model, "actuator")):
+            name = own or f"actuator{k}"
             gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
             if gears is None:
                 what = "what it does to the joints depends on their positions"
@@ -187,11 +191,13 @@ class Extras:
     def states(self) -> tuple[NamedState, ...]:
         """The keyframes, and the reference state where that is not the neutral one."""
         model, found = self.model, []
-        for k in range(int(model.nkey)):
+        for k, name in enumerate(names_in(model, "key") if model.nkey else ()):
             q = tuple(self._coordinates(joint, model.key_qpos[k]) for joint in range(int(model.njnt)))
             v = tuple(self._speeds(joint, model.key_qpos[k], model.key_qvel[k]) for joint in range(int(model.njnt)))
             moving = any(any(numbers) for _, numbers in v)
-            found.append(NamedState(model.key(k).name or f"key{k}", q, v if moving else ()))
+            found.append(NamedState(name or f"key{k}", q, v if moving else ()))
+        if not any(model.qpos0):
+            return tuple(found)
         reference = [self._coordinates(joint, model.qpos0) for joint in range(int(model.njnt))]
         special = tuple((name, q) for name, q in reference if any(q[:-1]) or q[-1] != (1.0 if len(q) > 1 else 0.0))
         if special and REFERENCE_STATE not in [state.name for state in found]:
@@ -221,15 +227,16 @@ class Extras:
         model = self.model
         self._note_joints()
         self._note_bodies()
+        tendons, constraints = (names_in(model, kind) for kind in ("tendon", "eq"))
         for k in range(int(model.ntendon)):
             acts = [model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss, model.tendon_limited]
             acts += [array for array in (getattr(model, "tendon_armature", None),) if array is not None]
             if any(array[k] for array in acts) or not self._fixed(k):
-                name = model.tendon(k).name or f"tendon{k}"
+                name = tendons[k] or f"tendon{k}"
                 self._note("tendon", f"tendon '{name}' was left out: tendons pull nothing here.")
         handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
         for k in range(int(model.neq)):
-            name = model.equality(k).name or f"number {k}"
+            name = constraints[k] or f"number {k}"
             if not model.eq_active0[k]:
                 self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
             elif int(model.eq_type[k]) not in handled:
@@ -244,6 +251,9 @@ class Extras:
 
     def _note_joints(self) -> None:
         model, lines = self.model, self.prepared.lines("joint", "freejoint")
+        bent = [getattr(model, name, ()) for name in ("jnt_stiffnesspoly", "dof_dampingpoly")]  # from MuJoCo 4 on
+        if min(model.jnt_type, default=HINGE) > BALL and not any(map(any, chain(*bent))):
+            return  # there is nothing about hinges and slides that is not read
         for joint, name in enumerate(self.names.joints):
             kind, first = int(model.jnt_type[joint]), int(model.jnt_dofadr[joint])
             line = lines.get(name)
@@ -262,6 +272,8 @@ class Extras:
 
     def _note_bodies(self) -> None:
         model, lines = self.model, self.prepared.lines("body")
+        if max(model.body_mocapid) < 0 and not any(model.body_gravcomp):
+            return
         for body, name in enumerate(self.names.bodies):
             if model.body_mocapid[body] >= 0:
                 what = "is moved from outside (mocap) there; it stands still here"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from recursa.formats.mjcf_geoms import FROM_FILES
 from recursa.formats.xml import Element, clipped
+from recursa.formats.xml_text import is_ordinary
 
 MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
 
@@ -38,18 +39,24 @@ class Inventory(NamedTuple):
     """Of attributes."""
     shapes: frozenset[str]
     """Values of the attribute ``type``."""
+    ordinary: bool
+    """Whether no value is blank, has a character that would have to be escaped, or could be no number."""
 
     @classmethod
     def of(cls, root: Element) -> Inventory:
         """Of a root element and all inside."""
-        every, tags, names, shapes = [root], set[str](), set[str](), set[str]()
+        every, tags, names, shapes, values = [root], set[str](), set[str](), set[str](), list[str]()
         for element in every:
+            attributes = element.attributes
             every += element.children
             tags.add(element.tag)
-            names.update(element.attributes)
-            if "type" in element.attributes:
-                shapes.add(element.attributes["type"])
-        return cls(len(every), frozenset(tag.lower() for tag in tags), frozenset(names), frozenset(shapes))
+            names.update(attributes)
+            values += attributes.values()
+            if "type" in attributes:
+                shapes.add(attributes["type"])
+        text = "".join(values)
+        ordinary = is_ordinary(text) and "nan" not in text.lower() and all(map(str.strip, values))
+        return cls(len(every), frozenset(tag.lower() for tag in tags), frozenset(names), frozenset(shapes), ordinary)
 
     @property
     def files(self) -> bool:

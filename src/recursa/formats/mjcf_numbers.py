@@ -18,6 +18,20 @@ ENDLESS = 1e10
 """MuJoCo's largest number stands for infinity in ranges."""
 
 
+_COLUMNS = {
+    count: tuple(f"{prefix}{name}" for name in names.split())
+    for count, prefix, names in (
+        ("nbody", "body_", "parentid pos quat jntadr jntnum mass inertia ipos iquat geomadr geomnum mocapid gravcomp"),
+        ("ngeom", "geom_", "type contype conaffinity size pos quat rgba"),
+        ("nsite", "site_", "bodyid pos quat"),
+        ("njnt", "jnt_", "type qposadr dofadr pos axis range limited stiffness actfrclimited"),
+        ("nv", "dof_", "armature damping frictionloss"),
+        ("neq", "eq_", "type active0 obj1id obj2id objtype data"),
+    )
+}
+"""What is asked for of every model that has the elements, by the number of these."""
+
+
 class Tables:
     """A compiled model with its arrays as lists, from which single numbers come ten times as fast.
 
@@ -25,7 +39,10 @@ class Tables:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = model
+        self._model, kept = model, self.__dict__
+        for count, names in _COLUMNS.items():
+            if getattr(model, count):
+                kept.update([(name, getattr(model, name).tolist()) for name in names])
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._model, name)
@@ -48,7 +65,7 @@ def vector(numbers: Sequence[float]) -> Vec3:
 def rotation(numbers: Sequence[float]) -> Rotation:
     """A quaternion (w, x, y, z) as a rotation, right angles exact."""
     w, x, y, z = numbers
-    return IDENTITY if (x, y, z) == (0.0, 0.0, 0.0) else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
+    return IDENTITY if x == y == z == 0.0 else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
 
 
 def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:

@@ -10,7 +10,7 @@ the compiler's messages lead back to the lines of the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -37,6 +37,7 @@ _DROPPED = {
     "site": _ONLY_LOOKS | {"mesh"},
 }  # fmt: skip
 """Attributes that are left out, by tag."""
+_SOMEWHERE_DROPPED = _ONLY_LOOKS.union(*_DROPPED.values())
 _MESHES = (".stl", ".obj", ".msh")
 _OWN_COMPILER = '<compiler fusestatic="false" usethread="false"><lengthrange mode="none"/></compiler>'
 """No body is merged, and no simulation is run to find how far muscles reach."""
@@ -169,8 +170,13 @@ class _Model:
             raise self.root.error(f"it has {self.shared.elements} elements, copies included; {MAX_ELEMENTS} are read")
         lines: list[str] = []
         places: list[Element] = []
-        self._write(self.root, has.file_names, lines, places)
+        self._write(self.root, None if self._plain(has) else has.file_names, lines, places)
         return lines, places
+
+    def _plain(self, has: Inventory) -> bool:
+        """Whether all attributes can be written as they stand."""
+        named = bool(has.file_names or has.files or self.renamed)  # files
+        return has.ordinary and not named and has.names.isdisjoint(_SOMEWHERE_DROPPED)
 
     def _grown(self) -> int:
         """How many elements there are with all copies."""
@@ -200,7 +206,7 @@ class _Model:
             children += holder.children
         element.children = children
 
-    def _content(self, include: Element, included: set[Path]) -> list[Element]:
+    def _content(self, include: Element, included: set[Path]) -> Sequence[Element]:
         reference = include.attributes.get("file", "")
         content, path = self.shared.read(include, reference, self.main)
         real = path.resolve()
@@ -296,10 +302,17 @@ class _Model:
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
-    def _write(self, element: Element, files: frozenset[str], lines: list[str], places: list[Element]) -> None:
-        inside = [child for child in element.children if id(child) not in self.gone]
+    def _write(self, element: Element, files: frozenset[str] | None, lines: list[str], places: list[Element]) -> None:
+        """The lines of an element; ``files`` are attributes that name files, None where nothing has to be looked at."""
+        inside: Sequence[Element] = element.children
+        if self.gone and inside:
+            inside = [child for child in inside if id(child) not in self.gone]
         whole = element is not self.root and not inside
-        lines.append(start_tag(element.tag, self._attributes(element, files), empty=whole))
+        if files is None:
+            words = "".join([f' {name}="{value}"' for name, value in element.attributes.items()])
+            lines.append(f"<{element.tag}{words}/>" if whole else f"<{element.tag}{words}>")
+        else:
+            lines.append(start_tag(element.tag, self._attributes(element, files), empty=whole))
         places.append(element)
         for child in inside:
             self._write(child, files, lines, places)

@@ -6,7 +6,7 @@ followed with loops and not by recursion, so that long chains are fine and circl
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from recursa.errors import did_you_mean
@@ -56,7 +56,7 @@ class Scope:
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
-    def read(self, children: list[Element], within: tuple[str, ...]) -> None:
+    def read(self, children: Sequence[Element], within: tuple[str, ...]) -> None:
         """Take in the children of a model; ``within`` are the files that it stands in."""
         for child in children:
             if child.tag in _KINDS:

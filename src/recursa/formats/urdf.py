@@ -10,8 +10,10 @@ the robot are passed over, mesh files are never opened, and of an element that s
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import get_args
 
 from recursa.errors import did_you_mean
@@ -22,6 +24,8 @@ from recursa.formats.urdf_values import (
     number_of,
     numbers_of,
     placement_of,
+    plain_number,
+    plain_numbers,
     tensor_of,
     text_of,
     vector_of,
@@ -41,9 +45,16 @@ from recursa.model.description import (
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
 
 URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind for kind in get_args(JointType)}
+_BESIDE_LOSSES = re.compile("stiffness|rest|rotor_").search
+_BOUNDS = itemgetter("lower", "upper", "effort", "velocity")
+
+_PASSED = frozenset({"gazebo", "transmission"})
+"""What other programs read in a URDF."""
+
 LARGEST = sys.float_info.max
 """Stands for infinity in limits: every reader of the format can read this number."""
 
@@ -70,7 +81,7 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    return describe_urdf(parse(text, source), source, strict=strict)
+    return describe_urdf(parse(text, source, passed=_PASSED), source, strict=strict)
 
 
 def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
@@ -150,18 +161,18 @@ def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
 
 def _link(name: str, element: Element, materials: Materials) -> LinkRecord:
     owner = f"link '{clipped(name)}'"
-    geometry = tuple(read_shapes(element, owner, materials))
+    geometry = read_shapes(element, owner, materials)
     inertial = element.child("inertial")
     if inertial is None:
         return LinkRecord(name, geometry=geometry, line=element.own_line)
     parts = inertial.parts()
-    placement = placement_of(parts.get("origin"), owner)
+    rotation, com = placement_of(parts.get("origin"), owner)
     return LinkRecord(
         name,
-        mass=number_of(parts.get("mass"), "value", owner, 0.0),
-        com=placement.translation,
-        inertia=_inertia(parts.get("inertia"), placement.rotation, owner),
-        inertial=True,
+        number_of(parts.get("mass"), "value", owner, 0.0),
+        com,
+        _inertia(parts.get("inertia"), rotation, owner),
+        True,
         geometry=geometry,
         line=element.own_line,
     )
@@ -183,35 +194,49 @@ def _joint(name: str, element: Element) -> JointRecord:
     kind = _kind(element, owner)
     nv = KINDS[kind].nv if kind in KINDS else 0
     parts = element.parts()
-    axis, dynamics = parts.get("axis"), parts.get("dynamics")
+    axis, dynamics, mimic = parts.get("axis"), parts.get("dynamics"), parts.get("mimic")
     limits, effort, velocity = _limits(parts.get("limit"), kind, owner)
-    armature, damping = (_per_freedom(dynamics, attribute, nv, owner) for attribute in ("armature", "damping"))
+    armature = damping = (0.0,) * nv
+    friction: tuple[Friction, ...] = damping
+    stiffness, rest, rotor = 0.0, 0.0, None
+    if dynamics is not None and nv:
+        armature = _per_freedom(dynamics, "armature", nv, owner)
+        damping = _per_freedom(dynamics, "damping", nv, owner)
+        friction = _friction(dynamics, nv, owner)
+        if _BESIDE_LOSSES(" ".join(dynamics.attributes)):
+            stiffness = number_of(dynamics, "stiffness", owner, 0.0)
+            rest = number_of(dynamics, "rest", owner, 0.0)
+            rotor = _rotor(dynamics, owner)
     return JointRecord(
         name,
         kind,
-        parent=_end(element, parts, "parent", owner),
-        child=_end(element, parts, "child", owner),
-        placement=placement_of(parts.get("origin"), owner),
-        axis=vector_of(axis, "xyz", owner, X_AXIS),
-        pitch=_pitch(axis, element, owner) if kind == "helical" else 0.0,
-        armature=armature,
-        damping=damping,
-        friction=_friction(dynamics, nv, owner),
-        limits=limits,
-        effort=effort,
-        velocity=velocity,
-        mimic=_mimic(parts.get("mimic"), owner),
-        stiffness=0.0 if kind == "fixed" else number_of(dynamics, "stiffness", owner, 0.0),
-        rest=0.0 if kind == "fixed" else number_of(dynamics, "rest", owner, 0.0),
-        rotor=None if kind == "fixed" else _rotor(dynamics, owner),
+        _end(element, parts, "parent", owner),
+        _end(element, parts, "child", owner),
+        placement_of(parts.get("origin"), owner),
+        IDENTITY_TRANSFORM,
+        X_AXIS if axis is None else vector_of(axis, "xyz", owner, X_AXIS),
+        _pitch(axis, element, owner) if kind == "helical" else 0.0,
+        armature,
+        damping,
+        friction,
+        limits,
+        effort,
+        velocity,
+        None if mimic is None else _mimic(mimic, owner),
+        stiffness,
+        rest,
+        rotor,
         line=element.own_line,
     )
 
 
 def _kind(element: Element, owner: str) -> JointType:
+    kind = URDF_TYPES.get(element.attributes.get("type", ""))
+    if kind is not None:
+        return kind
     name = text_of(element, "type", owner)
     kind = URDF_TYPES.get(name.strip())
-    if kind is not None and name != name.strip():
+    if kind is not None:
         forgive_blanks(element, "type", owner)
     if kind is None:
         raise element.error(f"{owner}: unknown joint type '{clipped(name)}'. {did_you_mean(clipped(name), URDF_TYPES)}")
@@ -244,6 +269,10 @@ def _limits(limit: Element | None, kind: JointType, owner: str) -> _Limits:
     """
     if limit is None or kind not in DRIVEN:
         return None, None, None
+    usual = plain_numbers(limit, _BOUNDS)
+    if usual is not None and max(usual) < LARGEST and min(usual) > -LARGEST:
+        lower, upper, strength, speed = usual
+        return (None if kind == "continuous" else (lower, upper)), strength or None, speed or None
     effort, velocity = _bound(limit, "effort", owner) or None, _bound(limit, "velocity", owner) or None
     if kind == "continuous":
         return None, effort, velocity
@@ -256,9 +285,7 @@ def _bound(limit: Element, attribute: str, owner: str) -> float:
     return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
 
 
-def _mimic(element: Element | None, owner: str) -> Mimic | None:
-    if element is None:
-        return None
+def _mimic(element: Element, owner: str) -> Mimic:
     return Mimic(
         text_of(element, "joint", owner),
         number_of(element, "multiplier", owner, 1.0),
@@ -267,8 +294,8 @@ def _mimic(element: Element | None, owner: str) -> Mimic | None:
     )
 
 
-def _rotor(element: Element | None, owner: str) -> Rotor | None:
-    if element is None or not any(name.startswith("rotor_") for name in element.attributes):
+def _rotor(element: Element, owner: str) -> Rotor | None:
+    if not any(name.startswith("rotor_") for name in element.attributes):
         return None
     text_of(element, "rotor_inertia", owner)
     given = "rotor_axis" in element.attributes
@@ -289,19 +316,22 @@ def _yes(element: Element, attribute: str, owner: str, *, default: bool) -> bool
     return default if text is None else text == "true"
 
 
-def _friction(element: Element | None, nv: int, owner: str) -> tuple[Friction, ...]:
+def _friction(element: Element, nv: int, owner: str) -> tuple[Friction, ...]:
     """Coulomb friction of each freedom, a pair where it differs by direction."""
     forward = _per_freedom(element, "friction", nv, owner)
-    if element is None or "friction_negative" not in element.attributes:
+    if "friction_negative" not in element.attributes:
         return forward
     backward = _per_freedom(element, "friction_negative", nv, owner)
     return tuple(one if one == other else (one, other) for one, other in zip(forward, backward, strict=True))
 
 
-def _per_freedom(element: Element | None, attribute: str, nv: int, owner: str) -> tuple[float, ...]:
+def _per_freedom(element: Element, attribute: str, nv: int, owner: str) -> tuple[float, ...]:
     """One number for all freedoms of a joint, or one for each; zero where nothing is given."""
-    if nv == 0 or element is None or attribute not in element.attributes:
+    if attribute not in element.attributes:
         return (0.0,) * nv
+    usual = plain_number(element.attributes[attribute])
+    if usual is not None:
+        return (usual,) * nv
     values = numbers_of(element, attribute, owner)
     if len(values) == 1:
         return tuple(values) * nv

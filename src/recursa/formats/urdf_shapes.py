@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 
 from recursa.errors import ModelError
 from recursa.formats.urdf_values import number_of, numbers_of, placement_of, vector_of
@@ -32,32 +32,29 @@ def read_materials(root: Element) -> Materials:
     return known
 
 
-def read_shapes(link: Element, owner: str, materials: Materials) -> Iterator[Geometry]:
+def read_shapes(link: Element, owner: str, materials: Materials) -> tuple[Geometry, ...]:
     """The shapes of a link, those of which the geometry is missing passed over."""
+    found = []
     for part in link.children:
         role = _ROLES.get(part.tag)
         if role is not None:
             inside = part.parts()
             holder = inside.get("geometry")
             if holder is not None and holder.children:
-                yield _shape(part, inside, role, holder.children[0], owner, materials)
+                found.append(_shape(part, inside, role, holder.children[0], owner, materials))
+    return tuple(found)
 
 
 def _shape(
     part: Element, inside: dict[str, Element], role: Role, shape: Element, owner: str, materials: Materials
 ) -> Geometry:
-    material = inside.get("material")
-    is_mesh, attributes = shape.tag == "mesh", shape.attributes
-    return Geometry(
-        shape.tag,
-        role,
-        () if is_mesh else _size(shape, owner),
-        placement_of(inside.get("origin"), owner),
-        attributes.get("filename", "") if is_mesh else "",
-        vector_of(shape, "scale", owner, NO_SCALE) if is_mesh else NO_SCALE,
-        None if material is None else _material(material, materials),
-        part.attributes.get("name", ""),
-    )
+    tag, described = shape.tag, inside.get("material")
+    size, pose = () if tag == "mesh" else _size(shape, owner), placement_of(inside.get("origin"), owner)
+    mesh, scale = "", NO_SCALE
+    if tag == "mesh":
+        mesh, scale = shape.attributes.get("filename", ""), vector_of(shape, "scale", owner, NO_SCALE)
+    material = None if described is None else _material(described, materials)
+    return Geometry(tag, role, size, pose, mesh, scale, material, part.attributes.get("name", ""))
 
 
 def _size(shape: Element, owner: str) -> tuple[float, ...]:

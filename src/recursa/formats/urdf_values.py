@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from recursa.errors import ModelError
@@ -16,7 +16,7 @@ RUN_XACRO = "this is xacro source; declare xmlns:xacro on <robot>, or say format
 
 _PLAIN = re.compile(r"[-+.0-9eE]*").fullmatch
 _ENTRIES = tuple(f"i{entry}" for entry in SymMat3._fields)
-_TEXTS = itemgetter(*_ENTRIES)
+_TENSOR = itemgetter(*_ENTRIES)
 _USUAL = {"0 0 0": ZERO, "0.0 0.0 0.0": ZERO, "1 0 0": X_AXIS, "0 1 0": Y_AXIS, "0 0 1": Z_AXIS}
 """Most vectors in robot files."""
 
@@ -29,7 +29,9 @@ def placement_of(origin: Element | None, owner: str) -> Transform:
     if "quat_xyzw" in origin.attributes:
         return Transform(_quaternion(origin, owner), xyz)
     rpy = vector_of(origin, "rpy", owner, ZERO)
-    return Transform(IDENTITY if rpy == ZERO else Rotation.from_constant_rpy(*rpy), xyz)
+    if rpy is ZERO or rpy == ZERO:
+        return IDENTITY_TRANSFORM if xyz is ZERO else Transform(IDENTITY, xyz)
+    return Transform(Rotation.from_constant_rpy(*rpy), xyz)
 
 
 def _quaternion(origin: Element, owner: str) -> Rotation:
@@ -81,12 +83,9 @@ def number_of(element: Element | None, attribute: str, owner: str, default: floa
     text = None if element is None else element.attributes.get(attribute)
     if element is None or text is None:
         return default
-    try:  # as in vector_of
-        value = float(text)
-        if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text:
-            return value
-    except ValueError:
-        pass
+    usual = plain_number(text)
+    if usual is not None:
+        return usual
     values = numbers_of(element, attribute, owner)
     if len(values) != 1:
         raise wrong_count(element, attribute, owner, "1 number", len(values))
@@ -95,14 +94,29 @@ def number_of(element: Element | None, attribute: str, owner: str, default: floa
     return values[0]
 
 
+def plain_number(text: str) -> float | None:
+    """The number that a text is, without blanks, or None."""
+    try:  # as in vector_of
+        value = float(text)
+        return value if text[0] > " " and text[-1] > " " and text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def plain_numbers(element: Element, texts: Callable[[dict[str, str]], tuple[str, ...]]) -> tuple[float, ...] | None:
+    """The numbers of several attributes, if all are there and plain; :func:`number_of` looks closer at others."""
+    try:  # as in vector_of
+        found = texts(element.attributes)
+        return tuple(map(float, found)) if _PLAIN("".join(found)) else None
+    except (KeyError, ValueError):
+        return None
+
+
 def tensor_of(element: Element, owner: str) -> SymMat3:
     """The six entries of an inertia; those not given are zero."""
-    try:  # as in vector_of
-        texts = _TEXTS(element.attributes)
-        if _PLAIN("".join(texts)):
-            return SymMat3(*map(float, texts))
-    except (KeyError, ValueError):
-        pass
+    usual = plain_numbers(element, _TENSOR)
+    if usual is not None:
+        return SymMat3(*usual)
     return SymMat3(*[number_of(element, entry, owner, 0.0) for entry in _ENTRIES])
 
 

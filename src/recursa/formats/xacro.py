@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
@@ -156,7 +156,7 @@ class _Expander:
         return self.call(child, child.tag.removeprefix(PREFIX), target, where)
 
     def append(self, child: Element, target: Element, where: _Where) -> _Work:
-        target.children.append((yield self.copied(child, where)))
+        target.add((yield self.copied(child, where)))
 
     def condition(self, element: Element, target: Element, where: _Where) -> _Work | None:
         text = _required(element, "value")
@@ -299,7 +299,7 @@ class _Expander:
         return found, _Where(macros, names)
 
     @staticmethod
-    def _give_blocks(blocks: list[Element], open_: list[str], inside: Scope, name: str) -> None:
+    def _give_blocks(blocks: Sequence[Element], open_: list[str], inside: Scope, name: str) -> None:
         given = iter(blocks)
         for parameter in [one for one in open_ if one.startswith("*")]:
             block = next(given, None)

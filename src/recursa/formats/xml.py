@@ -10,7 +10,9 @@ a note.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -20,12 +22,12 @@ from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
 
 if TYPE_CHECKING:
-    from recursa.formats.xml_nodes import Handlers, Node
+    from recursa.formats.xml_nodes import Node, read_elements
 else:
     try:
-        from recursa._elements import Handlers, Node
+        from recursa._elements import Node, read_elements
     except ImportError:  # no compiler when this was installed
-        from recursa.formats.xml_nodes import Handlers, Node
+        from recursa.formats.xml_nodes import Node, read_elements
 
 MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -91,7 +93,7 @@ class Element(Node):
 
     tag: str
     attributes: dict[str, str]
-    children: list[Element]
+    children: Sequence[Element]
     line: int
     source: str | None
     notes: list[Note]
@@ -108,10 +110,6 @@ class Element(Node):
             if element.tag == tag:
                 return element
         return None
-
-    def parts(self) -> dict[str, Element]:
-        """The children by tag; of those with the same tag the first."""
-        return {element.tag: element for element in reversed(self.children)}
 
     def error(self, message: str) -> ModelError:
         """An error that points at this element's line."""
@@ -152,11 +150,13 @@ def parse(
     with_text: bool = False,
     notes: list[Note] | None = None,
     depth: int = MAX_DEPTH,
+    passed: frozenset[str] = frozenset(),
 ) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
-    ``depth`` is how deep elements may be nested.
+    ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like
+    all others, and not kept.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -169,41 +169,45 @@ def parse(
     recursa.errors.ModelError: <text>, line 1: an end tag does not match: <link>, opened on line 1, is still open
     """
     notes = [] if notes is None else notes
-    return _Reading(source, notes, with_text, depth).run(_checked_utf8(text, source, notes))
+    document = _checked_utf8(text, source, notes)
+    if passed:
+        with contextlib.suppress(ModelError):  # which knows nothing of elements that were passed
+            return _Reading(source, notes, with_text, depth, passed).run(document)
+    return _Reading(source, notes, with_text, depth).run(document)
 
 
 class _Reading:
-    """One run of expat over one document, gathering elements on an explicit stack."""
+    """One document read, elements gathered on an explicit stack."""
 
-    def __init__(self, source: str | None, notes: list[Note], with_text: bool, depth: int) -> None:
+    def __init__(
+        self,
+        source: str | None,
+        notes: list[Note],
+        with_text: bool,
+        depth: int,
+        passed: frozenset[str] = frozenset(),
+    ) -> None:
         self.depth = depth
+        self.passed = passed
         self.source = source
         self.with_text = with_text
         self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
-        self.parser = expat.ParserCreate("utf-8")
 
     def run(self, document: bytes) -> Element:
-        parser, (holder,) = self.parser, self.open
-        always = _may_have_long_values(document)
-        handlers = Handlers(Element, parser, self.open, self.check, self.depth + 1, MAX_ATTRIBUTES, always)
-        parser.StartElementHandler, parser.EndElementHandler = handlers.start, handlers.end
-        if self.with_text:
-            parser.CharacterDataHandler = handlers.characters
-            parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self.doctype  # the scan of the prolog comes first; this is the second lock
+        holder, always = self.open[0], _may_have_long_values(document)
         try:
-            for begin in range(0, len(document), _CHUNK):
-                parser.Parse(document[begin : begin + _CHUNK], False)
-            parser.Parse(b"", True)
+            read_elements(
+                document, Element, self.open, self.check, self.doctype, self.depth + 1, MAX_ATTRIBUTES, always,
+                self.passed, self.with_text, _CHUNK,
+            )  # fmt: skip
         except expat.ExpatError as error:
             raise self.explained(error) from None
-        finally:  # no reference cycle through the handlers is left behind
-            parser.StartElementHandler = parser.EndElementHandler = None
-            parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
         return holder.children[0]  # expat refuses a document without an element
 
-    def check(self, element: Element) -> None:
+    def check(self, element: Element | None) -> None:
         """Refuse what is too large or nested too deeply."""
+        if element is None:
+            raise ModelError("there is more in an element that was passed than is read", source=self.source)
         tag, attributes = clipped(element.tag), element.attributes
         if len(self.open) > self.depth + 1:
             raise element.error(f"elements are nested deeper than {self.depth}; is an end tag missing further up?")
@@ -214,8 +218,9 @@ class _Reading:
                 what = f"an attribute of <{tag}> has {len(value)} characters"
                 raise element.error(f"{what}; at most {MAX_ATTRIBUTE_LENGTH} are read")
 
-    def doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: bool) -> None:
-        raise _doctype_refused(self.parser.CurrentLineNumber, self.source)
+    def doctype(self, line: int) -> None:
+        """Refuse a document type; the scan of the prolog comes first, this is the second lock."""
+        raise _doctype_refused(line, self.source)
 
     def explained(self, error: expat.ExpatError) -> ModelError:
         """Expat's error in words that say where to look."""
@@ -242,10 +247,10 @@ def _checked_utf8(text: str | bytes, source: str | None, notes: list[Note]) -> b
     if len(text) > MAX_SIZE:
         raise ModelError(f"{len(text)} characters are too many; at most {MAX_SIZE} are read", source=source)
     content = (text if isinstance(text, str) else _decoded(text, source)).removeprefix("\ufeff")
-    beginning = content.lstrip(" \t\r\n")
+    beginning = content if content.startswith("<") else content.lstrip(" \t\r\n")
     if not beginning:
         raise ModelError("the text is empty; expected an XML document", line=1, source=source)
-    if content.count("<") > MAX_TAGS:
+    if len(content) > MAX_TAGS and content.count("<") > MAX_TAGS:
         raise ModelError(f"more than {MAX_TAGS} tags are too many for a robot description", source=source)
     nul = content.find("\0")
     if nul >= 0:

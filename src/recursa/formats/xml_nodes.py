@@ -1,12 +1,13 @@
-"""Elements of XML documents and what expat calls at their tags, in Python, where ``_elements.c`` was not compiled.
+"""Elements of XML documents, in Python, where ``_elements.c`` was not compiled.
 
 Most of the time of reading a robot file would be spent here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+from xml.parsers import expat
 
 
 class Node:
@@ -17,43 +18,81 @@ class Node:
     def __init__(self, tag: str, attributes: dict[str, str], line: int, source: str | None, notes: Any) -> None:
         self.tag = tag
         self.attributes = attributes
-        self.children: list[Any] = []
+        self.children: Sequence[Any] = []
         self.line = line
         self.source = source
         self.notes = notes
         self.text = ""
 
+    def add(self, child: Any) -> None:
+        """One more child."""
+        if not isinstance(self.children, list):
+            self.children = list(self.children)
+        self.children.append(child)
 
-class Handlers:
-    """What a parser calls at tags: elements of a ``kind`` are made, put into those around, and kept while ``open``.
+    def parts(self) -> dict[str, Any]:
+        """The children by tag; of those with the same tag the first."""
+        return {element.tag: element for element in reversed(self.children)}
+
+
+def read_elements(
+    document: bytes,
+    kind: Any,
+    open: list[Any],
+    check: Callable[[Any], None],
+    doctype: Callable[[int], None],
+    depth: int,
+    attributes: int,
+    always: bool,
+    passed: frozenset[str],
+    with_text: bool,
+    chunk: int,
+) -> None:
+    """Make elements of a ``kind`` from a document in UTF-8; each is put into the one around and kept while ``open``.
 
     ``open`` begins with one that holds the root element. ``check`` is called with an element inside more than ``depth``
-    others, with more ``attributes``, or ``always``.
+    others, with more ``attributes``, or ``always``. Of elements in the root whose tags are ``passed`` nothing is kept;
+    ``check`` is called with None for one of these. ``doctype`` is called with the line of a document type. What stands
+    between tags is kept ``with_text``. ``chunk`` bytes are read at a time: expat goes on to the end of one after an
+    exception.
     """
+    push, pop, source, notes = open.append, open.pop, open[0].source, open[0].notes
+    parser = expat.ParserCreate("utf-8")
+    inside = 0
 
-    def __init__(
-        self,
-        kind: Any,
-        parser: Any,
-        open: list[Any],
-        check: Callable[[Any], None],
-        depth: int,
-        attributes: int,
-        always: bool,
-    ) -> None:
-        push, pop, source, notes = open.append, open.pop, open[0].source, open[0].notes
+    def start(tag: str, given: dict[str, str]) -> None:
+        nonlocal inside
+        if inside or (len(open) == 2 and tag in passed):
+            inside += 1
+            if always or len(open) + inside > depth or len(given) > attributes:
+                check(None)
+            return
+        element = kind(tag, given, parser.CurrentLineNumber, source, notes)
+        open[-1].add(element)
+        push(element)
+        if always or len(open) > depth or len(given) > attributes:
+            check(element)
 
-        def start(tag: str, given: dict[str, str]) -> None:
-            element = kind(tag, given, parser.CurrentLineNumber, source, notes)
-            open[-1].children.append(element)
-            push(element)
-            if always or len(open) > depth or len(given) > attributes:
-                check(element)
-
-        def end(tag: str) -> None:
+    def end(tag: str) -> None:
+        nonlocal inside
+        if inside:
+            inside -= 1
+        else:
             pop()
 
-        def characters(text: str) -> None:
+    def characters(text: str) -> None:
+        if not inside:
             open[-1].text += text
 
-        self.start, self.end, self.characters = start, end, characters
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = lambda *_: doctype(parser.CurrentLineNumber)
+    if with_text:
+        parser.CharacterDataHandler = characters
+        parser.buffer_text = True
+    try:
+        for begin in range(0, len(document) - chunk, chunk):
+            parser.Parse(document[begin : begin + chunk], False)
+        parser.Parse(document[(len(document) - 1) // chunk * chunk :], True)
+    finally:  # no reference cycle through the handlers is left behind
+        parser.StartElementHandler = parser.EndElementHandler = None
+        parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None

@@ -33,10 +33,15 @@ def empty_tag(tag: str, attributes: dict[str, str]) -> str:
 
 def start_tag(tag: str, attributes: dict[str, str], *, empty: bool) -> str:
     """The tag that an element begins with, or that is all of it."""
-    if not _ORDINARY("".join(attributes.values())):
+    if not is_ordinary("".join(attributes.values())):
         attributes = {name: escaped(value) for name, value in attributes.items()}
     words = "".join([f' {name}="{value}"' for name, value in attributes.items()])
     return f"<{tag}{words}/>" if empty else f"<{tag}{words}>"
+
+
+def is_ordinary(text: str) -> bool:
+    """Whether a text can stand in an attribute as it is."""
+    return _ORDINARY(text) is not None
 
 
 def numbers(*values: float) -> str:

@@ -159,6 +159,14 @@ def _sources() -> str | None:
     return digest.hexdigest()
 
 
+def package_mark() -> tuple[str, str, str]:
+    """What decides results beside the question: versions of this package and of NumPy, and a digest of its sources.
+
+    The digest is empty where the sources cannot be told.
+    """
+    return __version__, _sources() or "", np.__version__
+
+
 def _read(*name: str) -> dict[str, Any] | None:
     found = fetch(entry_key("record", *name), RECORD)
     return None if found is None else json.loads(found)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
+from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite, floats
 from recursa.model.inputs import unit_axis as unit_axis
@@ -21,6 +22,7 @@ from recursa.spatial.vec3 import ZERO
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+_NOTHING = RigidInertia.zero()
 
 
 def assemble(
@@ -39,6 +41,8 @@ def assemble(
     acceleration = _gravity(gravity)
     description = expanded(description)
     tree = _Tree.of(description)
+    if description.constraints and not floating and WORLD_NAME not in tree.links:  # the root stands on the world
+        description = standing_on(description, tree.root.name)
     assembly = _Assembly(tree, mimic)
     assembly.add_root(floating)
     pending = list(reversed(tree.below(tree.root.name)))
@@ -47,7 +51,7 @@ def assemble(
         assembly.add(record)
         pending.extend(reversed(tree.below(record.child)))
     joints, inertias = with_rotors(assembly.finish(), assembly.inertias)
-    return Model(
+    model = Model(
         description=description,
         gravity=acceleration,
         floating=bool(floating),
@@ -58,6 +62,18 @@ def assemble(
         nq=assembly.nq,
         nv=assembly.nv,
     )
+    assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
+    return model
+
+
+def standing_on(description: Description, root: str) -> Description:
+    """The description with a root instead of the world in its constraints: it goes along where the robot is put."""
+
+    def held_by(name: str) -> str:
+        return root if name == WORLD_NAME else name
+
+    constraints = tuple(with_link_names(one, held_by) for one in description.constraints)
+    return replace(description, constraints=constraints)
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
@@ -94,10 +110,11 @@ class _Tree:
             if joint.name in names:
                 raise fail(f"two joints are called '{joint.name}'", joint)
             names.add(joint.name)
-            for role, link_name in (("parent", joint.parent), ("child", joint.child)):
-                if link_name not in links:
-                    hint = did_you_mean(link_name, links)
-                    raise fail(f"joint '{joint.name}': its {role} link '{link_name}' does not exist. {hint}", joint)
+            if joint.parent not in links or joint.child not in links:
+                role = "child" if joint.parent in links else "parent"
+                missing = joint.child if joint.parent in links else joint.parent
+                hint = did_you_mean(missing, links)
+                raise fail(f"joint '{joint.name}': its {role} link '{missing}' does not exist. {hint}", joint)
             if joint.parent == joint.child:
                 raise fail(f"joint '{joint.name}' connects link '{joint.child}' to itself", joint)
             if joint.child in parent_joint:
@@ -201,48 +218,52 @@ class _Assembly:
         placed = _composed(parent.offset, record.placement)
         link = self.tree.links[record.child]
         if record.kind == "fixed":
-            self._lay(link, parent.body, _composed(placed, record.after))
+            after = record.after
+            self._lay(link, parent.body, placed if after is IDENTITY_TRANSFORM else _composed(placed, after))
         else:
             self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
 
     def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
-        link = Link(record.name, body, Transform(offset.rotation.snapped(), offset.translation), record.frame)
+        link = Link(record.name, body, _snapped(offset), record.frame)
         self.links.append(link)
         self.where[record.name] = link
         if body != WORLD and record.inertial:
             own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
-            if offset == IDENTITY_TRANSFORM:
-                self.inertias[body] = self.inertias[body] + own
+            before = self.inertias[body]
+            if offset != IDENTITY_TRANSFORM:
+                self.inertias[body] = added_inertia(before, own, offset)
+            elif before is not _NOTHING or own.mass == 0.0 or 0.0 in own.first or 0.0 in own.moment:
+                self.inertias[body] = before + own  # zeros become positive
             else:
-                self.inertias[body] = added_inertia(self.inertias[body], own, offset)
+                self.inertias[body] = own
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
         kind = KINDS[record.kind]
         zeros = (0.0,) * kind.nv
         joint = Joint(
-            name=record.name,
-            kind=kind,
-            child=record.child,
-            parent=parent,
-            placement=Transform(placement.rotation.snapped(), placement.translation),
-            after=None if record.after == IDENTITY_TRANSFORM else record.after,
-            hinge=_hinge(record),
-            q_start=self.nq,
-            v_start=self.nv,
-            armature=record.armature or zeros,
-            damping=record.damping or zeros,
-            friction=record.friction or zeros,
-            limits=record.limits,
-            effort=record.effort,
-            velocity=record.velocity,
-            mimic=record.mimic,
-            tie=None,
-            stiffness=record.stiffness,
-            rest=record.rest,
-            rotor=record.rotor,
+            record.name,
+            kind,
+            record.child,
+            parent,
+            _snapped(placement),
+            None if record.after == IDENTITY_TRANSFORM else record.after,
+            _hinge(record),
+            self.nq,
+            self.nv,
+            record.armature or zeros,
+            record.damping or zeros,
+            record.friction or zeros,
+            record.limits,
+            record.effort,
+            record.velocity,
+            record.mimic,
+            None,
+            record.stiffness,
+            record.rest,
+            record.rotor,
         )
         self.joints.append(joint)
-        self.inertias.append(RigidInertia.zero())
+        self.inertias.append(_NOTHING)
         if not _follows(record.mimic, self.mimic):
             self.nq += kind.nq
             self.nv += kind.nv
@@ -264,11 +285,19 @@ def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
 
 def _composed(outer: Transform, inner: Transform) -> Transform:
     """``outer @ inner``; an identity, as most are, costs nothing but that zeros are positive, as in a product."""
+    if outer is inner is IDENTITY_TRANSFORM:
+        return outer
     if outer == IDENTITY_TRANSFORM:
         return Transform(inner.rotation, inner.translation + ZERO)
     if inner == IDENTITY_TRANSFORM:
         return Transform(outer.rotation, outer.translation + ZERO)
     return outer @ inner
+
+
+def _snapped(pose: Transform) -> Transform:
+    """The same pose with right angles exact."""
+    rotation = pose.rotation.snapped()
+    return pose if rotation is pose.rotation else Transform(rotation, pose.translation)
 
 
 def _hinge(record: JointRecord) -> Hinge:

@@ -170,12 +170,14 @@ def unit_axis(axis: Vec3) -> Vec3:
     """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
     if axis in (X_AXIS, Y_AXIS, Z_AXIS):
         return axis
-    largest = max(abs(c) for c in axis)
+    x, y, z = axis
+    largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         return X_AXIS
-    scaled = axis * (1.0 / largest) if math.isfinite(largest) else axis  # no overflow in the squares
-    length = math.sqrt(scaled.dot(scaled))
-    return Vec3(scaled.x / length, scaled.y / length, scaled.z / length)
+    factor = 1.0 / largest if math.isfinite(largest) else 1.0  # no overflow in the squares
+    x, y, z = x * factor, y * factor, z * factor
+    length = math.sqrt(x * x + y * y + z * z)
+    return Vec3(x / length, y / length, z / length)
 
 
 def rotor_of(value: Any, what: str) -> Rotor | None:

@@ -37,8 +37,12 @@ class RigidInertia(NamedTuple):
     @staticmethod
     def from_com(mass: Scalar, com: Vec3, inertia: SymMat3) -> RigidInertia:
         """From the mass, the centre of mass and the inertia tensor about the centre of mass (4.3.8)."""
-        first = com * mass
-        return RigidInertia(mass, first, inertia + _steiner(com, first))
+        x, y, z = com
+        hx, hy, hz = x * mass, y * mass, z * mass
+        sx, sy, sz = x * hx, y * hy, z * hz
+        xx, yy, zz, xy, xz, yz = inertia
+        moment = SymMat3(xx + (sy + sz), yy + (sx + sz), zz + (sx + sy), xy - x * hy, xz - x * hz, yz - y * hz)
+        return RigidInertia(mass, Vec3(hx, hy, hz), moment)
 
     @staticmethod
     def from_components(numbers: Sequence[Scalar]) -> RigidInertia:
@@ -58,7 +62,8 @@ class RigidInertia(NamedTuple):
 
     def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]
         mass, first, moment = self
-        return RigidInertia(mass + other.mass, first + other.first, moment + other.moment)
+        other_mass, other_first, other_moment = other
+        return RigidInertia(mass + other_mass, first + other_first, moment + other_moment)
 
     def __matmul__(self, motion: Motion) -> Force:
         """Momentum of a motion: ``(I w + h x v, m v - h x w)``, 24 mul 18 add."""

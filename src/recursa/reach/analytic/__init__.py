@@ -1,0 +1,1 @@
+"""Inverse kinematics in closed form: all branches of arms whose axes meet or are parallel."""

@@ -1,0 +1,1 @@
+"""Studies: many variations of one question, on threads or a cluster, with results that survive."""

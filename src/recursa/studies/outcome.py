@@ -1,0 +1,210 @@
+"""What came out of a study: arrays in memory or on the disk, and what reductions found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recursa.errors import ResultFileError, StudyError, unknown_name
+from recursa.studies.computing import labels
+from recursa.studies.reductions import Part
+from recursa.studies.stores import Store
+from recursa.studies.study import Study, study_from_data
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
+    from recursa.runs.run import Run
+
+Array = NDArray[Any]
+
+
+def read_study(path: Path) -> StudyResult:
+    """What a store holds, finished or not; see :func:`recursa.read`."""
+    store = Store(str(path))
+    about = store.about()
+    if about is None:
+        raise ResultFileError(f"cannot read '{path}': it is a folder without a study in it")
+    try:
+        asked = study_from_data(about["study"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StudyError(f"store '{path}' is damaged: what it says of its study cannot be read ({error})") from None
+    whole, rows = Joined(asked), 0
+    for number in store.finished():
+        parts = store.parts(number)
+        if parts is not None:
+            whole.join(parts)
+            rows += min(about["block"], asked.total - number * about["block"])
+    return StudyResult(asked, path, whole.results(about["shapes"]), None, rows)
+
+
+class Joined:
+    """Parts of reductions, joined as they come."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.parts: dict[str, Part] = {}
+
+    def join(self, parts: dict[str, Part]) -> None:
+        """Those of one more block."""
+        for key, part in parts.items():
+            name, _, k = key.rpartition("/")
+            way = self.study.reductions(name)[int(k)]
+            self.parts[key] = way.join(self.parts[key], part) if key in self.parts else part
+
+    def results(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+        """Of all reductions, by output and what they found: "peak_speed.mean"; ``shapes`` of rows of outputs."""
+        found = {}
+        for key, part in self.parts.items():
+            name, _, k = key.rpartition("/")
+            way = self.study.reductions(name)[int(k)]
+            for what, array in way.result(part, tuple(shapes[name])).items():
+                prefix = f"{way.name}_" if way.name in ("histogram", "top", "bottom") else ""
+                found[f"{name}.{prefix}{what}"] = array
+        return found
+
+
+def axes_of(study: Study, name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """What the axes of a row of an output, or of what is varied, are called."""
+    known = study.computation.axes.get(name)
+    if known is not None and len(known) == len(shape):
+        return known
+    kind = study.computation.arrays.get(name)
+    if len(shape) == 1 and kind is not None:
+        return ("coordinate",) if kind == "q" and shape[0] == study.robot.nq else ("freedom",)
+    return tuple(f"{name}_{k}" for k in range(len(shape)))
+
+
+class StudyResult:
+    """Results of a study, by name: ``result["q"]``, ``result["peak_speed.mean"]``.
+
+    - ``study``: what was asked; ``path``: the store, None where all is in memory.
+    - ``found``: what reductions found, by output and what it is; ``rows``: how many rows are finished.
+
+    Arrays of a store are read when they are asked for; :meth:`to_xarray` opens them without reading.
+    """
+
+    def __init__(
+        self, study: Study, path: Path | None, found: dict[str, Array], arrays: dict[str, Array] | None, rows: int
+    ) -> None:
+        self.study, self.path, self.found, self.rows = study, path, found, rows
+        self._arrays = arrays
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that can be asked for."""
+        return (*self._full(), *self.found)
+
+    def _full(self) -> tuple[str, ...]:
+        if self._arrays is not None:
+            return tuple(self._arrays)
+        if self.path is None or self.path.suffix != ".zarr":
+            return ()
+        return tuple(sorted(folder.name for folder in self.path.iterdir() if (folder / "zarr.json").is_file()))
+
+    def __getitem__(self, name: str) -> Array:
+        if name in self.found:
+            return self.found[name]
+        if self._arrays is not None and name in self._arrays:
+            return self._arrays[name]
+        if name not in self.names:
+            raise unknown_name("result", name, self.names)
+        import zarr
+
+        return np.asarray(zarr.open_array(f"{self.path}/{name}", mode="r")[...])
+
+    def to_xarray(self) -> Dataset:
+        """The rows as a dataset with dimension "sample"; of a store lazily, as Dask arrays where Dask is installed.
+
+        >>> import recursa as rc
+        >>> study = rc.study(rc.robots.planar(2), {"q": "uniform"}, "mass_matrix", samples=10)
+        >>> study.run().to_xarray()["mass_matrix"].dims
+        ('sample', 'mass_matrix_0', 'mass_matrix_1')
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise StudyError("this needs the package 'xarray': pip install 'recursa[data]'") from None
+        if self.path is not None:
+            if self.path.suffix != ".zarr":
+                raise StudyError(f"store '{self.path}' holds tables: to_pandas() reads them")
+            from importlib.util import find_spec
+
+            found: Dataset = xarray.open_zarr(self.path, chunks={} if find_spec("dask") else None, consolidated=True)
+            return self._labelled(found)
+        data: dict[str, Any] = {}
+        for name, array in (self._arrays or {}).items():
+            data[name] = (("sample", *axes_of(self.study, name, array.shape[1:])), array)
+        attributes = {"robot": self.study.robot.name, "compute": self.study.computation.name}
+        return self._labelled(xarray.Dataset(data, attrs={**attributes, "digest": self.study.digest}))
+
+    def _labelled(self, dataset: Dataset) -> Dataset:
+        """With the names of joints, and the instants of rollouts in seconds."""
+        dataset.attrs.pop("labels", None)
+        names = {axis: one for axis, one in labels(self.study.robot).items() if axis in dataset.sizes}
+        dataset = dataset.assign_coords(names)
+        options = self.study.as_data()["options"]
+        if "time" not in dataset.sizes or "step" not in options:
+            return dataset
+        every = options.get("save_every", 1)
+        t = options["step"] * every * np.arange(1, dataset.sizes["time"] + 1)
+        return dataset.assign_coords(time=("time", t, {"units": "s"}))
+
+    def to_pandas(self) -> DataFrame:
+        """A row per sample, a column per number, named ``q0[2]``; for results with few numbers a row."""
+        try:
+            import pandas
+        except ImportError:
+            raise StudyError("this needs the package 'pandas': pip install 'recursa[data]'") from None
+        if self.path is not None and self.path.suffix == ".parquet":
+            parts = sorted(self.path.glob("part-*.parquet"))
+            return pandas.concat([pandas.read_parquet(part) for part in parts], ignore_index=True)
+        columns: dict[str, Array] = {}
+        for name in self._full():
+            array = self[name]
+            flat = array.reshape(len(array), -1)
+            titles = [name] if array.ndim == 1 else [f"{name}[{k}]" for k in range(flat.shape[1])]
+            columns |= {title: flat[:, k] for k, title in enumerate(titles)}
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.rows, name="sample"))
+
+    def replay(self, row: int, **options: Any) -> Run:
+        """One row of rollouts or simulations again, as a :class:`recursa.Run` that can be plotted and viewed.
+
+        Further ``options`` are those of :meth:`Robot.simulate`.
+        """
+        asked, inputs = self.study.as_data()["options"], self.study.inputs(row)
+        robot = self.study.robot
+        if "parameters" in inputs:
+            robot = robot.with_parameters(inputs["parameters"])
+        if self.study.computation.name not in ("rollout", "simulate"):
+            raise StudyError(
+                f"a row of {self.study.computation.name} is no motion; study.inputs({row}) has its numbers"
+            )
+        duration = asked.get("duration") or asked["step"] * asked["steps"]
+        usual: dict[str, Any] = {"duration": duration, "torque": inputs["tau"], "progress": False}
+        return robot.simulate(inputs["q0"], inputs["v0"], **{**usual, **options})
+
+    def __str__(self) -> str:
+        lines = [str(self.study)]
+        if self.rows < self.study.total:
+            lines.append(f"  not finished: {self.rows:,} rows are there, {100.0 * self.rows / self.study.total:.1f} %")
+        if self.path is not None:
+            lines.append(f"  in {self.path}")
+        lines += [f"  {name}: {_short(array)}" for name, array in self.found.items() if array.size <= _PRINTED]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.path is None else f"in '{self.path}'"
+        return f"<results of study {self.study.digest[:8]}, {self.rows} rows, {where}: {', '.join(self.names)}>"
+
+
+_PRINTED = 24
+
+
+def _short(array: Array) -> str:
+    return np.array2string(np.asarray(array), precision=5, suppress_small=True, max_line_width=100).replace("\n", " ")
