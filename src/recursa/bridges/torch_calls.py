@@ -6,6 +6,7 @@ themselves. Tensors on the processor are read and written where they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def number_of(function: GraphFunction) -> int:
     return _NUMBERS[function]
 
 
-@torch.library.custom_op("recursa::call", mutates_args=(), device_types="cpu")
+@torch.library.custom_op("recursa::call", mutates_args=(), device_types="cpu")  # type: ignore[untyped-decorator]
 def call(function: int, size: int, arrays: list[torch.Tensor]) -> torch.Tensor:
     """A function of tensors (..., n) that have the same batch axes and type: (..., size)."""
     own, batch = _FUNCTIONS[function], arrays[0].shape[:-1]
@@ -36,39 +37,81 @@ def call(function: int, size: int, arrays: list[torch.Tensor]) -> torch.Tensor:
     return result
 
 
-@call.register_fake
+@call.register_fake  # type: ignore[untyped-decorator]
 def _(function: int, size: int, arrays: list[torch.Tensor]) -> torch.Tensor:
     return arrays[0].new_empty((*arrays[0].shape[:-1], size))
 
 
-def _kept(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.function, _, arrays = inputs
-    ctx.save_for_backward(*arrays)
-
-
-def _backward(ctx: Any, weight: torch.Tensor) -> Any:
-    own, arrays = _FUNCTIONS[ctx.function], ctx.saved_tensors
-    wanted = (
-        [name for name, array, needed in zip(own.sizes, arrays, ctx.needs_input_grad[2], strict=True) if needed]
-        if isinstance(ctx.needs_input_grad[2], list | tuple)
-        else list(own.sizes)
-    )
-    if not wanted:
-        return None, None, [None] * len(arrays)
-    reverse = own.pulled(wanted)
-    row = torch.ops.recursa.call(number_of(reverse), reverse.size, [*arrays, weight.contiguous()])
-    parts = dict(zip(wanted, torch.split(row, [own.sizes[name] for name in wanted], dim=-1), strict=True))
-    return None, None, [parts.get(name) for name in own.sizes]
-
-
-call.register_autograd(_backward, setup_context=_kept)
-
-
-@call.register_vmap
-def _(info: Any, in_dims: Any, function: int, size: int, arrays: list[torch.Tensor]) -> tuple[torch.Tensor, int]:
-    axes = in_dims[2] if isinstance(in_dims[2], list | tuple) else [in_dims[2]] * len(arrays)
+def _batched(
+    info: Any, axes: Sequence[int | None], function: int, arrays: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, int]:
+    """The batch axis first, and those before it in one call."""
     front = [
         x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
         for x, axis in zip(arrays, axes, strict=True)
     ]
-    return torch.ops.recursa.call(function, size, front), 0
+    return called(function, front), 0
+
+
+def _pulled(function: int, arrays: Sequence[torch.Tensor], needed: Sequence[bool], weight: torch.Tensor) -> list[Any]:
+    """What a weight of every number of the result is worth of every number of the arrays that need it."""
+    own = _FUNCTIONS[function]
+    wanted = [name for name, one in zip(own.sizes, needed, strict=True) if one]
+    if not wanted:
+        return [None] * len(arrays)
+    row = called(number_of(own.pulled(wanted)), [*arrays, weight])
+    parts = dict(zip(wanted, torch.split(row, [own.sizes[name] for name in wanted], dim=-1), strict=True))
+    return [parts.get(name) for name in own.sizes]
+
+
+# ---- for autograd and programs that torch.compile makes ----------------------------------------------------------------
+
+
+def _kept(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.function, _, arrays = inputs
+    ctx.needed = [x.requires_grad for x in arrays]
+    ctx.save_for_backward(*arrays)
+
+
+def _backward(ctx: Any, weight: torch.Tensor) -> Any:
+    return None, None, _pulled(ctx.function, ctx.saved_tensors, ctx.needed, weight)
+
+
+call.register_autograd(_backward, setup_context=_kept)
+call.register_vmap(lambda info, axes, function, _, arrays: _batched(info, axes[2], function, arrays))
+
+
+# ---- and for torch.func, which takes no operators whose gradients are registered ---------------------------------------
+
+
+class _Call(torch.autograd.Function):
+    @staticmethod
+    def forward(function: int, *arrays: torch.Tensor) -> torch.Tensor:
+        return torch.ops.recursa.call(function, _FUNCTIONS[function].size, list(arrays))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.function, *arrays = inputs
+        ctx.save_for_backward(*arrays)
+        ctx.save_for_forward(*arrays)
+
+    @staticmethod
+    def backward(ctx: Any, weight: torch.Tensor) -> Any:
+        return None, *_pulled(ctx.function, ctx.saved_tensors, ctx.needs_input_grad[1:], weight)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *changes: torch.Tensor | None) -> Any:
+        own, arrays = _FUNCTIONS[ctx.function], ctx.saved_tensors
+        moving = {name: x for name, x in zip(own.sizes, changes, strict=True) if x is not None}
+        return called(number_of(own.along(tuple(moving))), [*arrays, *moving.values()])
+
+    @staticmethod
+    def vmap(info: Any, axes: Any, function: int, *arrays: torch.Tensor) -> Any:
+        return _batched(info, axes[1:], function, arrays)
+
+
+def called(function: int, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    """A function, by its number, of tensors (..., n) that have the same batch axes and type."""
+    if torch.compiler.is_compiling():
+        return torch.ops.recursa.call(function, _FUNCTIONS[function].size, list(arrays))
+    return _Call.apply(function, *arrays)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from recursa.bridges.differentiable import Arguments, Differentiable, DifferentiableRobot, differentiable
-from recursa.bridges.torch_calls import number_of
+from recursa.bridges.torch_calls import called, number_of
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
 
@@ -62,7 +62,7 @@ class TorchRobot:
             row = array.to(dtype).reshape(*own, found.size(one))
             row = _unit(row, found.turned[one]) if one in found.turned else row
             rows.append(row.expand(*batch, row.shape[-1]))
-        result = torch.ops.recursa.call(number_of(found.function), found.function.size, rows)
+        result = called(number_of(found.function), rows)
         return result.reshape(*batch, *found.shape)
 
     def tangent_gradient(self, q: Any, gradient: Any) -> torch.Tensor:
