@@ -64,7 +64,7 @@ def _pulled(function: int, arrays: Sequence[torch.Tensor], needed: Sequence[bool
     return [parts.get(name) for name in own.sizes]
 
 
-# ---- for autograd and programs that torch.compile makes ----------------------------------------------------------------
+# ---- for autograd and programs that torch.compile makes --------------------------------------------------------------
 
 
 def _kept(ctx: Any, inputs: Any, output: Any) -> None:
@@ -81,10 +81,10 @@ call.register_autograd(_backward, setup_context=_kept)
 call.register_vmap(lambda info, axes, function, _, arrays: _batched(info, axes[2], function, arrays))
 
 
-# ---- and for torch.func, which takes no operators whose gradients are registered ---------------------------------------
+# ---- and for torch.func, which takes no operators whose gradients are registered -------------------------------------
 
 
-class _Call(torch.autograd.Function):
+class _Call(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(function: int, *arrays: torch.Tensor) -> torch.Tensor:
         return torch.ops.recursa.call(function, _FUNCTIONS[function].size, list(arrays))

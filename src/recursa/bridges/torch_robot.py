@@ -41,7 +41,14 @@ class TorchRobot:
     def quantity(self, name: str, /, *arrays: Any, **more: Any) -> torch.Tensor:
         """A quantity by name, such as "diagonal.total_rates", of tensors, optional tensors by name, and options."""
         asked = Arguments.of(name, arrays, more)
-        return self._evaluated(name, self._robot.asked(asked), asked.arrays)
+        return self._evaluated(name, self._found(name, tuple(asked.arrays), tuple(asked.options.items())), asked.arrays)
+
+    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+    def _found(self, name: str, given: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> Differentiable:
+        """What torch.compile need not look into."""
+        found = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
+        number_of(found.function)
+        return found
 
     def _evaluated(self, name: str, found: Differentiable, given: dict[str, Any]) -> torch.Tensor:
         arrays = {one: torch.as_tensor(given[one]) for one in found.axes}
