@@ -24,10 +24,9 @@ ROBOTS = {
     "arm": rc.robots.panda_like,
     "flyer": lambda: rc.robots.free_flyer(2),
     "one_of_each": zoo.one_of_each,
-    "floating_tree": zoo.floating_tree,
+    "large_flyer": zoo.large_flyer,
 }
 EVERYDAY = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "poses", "kinetic_energy", "center_of_mass")
-OPTIONS: dict[str, dict[str, Any]] = {"delassus": {}}
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +104,11 @@ def test_second_order_in_both_modes(robot: str, implementation: str) -> None:
     made = ROBOTS[robot]()
     rj, state = made.jax(implementation=implementation), state_of(made, "inverse_dynamics")
     test_util.check_grads(
-        lambda *x: jnp.sum(jnp.sin(rj.inverse_dynamics(*x))), tuple(state.values()), 2, modes=["fwd", "rev"], rtol=1e-4
+        lambda *x: jnp.sum(jnp.sin(0.01 * rj.inverse_dynamics(*x))),
+        tuple(state.values()),
+        2,
+        modes=["fwd", "rev"],
+        rtol=1e-4,
     )
 
 
@@ -149,8 +152,12 @@ def test_tangent_gradients(robot: str) -> None:
         assert abs(float(gradient[start : start + 4] @ q[start : start + 4])) < 1e-10
     expected = rj.gravity_forces(q, gravity=made_up)
     np.testing.assert_allclose(rj.tangent_gradient(q, gradient), expected, rtol=1e-9, atol=1e-9)
-    longer = rj.forward_dynamics(q.at[made.model.quaternions[0] :][...].set(q[made.model.quaternions[0] :]), *[jnp.zeros(made.nv)] * 2)
-    assert jnp.isfinite(longer).all()
+    np.testing.assert_allclose(
+        rj.gravity_forces(q, gravity=jnp.asarray(made.gravity)), made.gravity_forces(q), atol=1e-10
+    )
+    start = made.model.quaternions[0]
+    stretched = q.at[start : start + 4].multiply(1.5)  # a configuration is not longer for that
+    np.testing.assert_allclose(rj.poses(stretched), made.poses(q), atol=1e-12)
 
 
 def test_batches_go_into_one_call() -> None:
@@ -177,10 +184,12 @@ def test_rollouts_are_ours_and_differentiable(robot: str, integrator: str) -> No
     made = ROBOTS[robot]()
     rj, state = made.jax(), state_of(made, "forward_dynamics")
     tau = 0.1 * np.random.default_rng(1).normal(size=(5, made.nv))
-    ours = rc.rollout(made, state["q"][None], state["v"][None], tau=tau[None], dt=0.01, integrator=integrator)
+    ours = rc.rollout(
+        made, state["q"][None], state["v"][None], tau[None], 0.01, len(tau), integrator=integrator, losses=False
+    )
     qs, vs = rj.rollout(state["q"], state["v"], tau, 0.01, integrator=integrator)
-    np.testing.assert_allclose(qs, ours.q[0], atol=1e-12)
-    np.testing.assert_allclose(vs, ours.v[0], atol=1e-11)
+    np.testing.assert_allclose(qs[1:], ours.q[0], atol=1e-12)
+    np.testing.assert_allclose(vs[1:], ours.v[0], atol=1e-11)
 
     def end(tau: Any) -> Any:
         return jnp.sum(rj.rollout(state["q"], state["v"], tau, 0.01, integrator=integrator)[1][-1] ** 2)

@@ -203,8 +203,10 @@ class _TracingEvaluator(ScalarEvaluator):
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if self.gravity is None:
             return super()._run(way, inputs, symbols=symbols)
-        model = replace(way.kernels.compiled_model, gravity=self.gravity)
-        return object_array(list(way.recipe.gather(run(way.compiled_plan, model, inputs))))
+        own = way.kernels.model  # as it is: what may be moved for a kernel takes the axes of gravity with it
+        if own.gravity != self.model.gravity:
+            raise UntraceableError("its method has gravity in other axes; another method takes gravity=")
+        return object_array(list(way.recipe.gather(run(way.recipe.plan, replace(own, gravity=self.gravity), inputs))))
 
     def solve(self, mass: Array, columns: Array) -> Array:
         """``inv(mass) columns`` by ``L D L^T``."""
