@@ -51,7 +51,10 @@ def state_of(robot: rc.Robot, name: str, seed: int = 0, given: tuple[str, ...] =
     return {one: x.reshape(record.kind(one).axes(robot.model, 0)) for one, x in flat.items()}
 
 
-@pytest.mark.parametrize("name", differentiable())
+EVERY = [one if one in EVERYDAY else pytest.param(one, marks=pytest.mark.slow) for one in differentiable()]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_quantity_is_ours_and_its_gradients_agree_with_each_other(name: str) -> None:
     """On a small robot with a free base: the value, forward mode, reverse mode and differences."""
     robot = rc.robots.free_flyer(1)
@@ -87,7 +90,10 @@ def test_every_quantity_is_ours_and_its_gradients_agree_with_each_other(name: st
     assert abs(numeric - forward) < 1e-8 * size
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+LARGE = ("one_of_each", "large_flyer")
+
+
+@pytest.mark.parametrize("robot", [pytest.param(x, marks=pytest.mark.slow) if x in LARGE else x for x in ROBOTS])
 def test_values_are_ours_over_robots(robot: str) -> None:
     made = ROBOTS[robot]()
     for name in EVERYDAY:
@@ -98,7 +104,7 @@ def test_values_are_ours_over_robots(robot: str) -> None:
             np.testing.assert_allclose(found, ours, rtol=1e-10, atol=1e-12 * (1 + abs(ours).max()))
 
 
-@pytest.mark.parametrize("robot", ["planar", "flyer"])
+@pytest.mark.parametrize("robot", ["planar", pytest.param("flyer", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("implementation", ["native", "traced"])
 def test_second_order_in_both_modes(robot: str, implementation: str) -> None:
     made = ROBOTS[robot]()
@@ -242,5 +248,6 @@ def test_code_of_another_process_is_refused() -> None:
 
 
 def test_importing_recursa_imports_neither() -> None:
-    code = "import sys, recursa as rc; rc.robots.planar(2).mass_matrix([0.0, 0.0]); print({'jax', 'torch'} & set(sys.modules))"
+    asked = "import sys, recursa as rc; rc.robots.planar(2).mass_matrix([0.0, 0.0])"
+    code = f"{asked}; print({{'jax', 'torch'}} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

@@ -80,21 +80,24 @@ class Differentiable:
         """Numbers of an array for one state."""
         return math.prod(self.axes[name])
 
-    def batches(self, quantity: str, shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """The batch axes of every array; they fit each other, and what follows them is as it must be."""
-        found = []
-        for name, axes in self.axes.items():
-            shape, own = shapes[name], len(shapes[name]) - len(self.axes[name])
-            if own < 0 or shape[own:] != axes:
-                wanted = ", ".join(map(str, axes))
-                raise StateError(f"{quantity}: {name} must have the shape (..., {wanted}), not {shape}")
-            found.append(shape[:own])
-        try:
-            np.broadcast_shapes(*found)
-        except ValueError:
-            told = ", ".join(f"{name} {shape}" for name, shape in zip(self.axes, found, strict=True))
-            raise StateError(f"{quantity}: batch axes do not fit each other: {told}") from None
-        return found
+
+def batches(
+    quantity: str, shapes: Mapping[str, tuple[int, ...]], axes: Mapping[str, tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """The batch axes of every array; what follows them is as it must be."""
+    found = []
+    for name, wanted in axes.items():
+        shape, own = shapes[name], len(shapes[name]) - len(wanted)
+        if own < 0 or shape[own:] != wanted:
+            told = ", ".join(map(str, wanted))
+            raise StateError(f"{quantity}: {name} must have the shape (..., {told}), not {shape}")
+        found.append(shape[:own])
+    longest = max(map(len, found))
+    for place in range(1, longest + 1):
+        if len({own[-place] for own in found if len(own) >= place} - {1}) > 1:
+            told = ", ".join(f"{name} {own}" for name, own in zip(axes, found, strict=True))
+            raise StateError(f"{quantity}: batch axes do not fit each other: {told}")
+    return found
 
 
 class DifferentiableRobot:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from recursa.bridges.differentiable import Arguments, Differentiable, DifferentiableRobot, differentiable
+from recursa.bridges.differentiable import Arguments, Differentiable, DifferentiableRobot, batches, differentiable
 from recursa.bridges.jax_calls import IMPLEMENTATIONS, called
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
@@ -55,10 +55,10 @@ class JaxRobot:
         dtype = jnp.result_type(*arrays.values(), jnp.float32)
         if dtype not in (jnp.float32, jnp.float64):
             raise StateError(f"{name} takes float32 and float64, not {dtype}")
-        batches = found.batches(name, {one: array.shape for one, array in arrays.items()})
-        batch = jnp.broadcast_shapes(*batches)
+        own_batches = batches(name, {one: array.shape for one, array in arrays.items()}, found.axes)
+        batch = jnp.broadcast_shapes(*own_batches)
         rows = []
-        for (one, array), own in zip(arrays.items(), batches, strict=True):
+        for (one, array), own in zip(arrays.items(), own_batches, strict=True):
             row = array.astype(dtype).reshape(*own, found.size(one))
             row = _unit(row, found.turned[one]) if one in found.turned else row
             rows.append(jnp.broadcast_to(row, (*batch, row.shape[-1])))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 
-from recursa.bridges.differentiable import Arguments, Differentiable, DifferentiableRobot, differentiable
+from recursa.bridges.differentiable import Arguments, DifferentiableRobot, batches, differentiable
 from recursa.bridges.torch_calls import called, number_of
 from recursa.errors import StateError, unknown_name
 from recursa.evaluation.evaluator import Evaluator
@@ -41,36 +42,18 @@ class TorchRobot:
     def quantity(self, name: str, /, *arrays: Any, **more: Any) -> torch.Tensor:
         """A quantity by name, such as "diagonal.total_rates", of tensors, optional tensors by name, and options."""
         asked = Arguments.of(name, arrays, more)
-        return self._evaluated(name, self._found(name, tuple(asked.arrays), tuple(asked.options.items())), asked.arrays)
+        facts = self._facts(name, tuple(asked.arrays), tuple(asked.options.items()))
+        return _evaluated(name, asked.arrays, *facts)
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-    def _found(self, name: str, given: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> Differentiable:
-        """What torch.compile need not look into."""
-        found = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
-        number_of(found.function)
-        return found
+    def _facts(self, name: str, given: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
+        """The function by its number, its arrays with their axes and quaternions, the shape of its result.
 
-    def _evaluated(self, name: str, found: Differentiable, given: dict[str, Any]) -> torch.Tensor:
-        arrays = {one: torch.as_tensor(given[one]) for one in found.axes}
-        dtype = torch.float32
-        for array in arrays.values():
-            dtype = torch.promote_types(dtype, array.dtype)
-        if dtype not in (torch.float32, torch.float64):
-            raise StateError(f"{name} takes float32 and float64, not {dtype}")
-        for one, array in arrays.items():
-            if array.device.type not in ("cpu", "meta"):
-                raise StateError(
-                    f"{name}: {one} is on {array.device}; the robot computes on the processor: {one}.cpu()"
-                )
-        batches = found.batches(name, {one: tuple(array.shape) for one, array in arrays.items()})
-        batch = torch.broadcast_shapes(*batches)
-        rows = []
-        for (one, array), own in zip(arrays.items(), batches, strict=True):
-            row = array.to(dtype).reshape(*own, found.size(one))
-            row = _unit(row, found.turned[one]) if one in found.turned else row
-            rows.append(row.expand(*batch, row.shape[-1]))
-        result = called(number_of(found.function), rows)
-        return result.reshape(*batch, *found.shape)
+        Plain numbers, which torch.compile takes as they are: it does not look into how a quantity is traced.
+        """
+        found = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
+        arrays = tuple((one, axes, found.turned.get(one, ())) for one, axes in found.axes.items())
+        return number_of(found.function), arrays, found.shape
 
     def tangent_gradient(self, q: Any, gradient: Any) -> torch.Tensor:
         """A gradient by the coordinates q, as ``backward`` has it (..., nq), by small motions instead (..., nv).
@@ -82,6 +65,32 @@ class TorchRobot:
         small = torch.zeros((*q.shape[:-1], self._robot.model.nv), dtype=q.dtype, requires_grad=True)
         (found,) = torch.autograd.grad(self.integrate(q, small), small, torch.as_tensor(gradient))
         return found
+
+
+def _evaluated(
+    name: str,
+    given: dict[str, Any],
+    function: int,
+    facts: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...],
+    shape: tuple[int, ...],
+) -> torch.Tensor:
+    arrays = {one: torch.as_tensor(given[one]) for one, _, _ in facts}
+    dtype = torch.float32
+    for one, array in arrays.items():
+        dtype = torch.promote_types(dtype, array.dtype)
+        if array.device.type not in ("cpu", "meta"):
+            raise StateError(f"{name}: {one} is on {array.device}; the robot computes on the processor: {one}.cpu()")
+    if dtype not in (torch.float32, torch.float64):
+        raise StateError(f"{name} takes float32 and float64, not {dtype}")
+    shapes = {one: tuple(array.shape) for one, array in arrays.items()}
+    own = batches(name, shapes, {one: axes for one, axes, _ in facts})
+    batch = torch.broadcast_shapes(*own)
+    rows = []
+    for (one, axes, starts), before in zip(facts, own, strict=True):
+        row = arrays[one].to(dtype).reshape(*before, math.prod(axes))
+        row = _unit(row, starts) if starts else row
+        rows.append(row.expand(*batch, row.shape[-1]))
+    return called(function, rows).reshape(*batch, *shape)
 
 
 def _unit(row: torch.Tensor, starts: tuple[int, ...]) -> torch.Tensor:
