@@ -38,7 +38,7 @@ def test_transforms_and_compiled_programs() -> None:
     robot = rc.robots.planar(2)
     f, state = robot.torch().forward_dynamics, state_of(robot, "forward_dynamics", 3)
     plain = [x.detach() for x in state]
-    expected = robot.forward_dynamics_derivatives(*(x.numpy() for x in plain)).dq
+    expected = robot.forward_dynamics_derivatives(*(x.numpy() for x in plain))[0]
     np.testing.assert_allclose(torch.func.vmap(torch.func.jacrev(f))(*plain), expected, atol=1e-9)
     np.testing.assert_allclose(torch.func.vmap(torch.func.jacfwd(f))(*plain), expected, atol=1e-9)
     eager = torch.autograd.grad(f(*state).square().sum(), state)
