@@ -526,6 +526,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),
     "rc.study": "studies/ has engines, blocks and stores",
+    **dict.fromkeys(("robot.jax", "robot.torch"), "other frameworks; bridges/"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.widget": "view/ looks at it in a browser",
     "robot.view": "view/ looks at it in a browser",

@@ -247,6 +247,14 @@ def test_code_of_another_process_is_refused() -> None:
         xla_handler(jax_calls._token())
 
 
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recursa.bridges.jax_torch_methods.find_spec", lambda name: None)
+    robot = rc.robots.planar(2)
+    for make, package in ((robot.jax, "jax"), (robot.torch, "torch")):
+        with pytest.raises(rc.RecursaError, match=rf"pip install 'recursa\[{package}\]'"):
+            make()
+
+
 def test_importing_recursa_imports_neither() -> None:
     asked = "import sys, recursa as rc; rc.robots.planar(2).mass_matrix([0.0, 0.0])"
     code = f"{asked}; print({{'jax', 'torch'}} & set(sys.modules))"

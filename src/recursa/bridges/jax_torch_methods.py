@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from recursa.errors import RecursaError
 from recursa.evaluation.facade import Facade
@@ -29,7 +29,10 @@ class JaxTorchMethods(Facade):
             rj = robot.jax()
             jax.grad(lambda q: rj.kinetic_energy(q, v))(q)
         """
-        return _bridge("jax", "jax_robot").JaxRobot(self.evaluator, implementation)
+        _require("jax")
+        from recursa.bridges.jax_robot import JaxRobot
+
+        return JaxRobot(self.evaluator, implementation)
 
     def torch(self) -> TorchRobot:
         """The robot's quantities as functions of PyTorch tensors on the processor, which autograd goes through.
@@ -39,12 +42,12 @@ class JaxTorchMethods(Facade):
             rt = robot.torch()
             rt.kinetic_energy(q, v).backward()
         """
-        return _bridge("torch", "torch_robot").TorchRobot(self.evaluator)
+        _require("torch")
+        from recursa.bridges.torch_robot import TorchRobot
+
+        return TorchRobot(self.evaluator)
 
 
-def _bridge(package: str, module: str) -> Any:
-    try:
-        importlib.import_module(package)
-    except ImportError:
-        raise RecursaError(f"this needs the package '{package}': pip install 'recursa[{package}]'") from None
-    return importlib.import_module(f"recursa.bridges.{module}")
+def _require(package: str) -> None:
+    if find_spec(package) is None:
+        raise RecursaError(f"this needs the package '{package}': pip install 'recursa[{package}]'")
