@@ -528,6 +528,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),
     "robot.casadi": "functions of CasADi; bridges/test_casadi.py",
     "rc.study": "studies/ has engines, blocks and stores",
+    **dict.fromkeys(("robot.jax", "robot.torch"), "other frameworks; bridges/"),
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.widget": "view/ looks at it in a browser",
     "robot.view": "view/ looks at it in a browser",

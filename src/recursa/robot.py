@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.bridges.casadi_functions import CasadiMethods
+from recursa.bridges.jax_torch_methods import JaxTorchMethods
 from recursa.doctor import Report, examine
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods):
+class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods, JaxTorchMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.

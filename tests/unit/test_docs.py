@@ -31,6 +31,7 @@ PEERS = {
     "pinocchio": ("import pinocchio", "--with pin"),
     "mujoco": ("interop.mujoco", "--with mujoco"),
     "casadi": ("import casadi", ".casadi("),
+    "jax": ("import jax",),
 }
 
 

@@ -83,6 +83,13 @@ class StraightProgram:
         self.sizes = {code_name(name): size for name, size in sizes.items()}
         self.graph, self.outputs = trace(plan, model, sizes, gather, MAX_NODES if limit is None else limit)
 
+    @staticmethod
+    def of(graph: Graph, outputs: list[Output], sizes: Mapping[str, int]) -> StraightProgram:
+        """What was traced already; names of inputs are those of the graph."""
+        made = StraightProgram.__new__(StraightProgram)
+        made.sizes, made.graph, made.outputs = dict(sizes), graph, outputs
+        return made
+
     @property
     def operations(self) -> Counts:
         """Operations of one evaluation."""
@@ -218,6 +225,17 @@ class Kernel:
         self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
+    @staticmethod
+    def of_graph(
+        name: str, graph: Graph, outputs: list[Output], sizes: Mapping[str, int], single: bool = False
+    ) -> Kernel:
+        """Of what was traced already, whatever it is."""
+        made = Kernel.__new__(Kernel)
+        made.plan, made.inputs, made.single, made.sizes = Plan(name, (), ()), tuple(sizes), single, dict(sizes)
+        made._program, made._compiled = StraightProgram.of(graph, outputs, sizes), {}
+        made._waited_for = f"compiling {name}"
+        return made
+
     @property
     def form(self) -> str:
         """ "straight", every body spelled out, or "loop", over bodies that share code."""
@@ -302,6 +320,11 @@ class Kernel:
             self._native(1)
         owners, codes = zip(*(self._way_in(width) for width in (1, simd_shape(False).width)), strict=True)
         return Entry(tuple(inputs), shape, owners, *codes, judged)
+
+    def way_in(self, width: int) -> tuple[Any, int, Workspace]:
+        """Code for so many lanes, compiled if it is new: what keeps it alive, its address, a workspace of its own."""
+        native = self._native(width)
+        return native, native.address, self._workspace(width)
 
     def _way_in(self, width: int) -> tuple[Any, tuple[int, ...] | None]:
         """What native calls need of the code for so many lanes: what keeps it alive, and addresses."""
