@@ -11,6 +11,7 @@ import numpy as np
 
 from recursa.book import linearized
 from recursa.book.direct import DIRECT
+from recursa.constraints.quantities import constrained
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
@@ -20,6 +21,7 @@ from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
+from recursa.methods.constrained import constrained_derivatives
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
@@ -93,6 +95,8 @@ def _along(of: Subject, given: Names) -> Recipe:
 @with_springs(acting, stiffened)
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
+    if constrained(of):
+        return Composed(partial(constrained_derivatives, INVERSE_DYNAMICS_DERIVATIVES, model))
     if of.tied:
         return apart
 
@@ -199,7 +203,6 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
     optional=("wrenches",),
     reads=READS,
-    of_trees=True,
 )
 STATE_SPACE = Quantity(
     "state_space",
