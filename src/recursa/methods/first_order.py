@@ -156,7 +156,7 @@ def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any =
     nv, batch = lower.shape[-1], lower.shape[:-3]
     both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
     A, B = state_space_halves(both, nv)
-    A[..., :nv, :nv] = others(_MOVING_COORDINATES, v=v)
+    A[..., :nv, :nv] = others(MOVING_COORDINATES, v=v)
     A[..., :nv, nv:] = np.eye(nv)
     A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = (lower[..., by, :, :] for by in range(3))
     return both
@@ -213,6 +213,6 @@ STATE_SPACE = Quantity(
     reads=READS,
     of_trees=True,
 )
-_MOVING_COORDINATES = Quantity(
+MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"
 )
