@@ -380,6 +380,7 @@ def _constraints() -> Iterator[Question]:
         "constraint_jacobian",
         "constraint_bias",
         "constraint_delassus",
+        "constrained_compliance",
         "project_velocity",
     ):
         yield ask(name)
