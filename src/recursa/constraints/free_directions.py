@@ -23,34 +23,32 @@ Matrix = Sequence[Sequence[Scalar]]
 
 
 class Responses(NamedTuple):
-    """K (nv, nv) and Psi* (ncon, nv)."""
+    """``inv(mass)`` (nv, nv), Y* and Psi*, (ncon, nv)."""
 
-    compliance: list[list[Scalar]]
+    inverse: Matrix
+    pushed: list[list[Scalar]]
     demanded: list[list[Scalar]]
 
 
 def responses(model: Model, inverse: Matrix, G: Matrix) -> Responses:
     """From the inverse of the mass matrix and the rows."""
     n, m = model.nv, model.ncon
-    Y = [[_sparse_dot(row, column) for column in inverse] for row in G]  # Y*, row by row
+    Y = [[_sparse_dot(row, column) for column in inverse] for row in G]
     delassus = [[_sparse_dot(G[i], Y[j]) if j >= i else 0.0 for j in range(m)] for i in range(m)]
-    factors = delassus_factors(model, inverse, delassus)
+    factors = delassus_factors(model, [inverse[k][k] for k in range(n)], delassus)
     columns = [solve_ranked(factors, [Y[k][i] for k in range(m)]) for i in range(n)]  # rows of Psi
-    K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i, n):
-            K[i][j] = K[j][i] = inverse[i][j] - dense.dot(columns[i], [Y[k][j] for k in range(m)])
-    return Responses(K, [[columns[i][k] for i in range(n)] for k in range(m)])
+    return Responses(inverse, Y, [[columns[i][k] for i in range(n)] for k in range(m)])
 
 
-def delassus_factors(model: Model, inverse: Matrix, delassus: Matrix) -> Ranked:
-    """The Delassus matrix in factors, its rank judged against how much the joints yield altogether."""
+def delassus_factors(model: Model, diagonal: Sequence[Scalar], delassus: Matrix) -> Ranked:
+    """The Delassus matrix in factors, its rank judged against how much the joints yield altogether: ``diagonal`` is
+    that of the inverse mass matrix."""
     yielding: Scalar = 0.0
     length = model.unit_length
     for joint in (x for x in model.joints if x.independent):
         for k, turns in enumerate(joint.kind.angular):
             at = joint.v_start + k
-            yielding = yielding + inverse[at][at] * (length * length if turns else 1.0)
+            yielding = yielding + diagonal[at] * (length * length if turns else 1.0)
     turning = yielding * (1.0 / (length * length))
     least = [turning if unit == "r" else yielding for of in model.equations for unit in of.units]
     return factored(delassus, least)
@@ -70,7 +68,7 @@ _INVERSE = renamed(MASS_MATRIX_INVERSE_PLAN, {"responses": "unit responses"})
 
 def responses_plan(model: Model) -> Plan:
     """The inverse of the mass matrix, and G."""
-    return fuse(_INVERSE, plans.jacobian_plan(model), name="constrained_compliance")
+    return fuse(_INVERSE, plans.jacobian_plan(model), name="constrained responses")
 
 
 def responses_of(model: Model, values: Values) -> Responses:
@@ -83,10 +81,5 @@ def responses_of(model: Model, values: Values) -> Responses:
 
 
 def response_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """K, then Psi*, row by row."""
+    """All three, row by row."""
     return chain.from_iterable(chain(*responses_of(model, values)))
-
-
-def compliance_entries(model: Model, values: Values) -> Iterator[Scalar]:
-    """K row by row."""
-    return chain.from_iterable(responses_of(model, values).compliance)

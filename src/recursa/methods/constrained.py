@@ -24,6 +24,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
+from recursa.spatial.small_systems import solve_ranked
 from recursa.sweeps import Values
 from recursa.sweeps.batching import Array
 
@@ -36,30 +37,37 @@ def _responses(of: Subject, given: Names) -> Recipe | Composed:
     apart = Composed(partial(_responses_apart, model))
     if of.tied:
         return apart
-    gather, shape = partial(free_directions.response_entries, model), (model.nv + model.ncon, model.nv)
+    gather, shape = partial(free_directions.response_entries, model), (model.nv + 2 * model.ncon, model.nv)
     return Recipe(free_directions.responses_plan(model), gather, shape, MayMove.INERTIAS, apart=apart)
 
 
 def _responses_apart(model: Model, others: Any, *, q: Any) -> Array:
-    """From the inverse of the mass matrix and the rows, entry by entry for all states."""
+    """The same from the inverse of the mass matrix and the rows."""
+    n, m = model.nv, model.ncon
     inverse, G = others(MASS_MATRIX_INVERSE, q=q), others(CONSTRAINT_JACOBIAN, q=q)
-    rows, own = ([[x[..., i, j] for j in range(model.nv)] for i in range(x.shape[-2])] for x in (inverse, G))
-    found = free_directions.responses(model, rows, own)
-    result = np.empty((*inverse.shape[:-2], model.nv + model.ncon, model.nv), inverse.dtype)
-    for i, row in enumerate((*found.compliance, *found.demanded)):
-        for j, x in enumerate(row):
-            result[..., i, j] = x
-    return result
+    pushed = G @ inverse
+    delassus = pushed @ np.swapaxes(G, -1, -2)
+    rows = [[delassus[..., i, j, None] for j in range(m)] for i in range(m)]  # with an axis for right sides
+    factors = free_directions.delassus_factors(model, [inverse[..., k, k, None] for k in range(n)], rows)
+    demanded = solve_ranked(factors, [pushed[..., k, :] for k in range(m)])
+    return np.concatenate([inverse, pushed, np.stack(demanded, axis=-2)], axis=-2)
 
 
-def _compliance(of: Subject, given: Names) -> Recipe | Composed:
-    model = of.model
-    require_constraints(model)
-    apart = Composed(lambda others, *, q: others(RESPONSES, q=q)[..., : model.nv, :])
-    if of.tied:
-        return apart
-    gather = partial(free_directions.compliance_entries, model)
-    return Recipe(free_directions.responses_plan(model), gather, (model.nv,) * 2, MayMove.INERTIAS, apart=apart)
+def _compliance(of: Subject, given: Names) -> Composed:
+    require_constraints(of.model)
+    return Composed(partial(_compliance_of, of.model))
+
+
+def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
+    K, _ = _both(model, others(RESPONSES, q=q))
+    return K
+
+
+def _both(model: Model, found: Array) -> tuple[Array, Array]:
+    """K and Psi*, from all responses."""
+    n, m = model.nv, model.ncon
+    inverse, pushed, demanded = found[..., :n, :], found[..., n : n + m, :], found[..., n + m :, :]
+    return inverse - np.swapaxes(demanded, -1, -2) @ pushed, demanded
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
@@ -93,35 +101,70 @@ def _changes(of: Subject, given: Names) -> Recipe:
     return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
 
 
-def constrained_derivatives(
-    torques: Quantity, model: Model, others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None, **more: Any
-) -> Array:
+_BLOCK = 128  # states at a time, whose matrices stay in the cache
+
+
+def constrained_derivatives(torques: Quantity, model: Model, others: Any, **given: Any) -> Array:
     """``-K r - Psi s`` by q and by v, and K; ``torques`` are the derivatives of inverse dynamics."""
-    n, m = model.nv, model.ncon
-    given = {**more, **({} if wrenches is None else {"wrenches": wrenches})}
-    motion = others(MOTION, q=q, v=v, tau=tau, **given)
+    arrays = {name: np.asarray(x) for name, x in given.items() if x is not None}
+    own = {name: 2 if name == "wrenches" else 1 for name in arrays}
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - own[name]] for name, x in arrays.items()))
+    count = int(np.prod(batch, dtype=int))
+    if count <= _BLOCK:
+        return _derivatives(torques, model, others, **arrays)
+    rows = {
+        name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - own[name] :])).reshape(-1, *x.shape[x.ndim - own[name] :])
+        for name, x in arrays.items()
+    }
+    result = np.empty((count, 3, model.nv, model.nv), np.result_type(*arrays.values()))
+    for start in range(0, count, _BLOCK):
+        part = {name: x[start : start + _BLOCK] for name, x in rows.items()}
+        result[start : start + _BLOCK] = _derivatives(torques, model, others, **part)
+    return result.reshape(*batch, *result.shape[1:])
+
+
+def _derivatives(
+    torques: Quantity, model: Model, others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None
+) -> Array:
+    n = model.nv
+    motion = others(MOTION, q=q, v=v, tau=tau, **({} if wrenches is None else {"wrenches": wrenches}))
     a, multipliers = np.ascontiguousarray(motion[..., :n]), np.ascontiguousarray(motion[..., n:])
     pushing = others(WRENCHES_OF_MULTIPLIERS, q=q, multipliers=multipliers)
     if wrenches is not None:
         pushing = pushing + wrenches
     result = others(torques, q=q, v=v, a=a, wrenches=pushing)
     found = others(CONSTRAINT_CHANGES, q=q, v=v, a=a, multipliers=multipliers)
-    K = others(RESPONSES, q=q)
     batch = result.shape[:-3]
-    s = found[..., n * m : 3 * n * m].reshape(*batch, 2, m, n)
-    result[..., 0, :, :] -= found[..., 3 * n * m :].reshape(*batch, n, n)
-    right = np.concatenate([result[..., :2, :, :], s], axis=-2)
-    np.matmul(np.swapaxes(K, -1, -2)[..., None, :, :], right, out=result[..., :2, :, :])
-    np.negative(result[..., :2, :, :], out=result[..., :2, :, :])
-    result[..., 2, :, :] = K[..., :n, :]
+    responding = np.broadcast_to(_with_batch(others(RESPONSES, q=q), len(batch)), (*batch, n + 2 * model.ncon, n))
+    _solved(model, *(x.reshape(-1, *x.shape[len(batch) :]) for x in (result, found, responding)))
     return result  # type: ignore[no-any-return]
 
 
+def _with_batch(found: Array, axes: int) -> Array:
+    """Of fewer states than there are speeds or torques, maybe."""
+    return found.reshape(*(1,) * (axes + 2 - found.ndim), *found.shape)
+
+
+def _solved(model: Model, result: Array, found: Array, responding: Array) -> None:
+    """In place of the derivatives of torques those of accelerations, for some states."""
+    n, m = model.nv, model.ncon
+    K, demanded = _both(model, responding)
+    s = found[:, n * m : 3 * n * m].reshape(-1, 2, m, n)
+    result[:, 0] -= found[:, 3 * n * m :].reshape(-1, n, n)
+    right = np.empty((len(result), n + m, 2 * n), result.dtype)  # r over s, by q and by v side by side
+    for by in range(2):
+        columns = slice(by * n, by * n + n)
+        np.negative(result[:, by], out=right[:, :n, columns])
+        np.negative(s[:, by], out=right[:, n:, columns])
+    both = np.concatenate([K, np.swapaxes(demanded, -1, -2)], axis=-1) @ right
+    result[:, 0], result[:, 1], result[:, 2] = both[..., :n], both[..., n:], K
+
+
 RESPONSES = Quantity(
-    "constrained_compliance.and_demanded",
+    "constraints.responses",
     ("q",),
     _responses,
-    "rad/s^2 and m/s^2 per torque, then per demanded acceleration of an equation; columns as in v",
+    "rad/s^2 and m/s^2 per torque, per constraint force, per demanded acceleration of an equation; columns as in v",
 )
 CONSTRAINED_COMPLIANCE = Quantity(
     "constrained_compliance", ("q",), _compliance, "times torques: rad/s^2 and m/s^2; rows and columns as in v"
