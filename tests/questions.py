@@ -493,6 +493,9 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
     **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_mechanisms.py"),
+    **dict.fromkeys(
+        ("robot.free_directions", "robot.constraint_delassus_factors"), "oracles/test_constraint_derivatives.py"
+    ),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),

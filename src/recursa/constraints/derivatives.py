@@ -103,7 +103,10 @@ def touches(of: Closing, first: End, second: End) -> list[tuple[Touch, Touch]]:
     one = seen.first.inverse_motion(_varied(first.velocity, _FIRST))
     other = seen.second.inverse_motion(_varied(second.velocity, _SECOND))
     rates = closing.relative_acceleration(
-        one, other, seen.first.inverse_motion(_held(first.acceleration)), seen.second.inverse_motion(_held(second.acceleration))
+        one,
+        other,
+        seen.first.inverse_motion(_held(first.acceleration)),
+        seen.second.inverse_motion(_held(second.acceleration)),
     )
     found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
     rows = [wrenches_on_link(of, side, first, second) for side in (0, 1)]
@@ -132,7 +135,9 @@ def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End)
             total = total + wrench * Sloped(multipliers[of.start + k], {})
         entries = [slopes(x, _POSE, 6) for x in total.components()]
         by = [end.pose.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
-        rows = [second.pose.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)]
+        rows = [
+            second.pose.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
+        ]
         found.append([Force.of(column) for column in zip(*rows, strict=True)])
     return found[0], found[1]
 

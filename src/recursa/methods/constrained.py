@@ -17,7 +17,9 @@ from recursa.constraints.quantities import (
     require_constraints,
 )
 from recursa.dynamics.gathering import joint_vector
+from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.springs import acting, with_springs
+from recursa.dynamics.wrenches import wrench_array
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import Model
@@ -101,12 +103,15 @@ def _changes(of: Subject, given: Names) -> Recipe:
     return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
 
 
-_BLOCK = 128  # states at a time, whose matrices stay in the cache
+_BLOCK = 256  # states at a time, whose matrices stay in the cache
 
 
 def constrained_derivatives(torques: Quantity, model: Model, others: Any, **given: Any) -> Array:
     """``-K r - Psi s`` by q and by v, and K; ``torques`` are the derivatives of inverse dynamics."""
-    arrays = {name: np.asarray(x) for name, x in given.items() if x is not None}
+    given = {name: x for name, x in given.items() if x is not None}
+    if "wrenches" in given:
+        given["wrenches"] = wrench_array(model, given["wrenches"], lambda: others(POSES, q=given["q"]))
+    arrays = {name: np.asarray(x) for name, x in given.items()}
     own = {name: 2 if name == "wrenches" else 1 for name in arrays}
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - own[name]] for name, x in arrays.items()))
     count = int(np.prod(batch, dtype=int))
