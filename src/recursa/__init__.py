@@ -11,6 +11,7 @@ are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, 
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
@@ -27,14 +28,17 @@ from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import ConventionWarning as ConventionWarning
 from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
+from recursa.errors import ExcitationError as ExcitationError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
+from recursa.errors import PathError as PathError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
 from recursa.errors import ShapeError as ShapeError
@@ -70,6 +74,7 @@ from recursa.model.description import Rotor as Rotor
 from recursa.model.dh import DHLink as DHLink
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
+from recursa.other_names import hint
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 from recursa.runs.rollouts import Rollout as Rollout
@@ -77,18 +82,33 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
+    from recursa import interop as interop
+    from recursa import plotting as plotting
+    from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
+    from recursa.identification.excitation import Excitation as Excitation
+    from recursa.identification.excitation import excitation as excitation
+    from recursa.identification.identify import identify as identify
+    from recursa.identification.observer import MomentumObserver as MomentumObserver
+    from recursa.identification.result import Identification as Identification
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.paths.optimal import time_optimal as time_optimal
+    from recursa.paths.path import Path as Path
+    from recursa.paths.timed import Held as Held
+    from recursa.paths.timed import TimedTrajectory as TimedTrajectory
+    from recursa.paths.timed import Timing as Timing
+    from recursa.paths.tool import Arc as Arc
+    from recursa.paths.tool import tool_path as tool_path
     from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
     from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
     from recursa.reach.differential import DifferentialIK as DifferentialIK
     from recursa.reach.differential import DifferentialStep as DifferentialStep
-    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.reach.workspace import Workspace as Workspace
     from recursa.reach.workspace import workspace as workspace
@@ -110,6 +130,13 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Arc": "recursa.paths.tool",
+    "Held": "recursa.paths.timed",
+    "Path": "recursa.paths.path",
+    "TimedTrajectory": "recursa.paths.timed",
+    "Timing": "recursa.paths.timed",
+    "time_optimal": "recursa.paths.optimal",
+    "tool_path": "recursa.paths.tool",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
     "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
     "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
@@ -117,7 +144,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "DifferentialStep": "recursa.reach.differential",
     "workspace": "recursa.reach.workspace",
     "Workspace": "recursa.reach.workspace",
-    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "InverseKinematics": "recursa.reach.found",
+    "identify": "recursa.identification.identify",
+    "Identification": "recursa.identification.result",
+    "excitation": "recursa.identification.excitation",
+    "Excitation": "recursa.identification.excitation",
+    "MomentumObserver": "recursa.identification.observer",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
@@ -134,17 +166,27 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control",)  # the same, as modules
+_MODULES = ("control", "interop", "plotting", "reach")  # the same, as modules
+_PUBLIC_MODULES = frozenset({"cartesian", "denoc", "free", "operational", "robots", *_MODULES})
+_BESIDES = frozenset({"Any", "TYPE_CHECKING", "ModuleType", "hint", "import_module"})  # not ours to offer
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"recursa.{name}")
     if name not in _LATER:
-        raise AttributeError(f"module 'recursa' has no attribute {name!r}")
+        told = "" if name.startswith("_") else f". {hint(name, __dir__(), robot=False)}"
+        raise AttributeError(f"module 'recursa' has no attribute {name!r}{told}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    """What is public: functions, classes and modules that the documentation names."""
+    own = {name for name, value in globals().items() if not name.startswith("_") and not _is_internal(name, value)}
+    return sorted({*own, *_LATER, *_MODULES, "__version__"})
+
+
+def _is_internal(name: str, value: Any) -> bool:
+    """Whether a name is here only because something was imported."""
+    return name in _BESIDES or (isinstance(value, ModuleType) and name not in _PUBLIC_MODULES)
