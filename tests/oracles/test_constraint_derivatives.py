@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_constraints_dense import ROBOTS, state
 
 import recursa as rc
-from test_constraints_dense import ROBOTS, state
 
 QUICK = ("closed_tree", "springs", "tied")  # the others take seconds to compile
 robots = pytest.mark.parametrize(

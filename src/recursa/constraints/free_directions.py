@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from recursa.constraints import dense, plans
+from recursa.constraints import plans
 from recursa.dynamics.articulated import MASS_MATRIX_INVERSE_PLAN
 from recursa.dynamics.gathering import joint_matrix
 from recursa.model.model import Model

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import assembled
+from recursa.constraints.factors import DELASSUS_FACTORS, DelassusFactors
 from recursa.constraints.mobility import Mobility, mobility_of
 from recursa.constraints.quantities import (
     CONSTRAINT_BIAS,
@@ -18,7 +19,6 @@ from recursa.constraints.quantities import (
     CONSTRAINT_WRENCHES,
     PROJECT_VELOCITY,
 )
-from recursa.constraints.factors import DELASSUS_FACTORS, DelassusFactors
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
