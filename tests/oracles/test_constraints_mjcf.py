@@ -11,7 +11,8 @@ import recursa as rc
 pytest.importorskip("mujoco")
 
 TEXT = """<mujoco><worldbody>
-<body name="a" pos="0 0 1"><joint name="a" type="hinge" axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/>
+<body name="a" pos="0 0 1"><joint name="a" type="hinge" axis="0 1 0"/>
+ <geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/>
  <body name="b" pos=".4 0 0"><joint name="b" type="ball"/><geom type="capsule" size=".05" fromto="0 0 0 .3 0 .1"/>
  </body></body>
 <body name="c" pos="0 .5 1"><joint name="c" type="hinge" axis="0 1 0"/><joint name="d" type="slide" axis="1 0 0"/>
