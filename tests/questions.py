@@ -526,9 +526,11 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(
         ("robot.free_directions", "robot.constraint_delassus_factors"), "oracles/test_constraint_derivatives.py"
     ),
+    "robot.impact": "project_velocity in other words; physics/test_landing.py",
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),
+    "robot.casadi": "functions of CasADi; bridges/test_casadi.py",
     "rc.study": "studies/ has engines, blocks and stores",
     "robot.export_c": "kernels/test_c_export.py runs its code against the method",
     "robot.widget": "view/ looks at it in a browser",

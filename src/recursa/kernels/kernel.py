@@ -17,7 +17,7 @@ from recursa.kernels import function as functions
 from recursa.kernels.c_loops import LoopedCFunction
 from recursa.kernels.c_source import CFunction, CText
 from recursa.kernels.emit import Function, Shape, module, straight_function
-from recursa.kernels.function import Output, Spelled
+from recursa.kernels.function import GraphFunction, Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.js_source import JsFunction
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
@@ -181,8 +181,8 @@ Code = Literal["llvm", "c", "js"]
 CODES: tuple[str, ...] = get_args(Code)
 
 
-SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction}
-"""Languages in which a function is written from a graph, by the names of CODES."""
+SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction, "graph": GraphFunction}
+"""Languages in which a function is written from a graph, by the names of CODES; and the graph itself."""
 
 
 class Kernel:
