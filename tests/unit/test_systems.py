@@ -72,7 +72,7 @@ def test_windows_begins_in_the_open_file_and_discards_after_closing(
         journal.begin([b"first"])
         journal.discard()
         assert not path.exists()
-    assert len(closed) == 2 and closed[1] == -1  # never the number of a file that somebody else has by now
+    assert len(closed) == 1  # not again: somebody else may have that number by now
 
 
 def test_windows_leaves_no_empty_checkpoint(tmp_path: Path, windows: ByteLocks) -> None:
