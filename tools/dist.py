@@ -1,7 +1,8 @@
 """Wheels, source distribution and bill of materials in ``dist/``, the same bytes from every build: ``make dist``.
 
-There are two wheels: with C extensions for this Python and system, and without for all. All are built twice, from copies of what git has in different folders, and compared. SOURCE_DATE_EPOCH is the time that
-they carry, that of the last commit if it is not set. The source distribution has to hold every file that git has.
+There are two wheels: with C extensions for this Python and system, and without for all. Everything is built twice, from
+copies of what git has in different folders, and compared. SOURCE_DATE_EPOCH is the time that the files carry, that of
+the last commit if it is not set. The source distribution has to hold every file that git has.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What ``make dist`` made, as a stranger meets it: ``make fresh``.
 
-Every wheel of ``dist/`` that suits this Python, and the source distribution, is installed into an empty environment, with
-a compiler that always fails, and tried from a folder that has nothing to do with this one: versions, the demo, files,
-answers that are known. The wheel with C extensions has to have them; the others have to do without.
+Every wheel of ``dist/`` that suits this Python, and the source distribution, is installed into an empty environment,
+with a compiler that always fails, and tried from a folder that has nothing to do with this one: versions, the demo,
+files, answers that are known. The wheel with C extensions has to have them; the others have to do without.
 """
 
 from __future__ import annotations

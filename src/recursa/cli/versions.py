@@ -32,7 +32,9 @@ def versions() -> dict[str, str]:
         listed = " ".join(name for name in _FEATURES if has.get(name))
         found["llvmlite"] += f", LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
         width = native.simd_width(False)
-        found["processor"] = f"{llvm.get_host_cpu_name()}, {listed or 'none of ' + ' '.join(_FEATURES)}; {width} numbers at once"
+        found["processor"] = (
+            f"{llvm.get_host_cpu_name()}, {listed or 'none of ' + ' '.join(_FEATURES)}; {width} numbers at once"
+        )
     return found
 
 
