@@ -69,7 +69,7 @@ def _write_synced(path: Path, content: bytes) -> None:
 
 
 def moved(ready: Path, place: Path) -> None:
-    """Moves a file to its place. Where open files cannot be replaced, whoever only looks at it gets a moment to leave."""
+    """Moves a file to its place. Where open files cannot be replaced, whoever looks at it gets a moment to leave."""
     for pause in _TRIES:
         time.sleep(pause)
         try:

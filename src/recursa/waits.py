@@ -56,7 +56,7 @@ def spoken(what: str) -> Iterator[None]:
 def told(what: str) -> Iterator[None]:
     """While this is open a line on the terminal says what is under way, and which part of it: see :func:`now`.
 
-    The line goes when the work is done. As with :func:`spoken`, only where somebody reads along, and only the outermost.
+    The line goes when the work is done. As of :func:`spoken`: only where somebody reads along, only the outermost.
 
     >>> with told("comparing"):
     ...     now("mass matrix")

@@ -131,7 +131,7 @@ def test_whoever_looks_at_a_file_gets_a_moment_to_leave(
     if works:
         files.write_together({tmp_path / "a": "new"})
     else:
-        with pytest.raises(rc.RecursaError, match="cannot write '.*a': Permission denied"):
+        with pytest.raises(rc.RecursaError, match=r"cannot write '.*a': Permission denied"):
             files.write_together({tmp_path / "a": "new"})
     assert (tmp_path / "a").read_text() == ("new" if works else "old")
     assert os.listdir(tmp_path) == ["a"] and 0 < sum(paused) < 2
@@ -172,7 +172,8 @@ LACKING = """
 import os, sys
 for name in ("fcntl", "resource", "recursa._entry", "recursa._elements"):
     sys.modules[name] = None
-for name in ("register_at_fork", "fork", "geteuid", "getuid", "sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"):
+lacking = "register_at_fork", "fork", "geteuid", "getuid", "sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"
+for name in lacking:
     if hasattr(os, name):
         delattr(os, name)
 import numpy as np, recursa as rc
@@ -198,7 +199,7 @@ def test_everything_works_without_what_windows_lacks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# ---- what is told --------------------------------------------------------------------------------------------------------
+# ---- what is told ----------------------------------------------------------------------------------------------------
 
 
 class Terminal(io.StringIO):
