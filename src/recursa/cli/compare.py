@@ -17,6 +17,7 @@ from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import format_of
 from recursa.interop.comparing import Comparison, Difference, compare
 from recursa.interop.peer import Peer
+from recursa.waits import told
 
 PEERS = {"pin": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}  # the module, what to install
 
@@ -65,8 +66,9 @@ def run_compare(
 ) -> bool:
     """Compare and tell; whether everything agrees."""
     require_tree(robot.model, "compare")  # peers are handed the tree alone
-    peer, how = peer_of(robot, name, through)
-    found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
+    with told(f"comparing '{robot.name}'"):
+        peer, how = peer_of(robot, name, through)
+        found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
     if as_json:
         show.print_json(as_data(found, how))
     else:
