@@ -11,6 +11,7 @@ are methods of :class:`Robot`. Conventions: angular part first, quaternions (x, 
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recursa import cartesian as cartesian
@@ -25,6 +26,7 @@ from recursa.diagonal.robot_methods import Diagonal as Diagonal
 from recursa.doctor import Finding as Finding
 from recursa.doctor import Report as Report
 from recursa.dynamics.wrenches import Wrench as Wrench
+from recursa.errors import ConventionWarning as ConventionWarning
 from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
 from recursa.errors import LimitError as LimitError
@@ -63,6 +65,7 @@ from recursa.model.description import Rotor as Rotor
 from recursa.model.dh import DHLink as DHLink
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
+from recursa.other_names import hint
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 from recursa.runs.rollouts import Rollout as Rollout
@@ -70,6 +73,8 @@ from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from recursa import control as control
+    from recursa import interop as interop
+    from recursa import plotting as plotting
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
     from recursa.operators.compiled import compile as compile
@@ -127,17 +132,27 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control",)  # the same, as modules
+_MODULES = ("control", "interop", "plotting")  # the same, as modules
+_PUBLIC_MODULES = frozenset({"cartesian", "denoc", "free", "operational", "robots", *_MODULES})
+_BESIDES = frozenset({"Any", "TYPE_CHECKING", "ModuleType", "hint", "import_module"})  # not ours to offer
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"recursa.{name}")
     if name not in _LATER:
-        raise AttributeError(f"module 'recursa' has no attribute {name!r}")
+        told = "" if name.startswith("_") else f". {hint(name, __dir__(), robot=False)}"
+        raise AttributeError(f"module 'recursa' has no attribute {name!r}{told}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    """What is public: functions, classes and modules that the documentation names."""
+    own = {name for name, value in globals().items() if not name.startswith("_") and not _is_internal(name, value)}
+    return sorted({*own, *_LATER, *_MODULES, "__version__"})
+
+
+def _is_internal(name: str, value: Any) -> bool:
+    """Whether a name is here only because something was imported."""
+    return name in _BESIDES or (isinstance(value, ModuleType) and name not in _PUBLIC_MODULES)

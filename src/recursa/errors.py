@@ -181,6 +181,10 @@ class ModelWarning(UserWarning):
     """A robot was loaded although something in its data is doubtful; ``robot.doctor()`` tells all of it."""
 
 
+class ConventionWarning(UserWarning):
+    """Numbers that are valid and look as if another convention was meant: degrees, quaternions with w first."""
+
+
 class LimitWarning(UserWarning):
     """A simulated joint left its range by more than the range itself, because nothing holds it there."""
 

@@ -81,7 +81,7 @@ def from_dh(
 ) -> Robot:
     """A serial arm from a Denavit-Hartenberg table; joints "joint1".., links "link1".., base "base".
 
-    standard: ``A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``
+    "standard": ``A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)``; "modified": ``A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``
     (Balafoutis & Patel 2.3.1), each row its own four parameters.
 
     - ``base``: where the link "base", the table's first frame, stands in the world: a 4x4 matrix or ``(xyz, rpy)``.
@@ -117,7 +117,7 @@ class Builder(DescriptionBuilder):
     def build(
         self, *, gravity: Sequence[float] = STANDARD_GRAVITY, strict: bool = True, mimic: MimicMode = "free"
     ) -> Robot:
-        """The robot; ``gravity``, ``strict`` and ``mimic`` as in :func:`recursa.load`."""
+        """The robot; ``gravity``, ``strict`` and ``mimic`` ("tie" or "free") as in :func:`recursa.load`."""
         return _robot(assemble(self.description(), gravity=gravity, mimic=mimic), strict)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from recursa.doctor import Report, examine
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
+from recursa.evaluation.hints import warn_of_start
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
 from recursa.facade.symbolic import SymbolicMethods
@@ -27,6 +28,7 @@ from recursa.lookups import Lookups
 from recursa.model.dh import Convention
 from recursa.model.dh_frames import dh_chain
 from recursa.model.variations import with_free_base
+from recursa.other_names import hint
 from recursa.sweeps.batching import Array
 from recursa.variations import Variations
 from recursa.viewing import Viewing
@@ -127,6 +129,11 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         from recursa.operators.leaves import Operators  # who never writes an expression need not wait for them
 
         return Operators(self.model)
+
+    def __getattr__(self, name: str) -> Any:
+        """What does not exist: an error that says what it is called here."""
+        told = "" if name.startswith("_") else f". {hint(name, dir(type(self)), robot=True)}"
+        raise AttributeError(f"a robot has no attribute {name!r}{told}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<Robot '{self.name}': {self.nbodies} bodies, nq={self.nq}, nv={self.nv}, {self.nlinks} links>"
@@ -318,6 +325,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
             coordinates,
         )
         q, v = options.start_of(self.model, q0, v0)
+        warn_of_start(self.model, q, self.evaluator.kept)
         moved = moved_base.moved_base(self.model, base, chosen.duration)
         equations = diagonal.equations_in(chosen.coordinates)(
             self,
@@ -393,6 +401,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         behind it. Masses, centres and inertias are carried into the frames of the table, and joint variables keep their
         zeros and signs, so that the dynamics are the same. The table's ``residual`` says how far poses are off.
 
+        - ``convention``: "standard" (distal) or "modified" (proximal), as for :func:`recursa.from_dh`.
         - ``tool``: the link or frame that the tool is, fixed to the last body; by default the last there is.
         - ``tolerance``: axes with less than this angle between them, in rad, count as parallel.
 

@@ -61,7 +61,7 @@ def urdf(name: str) -> Path:
 def by_name(name: str, *, floating: bool = False, mimic: MimicMode = "free") -> Robot:
     """A bundled robot or robot file by its name, with default arguments (``chain`` and ``tree`` with 6 and 7 bodies).
 
-    ``floating`` and ``mimic`` as in :func:`recursa.load`.
+    ``floating`` and ``mimic`` ("tie", "free") as in :func:`recursa.load`.
 
     >>> by_name("stanford", floating=True).nv
     12
@@ -242,7 +242,8 @@ def ur5_like() -> Robot:
 
 
 def chain(n: int = 6, seed: int = 0, joints: Literal["revolute", "mixed"] = "revolute") -> Robot:
-    """A random serial chain of n bodies with general geometry and inertia; "mixed" has sliding joints too.
+    """A random serial chain of n bodies with general geometry and inertia; ``joints`` "revolute", or "mixed" with
+    sliding joints, too.
 
     >>> chain(20, seed=3, joints="mixed").nv
     20

@@ -16,6 +16,7 @@ from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
+from recursa.evaluation.hints import warn_of_start
 from recursa.integrators import Scheme, named, weighted
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
@@ -93,6 +94,7 @@ def rollout(
     length, count, every = _times(step, steps, save_every)
     workers = check_threads(threads)
     start = _start(robot.model, q0, v0, parameters)
+    warn_of_start(robot.model, start.rows["q"], robot.evaluator.kept)
     torques = _Torques.of(robot.model, torque, start, count)
     dtype = np.result_type(start.dtype, torques.numbers.dtype)
     sizes = (count // every, robot.nq), (count // every, robot.nv)

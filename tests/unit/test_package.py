@@ -23,7 +23,7 @@ SOURCE = Path(rc.__file__).parent
 
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
-    ("errors", "bundled", "files", "markup", "processes", "version"),
+    ("errors", "bundled", "files", "markup", "other_names", "processes", "version", "waits"),
     ("spatial",),
     ("model",),
     ("formats", "_elements"),

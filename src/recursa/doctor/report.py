@@ -16,7 +16,8 @@ from recursa.model.description import JointRecord, LinkRecord
 class Finding:
     """One doubtful datum, of the link or joint (``kind``) called ``name``, or of the robot as a whole.
 
-    A "note" is about something in the file that the model does not have, and no fault.
+    ``kind`` is "link", "joint" or "robot", ``severity`` "error", "warning" or "note". A "note" is about something in
+    the file that the model does not have, and no fault.
     """
 
     severity: Literal["error", "warning", "note"]

@@ -15,6 +15,7 @@ from recursa.dynamics.lacking import Lacking, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
+from recursa.evaluation.hints import warn_of_conventions
 from recursa.kernels import native
 from recursa.kernels.dispatch import KernelStore, Switch, evaluate
 from recursa.kernels.entry_inputs import Input, argument_input
@@ -132,6 +133,8 @@ class Evaluator:
         order = [name for name in (*quantity.inputs, *quantity.optional) if name in arguments]  # as kernels have them
         ordered = {name: arguments[name] for name in (*order, *arguments)}
         given = {name: value for name, value in ordered.items() if value is not None or name in quantity.inputs}
+        if "q" in given:
+            warn_of_conventions(self.model, given["q"], self.kept)
         question = Question.of(quantity, given, options)
         way = self.way(question)
         if isinstance(way, Way) and way.recipe.apart is not None and not self._in_one(question, way, given):

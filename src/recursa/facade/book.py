@@ -118,7 +118,8 @@ class BookMethods(Facade):
     ) -> AugmentedRecursion:
         """Inverse dynamics by Algorithm 5.7 with all that it finds: omega, Omega, sdd, mu, Udd, eta, f of every body.
 
-        For joints that turn or slide. ``frames`` as for :meth:`augmented_links`, ``wrenches`` as for
+        For joints that turn or slide. ``frames``: "axes", the book's own on the joint axes, or "link", as for
+        :meth:`augmented_links`; ``wrenches`` as for
         :meth:`inverse_dynamics`; a wrench on a body is taken off its Udd, eta and f.
 
         >>> import recursa as rc

@@ -109,8 +109,9 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that keep the joints from accelerating: Coriolis, centrifugal, gravity, springs.
 
-        ``base_velocity``: how the first six of v and of the result are meant, as in :meth:`mass_matrix`; with "mixed"
-        and "world" accelerations are rates of these numbers, and ``mass_matrix a + bias_forces = tau`` holds with them.
+        ``base_velocity``: "body", "mixed" or "world", how the first six of v and of the result are meant, as in
+        :meth:`mass_matrix`; with "mixed" and "world" accelerations are rates of these numbers, and
+        ``mass_matrix a + bias_forces = tau`` holds with them.
         """
         return self._answer(BIAS_FORCES, {"q": q, "v": v}, {"base_velocity": base_velocity}, out, threads)
 
@@ -125,7 +126,8 @@ class DynamicsMethods(Facade):
     ) -> Array:
         """Torques (..., nv) that hold the robot still against gravity: the gradient of its energy, without springs.
 
-        ``base_velocity``: in which axes, and about which point, those of a free base are, as in :meth:`mass_matrix`.
+        ``base_velocity``: "body", "mixed" or "world", in which axes, and about which point, those of a free base are,
+        as in :meth:`mass_matrix`.
         """
         return self._answer(inverse.GRAVITY_FORCES, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 
@@ -281,8 +283,11 @@ class DynamicsMethods(Facade):
         - ``wrenches``: what acts on links: a list of :class:`recursa.Wrench`; an array (..., nlinks, 6) of (moment,
           force) in link axes at link origins; or such rows (..., 6) by link, ``{"flange": [0, 0, 0, 0, 0, -9.81]}``.
         - ``losses``: True lets damping and friction act too, "damping" or "friction" one of them.
-        - ``mass``, ``bias``: with ``"composite"``, the methods of :meth:`mass_matrix` and of :meth:`inverse_dynamics`,
-          which at a = 0 gives the bias: the three steps of Balafoutis & Patel, chapter 6, in any pairing.
+        - ``mass``, ``bias``: with ``"composite"``, methods of :meth:`mass_matrix` ("composite", "augmented",
+          "walker-orin", "column", "denoc") and of :meth:`inverse_dynamics` ("newton-euler", "augmented", "tensor",
+          "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4", "hollerbach-3x3", "waters",
+          "uicker-kahn", "closed-form", "denoc"), which at a = 0 gives the bias: the three steps of Balafoutis & Patel,
+          chapter 6, in any pairing.
         - ``links``: return (a, alpha) with the true spatial accelerations of all links (..., nlinks, 6) in body axes,
           a by-product of every sweep method but ``"four-sweep"`` and ``"denoc"``.
         - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
@@ -333,7 +338,7 @@ class DynamicsMethods(Facade):
         matrix, O(n^3); a joint that moves with another cannot be prescribed itself.
 
         - ``wrenches``: what acts on links, as in :meth:`forward_dynamics`.
-        - ``losses``: damping and friction act at all joints.
+        - ``losses``: True, damping and friction act at all joints; "damping" or "friction", one of them.
 
         >>> import numpy as np, recursa as rc
         >>> robot = rc.robots.free_flyer(2)                 # its base floats, its joints are servoed

@@ -60,8 +60,8 @@ class FilteringMethods(Facade):
         """Forward dynamics with all that its filter (inward) and its smoother (outward) find. O(n).
 
         Rodriguez & Kreutz-Delgado's analogy: bodies are instants, P is the covariance of the prediction, G the Kalman
-        gain, epsilon the innovations; the smoother adds what only bodies inward know. ``wrenches`` and ``losses`` are
-        as in :meth:`Robot.forward_dynamics`. Tied joints are a :class:`NoSweepError`.
+        gain, epsilon the innovations; the smoother adds what only bodies inward know. ``wrenches`` and ``losses``
+        (True, "damping", "friction") are as in :meth:`Robot.forward_dynamics`. Tied joints are a :class:`NoSweepError`.
 
         >>> import numpy as np, recursa as rc
         >>> robot = rc.robots.puma560()

@@ -88,8 +88,13 @@ class KinematicsMethods(Facade):
         """Accelerations (angular, linear) of all links without gravity, (..., nlinks, 6).
 
         ``alpha(k) = phi* alpha(parent) + H* a + crm(V) H* v``; Rodriguez & Kreutz-Delgado (8), body derivative.
-        ``kind="classical"`` adds ``w x v``: the acceleration of the point at the frame's origin. ``base_twist`` and
-        ``base_acceleration``: the motion of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
+        Cost: O(n).
+
+        - ``frame``: "body", link axes at the link origin; "mixed", world axes there; "world", world axes at the world
+          origin.
+        - ``kind``: "spatial", as above; "classical" adds ``w x v``: the acceleration of the point at the frame's
+          origin.
+        - ``base_twist``, ``base_acceleration``: the motion of a base that is moved, as in :meth:`inverse_dynamics`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -131,7 +136,8 @@ class KinematicsMethods(Facade):
         """Jacobians of all links at once, (..., nlinks, 6, nv): each as :meth:`jacobian` gives it, in the same frame.
 
         ``velocities(q, v, frame) = J v``, rows (angular, linear); columns of joints that do not move a link are zero.
-        Every joint's column is carried outward once. Cost: O(n d) for depth d beside the zeros.
+        Every joint's column is carried outward once. Cost: O(n d) for depth d beside the zeros. ``frame``: "body",
+        "mixed" or "world".
 
         >>> import recursa as rc
         >>> robot = rc.robots.stanford()
@@ -157,8 +163,10 @@ class KinematicsMethods(Facade):
         """Time derivative of the matrix ``jacobian(q, link, frame=frame)`` along v, (..., 6, nv).
 
         The classical acceleration of the link's origin at a = 0 is ``dJ/dt v`` in the mixed frame. Cost: O(depth).
-        ``base_velocity``: what the first six of v are, as in :meth:`mass_matrix`; the matrix is that of
-        ``jacobian(base_velocity=)``, and "at a = 0" then means that these numbers do not change.
+
+        - ``frame``: "body", "mixed" or "world", as of :meth:`jacobian`.
+        - ``base_velocity``: "body", "mixed" or "world", what the first six of v are, as in :meth:`mass_matrix`; the
+          matrix is that of ``jacobian(base_velocity=)``, and "at a = 0" then means that these numbers do not change.
 
         >>> import recursa as rc
         >>> arm, v = rc.robots.planar(2), np.array([1.0, 0.0])
@@ -184,6 +192,7 @@ class KinematicsMethods(Facade):
 
         In link axes ``J'' = crm(B - A - crm(V) U) J + crm(U - V) J'`` with U, B velocity and acceleration of the body
         of a joint and V, A those of the link. The jerk of the link is ``J da/dt + 2 dJ/dt a + d2J/dt2 v``. O(depth).
+        ``frame``: "body", "mixed" or "world", as of :meth:`jacobian`.
 
         >>> import recursa as rc
         >>> arm, v = rc.robots.planar(2), np.array([1.0, 0.0])
@@ -207,7 +216,7 @@ class KinematicsMethods(Facade):
     ) -> tuple[Array, Array]:
         """(by q, by v), each (..., 6, nv): how the velocity of a link, as :meth:`velocities` gives it, changes.
 
-        By q is ``phi*(k, link) crm(U) H*`` with U the velocity of the parent of joint k, in the body frame; in others
+        By q is ``phi*(k, link) crm(U) H*`` with U the velocity of the parent of joint k, in the frame "body"; in others
         the axes do not turn with the link, which adds ``(J angular) x V`` ("mixed") or ``crm(J) V`` ("world"). By v it
         is the Jacobian. Derivatives by q are with respect to dq of ``integrate(q, dq)``. ``out`` takes both,
         (..., 2, 6, nv). Cost: O(depth of the link).
@@ -244,8 +253,9 @@ class KinematicsMethods(Facade):
 
             by q = s'' + crm(s') V,    by v = s' + crm(V_k) c + crm(c) V,    by a = c
 
-        In other frames the axes do not turn with the link, as in :meth:`velocity_derivatives`; ``kind="classical"``
-        adds the changes of ``w x v``. ``out`` takes all three, (..., 3, 6, nv). Cost: O(depth of the link).
+        In other frames ("mixed", "world" instead of "body") the axes do not turn with the link, as in
+        :meth:`velocity_derivatives`; ``kind="classical"`` instead of "spatial" adds the changes of ``w x v``. ``out``
+        takes all three, (..., 3, 6, nv). Cost: O(depth of the link).
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()

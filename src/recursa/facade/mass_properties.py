@@ -177,7 +177,8 @@ class MassPropertyMethods(Facade):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin.
+        """Momentum (angular, linear) in world axes, (..., 6), about the centre of mass ("com") or the world origin
+        ("world").
 
         ``sum of phi(0, k) M(k) V(k)``: armature is left out, which has no axis, the spin of rotors is not.
         ``base_twist``: velocity (..., 6) of a base that is moved, as in :meth:`inverse_dynamics`. Cost: O(n).
@@ -202,8 +203,8 @@ class MassPropertyMethods(Facade):
     ) -> Array:
         """How fast the :meth:`momentum` changes, (angular, linear) in world axes, (..., 6): ``A a + dA/dt v``.
 
-        ``sum of phi(0, k) (M alpha + crf(V) M V)``, without gravity; with a = 0 it is ``dA/dt v``. About the centre of
-        mass, which moves, or about the world origin. Cost: O(n).
+        ``sum of phi(0, k) (M alpha + crf(V) M V)``, without gravity; with a = 0 it is ``dA/dt v``. ``about``: "com",
+        the centre of mass, which moves; "world", the world origin. Cost: O(n).
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()
@@ -228,8 +229,8 @@ class MassPropertyMethods(Facade):
 
         With R, h inertia and momentum of everything outward of a joint and U the velocity of its parent, about the
         world origin: ``phi (crf(s) h + R crm(U) s)`` by q and ``phi R s`` by v; the latter is :meth:`momentum_matrix`
-        about the centre of mass. Derivatives by q are with respect to dq of ``integrate(q, dq)``. ``out`` takes both,
-        (..., 2, 6, nv). Cost: O(n).
+        about the centre of mass. Derivatives by q are with respect to dq of ``integrate(q, dq)``. ``about``: "com", the
+        centre of mass, or "world", the world origin. ``out`` takes both, (..., 2, 6, nv). Cost: O(n).
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()

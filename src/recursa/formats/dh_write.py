@@ -23,6 +23,7 @@ _FAR = 100.0  # metres: common normals of axes that are parallel but for roundin
 class DHTable:
     """What :meth:`Robot.to_dh` found: iterating gives the rows, printing shows them.
 
+    - ``convention``: "standard" or "modified".
     - ``rows``: :class:`recursa.DHLink`, with masses, centres and inertias in the frames of the table.
     - ``base``: pose of the table's first frame in the world; ``tool``: pose of the tool in the last frame.
     - ``residual``: the largest difference of entries of poses (metres, sines) between the robot and the table.

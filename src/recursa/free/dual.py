@@ -157,7 +157,8 @@ def dual_quantities(
     """What each hinge of a free flyer holds together, seen from both sides: Jain & Rodriguez (12)-(24).
 
     The articulated inertia P and residual z of the bodies outward of the hinge, the dual S and z_s of all the others,
-    and the force across the hinge by either. ``wrenches`` and ``losses`` as for :meth:`Robot.forward_dynamics`.
+    and the force across the hinge by either. ``wrenches`` and ``losses`` (True, "damping", "friction") as for
+    :meth:`Robot.forward_dynamics`.
     Bodies are in the order of ``robot.joint_names``. Cost: O(n).
 
     >>> import numpy as np, recursa as rc

@@ -37,8 +37,8 @@ def inverse_dynamics(
     """Joint torques for joint accelerations (..., nv - 6) while nothing, or a given wrench, drives the base.
 
     From the base's rows of ``M a + C = tau``: ``a_b = inv(M_bb) (F - M_bm a_m - C_b)``, then the joints' rows. F is
-    ``base_wrench``: (moment, force) in base axes at its origin, zero by default; ``wrenches`` and ``losses`` as for
-    :meth:`Robot.inverse_dynamics`. Gravity acts if the robot has it.
+    ``base_wrench``: (moment, force) in base axes at its origin, zero by default; ``wrenches`` and ``losses`` (True,
+    "damping", "friction") as for :meth:`Robot.inverse_dynamics`. Gravity acts if the robot has it.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)

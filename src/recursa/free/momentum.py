@@ -131,7 +131,8 @@ def generalized_jacobian(
     out: Array | None = None,
     threads: int | None = None,
 ) -> Array:
-    """Velocity of a link per joint rate while momentum is zero, (..., 6, nv - 6), in a frame of :meth:`Robot.jacobian`.
+    """Velocity of a link per joint rate while momentum is zero, (..., 6, nv - 6), in a frame of
+    :meth:`Robot.jacobian`: "body", "mixed" or "world".
 
     ``J* = J_m - J_b inv(A_b) A_m`` (Umetani and Yoshida): unlike the arm's own Jacobian it depends on masses. With
     momentum h the link also drifts, see :func:`link_velocity`.
@@ -161,6 +162,8 @@ def link_velocity(
     threads: int | None = None,
 ) -> Array:
     """Velocity (..., 6) of a link from joint rates and conserved momentum: ``J* rates + J_b inv(A_b) h``.
+
+    ``frame``: "body", "mixed" or "world", as of :meth:`Robot.jacobian`.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)
@@ -214,6 +217,8 @@ def reaction_null_rates(
     threads: int | None = None,
 ) -> Array:
     """The joint rates (..., nv - 6) nearest to ``rates`` that do not disturb the base: ``N rates``.
+
+    ``of``: what is not disturbed, its "attitude", its "position", or "all" of both.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(5)

@@ -78,8 +78,8 @@ def simulate_links(
     positions by the smallest displacements in the metric of the masses, velocities by ``inv(Mass) H phi M V``, which
     keeps the momentum. ``torque``: None, (..., nv), or a function of (t, q, v); damping and friction act as well.
     ``wrenches``: as for :meth:`Robot.forward_dynamics`, or a function of (t, q, v) that returns such. q0 (..., nq), v0
-    (..., nv). The last sample is at ``duration``; the last step may be shorter. The motion is that of
-    :meth:`Robot.simulate` to the order of the integrator.
+    (..., nv). The last sample is at ``duration``; the last step may be shorter. ``integrator``: "rk4"
+    or "semi-implicit", as in :func:`recursa.rollout`. The motion is that of :meth:`Robot.simulate` to its order.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)

@@ -22,6 +22,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.sweeps.batching import Array, Batch, check_threads, interpret, prepare, result_array
 from recursa.sweeps.plan import Plan
+from recursa.waits import spoken
 
 _COMPILED_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -104,7 +105,8 @@ class KernelStore:
         full = key, scheme, single, form
         if full not in self._rollouts:
             try:
-                made: RolloutKernel | None = RolloutKernel(motions(form), scheme, single)
+                with spoken(f"preparing motions of '{self.model.name}'"):
+                    made: RolloutKernel | None = RolloutKernel(motions(form), scheme, single)
             except UntraceableError:
                 made = None
             self._rollouts.setdefault(full, made)

@@ -28,6 +28,7 @@ from recursa.spatial.counting import Counts
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
 from recursa.sweeps.plan import Plan
+from recursa.waits import spoken
 
 try:
     from recursa._entry import MAX_INPUTS, Entry
@@ -201,7 +202,9 @@ class Kernel:
         self.single = single
         self.sizes = dict(sizes)
         trace = partial(program, plan, model, dict(sizes), gather, form, looped)
-        self._program = trace() if name is None else Recorded(name, trace)
+        self._waited_for = f"compiling {plan.name} of '{model.name}'"
+        with spoken(self._waited_for):
+            self._program = trace() if name is None else Recorded(name, trace)
         self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
 
@@ -266,7 +269,8 @@ class Kernel:
         found = self._compiled.get(width)
         if found is None:  # two threads may both compile it; one is kept
             extra = len(self._workspace(width))
-            made = Native(self._program.code(Shape(width, self.single)), "kernel", len(self.inputs) + 1 + extra)
+            with spoken(self._waited_for):
+                made = Native(self._program.code(Shape(width, self.single)), "kernel", len(self.inputs) + 1 + extra)
             found = self._compiled.setdefault(width, made)
         return found
 

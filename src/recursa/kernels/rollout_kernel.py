@@ -17,6 +17,7 @@ from recursa.kernels.kernel import worker_pool
 from recursa.kernels.loop import aligned
 from recursa.kernels.native import Native, simd_shape
 from recursa.kernels.rollout_emit import CONTROL, POINTERS, Loop, Motions, Scheme
+from recursa.waits import spoken
 
 Array = NDArray[Any]
 
@@ -86,7 +87,9 @@ class RolloutKernel:
     def _native(self, width: int) -> _Native:
         found = self._compiled.get(width)
         if found is None:  # two threads may both compile it; one is kept
-            found = self._compiled.setdefault(width, _Native(self, Shape(width, self.single, turned=True)))
+            with spoken("compiling a loop over time steps"):
+                made = _Native(self, Shape(width, self.single, turned=True))
+            found = self._compiled.setdefault(width, made)
         return found
 
 

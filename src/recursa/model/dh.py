@@ -21,8 +21,8 @@ CONVENTIONS = ("standard", "modified")
 class DHLink:
     """One row of a Denavit-Hartenberg table: a joint and the link it moves.
 
-    The joint's variable is added to ``theta`` (revolute) or ``d`` (prismatic), whose values here are offsets. ``com``
-    is in link frame i, ``inertia`` about the centre of mass in the axes of frame i: 3x3, or (xx, yy, zz), or
+    ``joint``: "revolute" or "prismatic"; its variable is added to ``theta`` or to ``d``, whose values here are offsets.
+    ``com`` is in link frame i, ``inertia`` about the centre of mass in the axes of frame i: 3x3, or (xx, yy, zz), or
     (xx, yy, zz, xy, xz, yz) as matrix entries. ``friction`` is a number, or a pair against positive and negative
     speeds. Metres, radians, kilograms.
 

@@ -113,9 +113,10 @@ def model(
 ) -> TaskModel:
     """The equations of motion of a link or of several, ``Lambda x'' + mu + p = F``; see the head of this module.
 
-    x' is what :meth:`Robot.jacobian` of that ``frame`` gives, one link after the other, or those rows of (omega, v)
-    that ``coordinates`` selects as in :meth:`Robot.delassus`; x'' is its time derivative, in the frame "mixed" the
-    classical acceleration. ``tolerance`` of the rank as in :meth:`Robot.operational_inertia`. O(n) for each coordinate.
+    x' is what :meth:`Robot.jacobian` of that ``frame`` ("body", "mixed", "world") gives, one link after the other, or
+    those rows of (omega, v) that ``coordinates`` selects as in :meth:`Robot.delassus`; x'' is its time derivative, in
+    the frame "mixed" the classical acceleration. ``tolerance`` of the rank as in :meth:`Robot.operational_inertia`.
+    O(n) for each coordinate.
 
     >>> import recursa as rc
     >>> arm = rc.robots.panda_like()
@@ -160,6 +161,8 @@ def consistent_inverse(
     tolerance: float | None = None,
 ) -> Array:
     """The dynamically consistent inverse ``Jbar = inv(mass matrix) J* Lambda`` (..., nv, m), as in :func:`model`.
+
+    ``frame``: "body", "mixed" or "world".
 
     >>> import recursa as rc
     >>> arm = rc.robots.panda_like()

@@ -49,10 +49,10 @@ class OperationalMethods(Facade):
         """The operational compliance of a link (..., 6, 6), or of all links (..., nlinks, 6, 6): ``J inv(mass) J*``,
         the acceleration that a wrench on the link causes there.
 
-        Jain & Rodriguez (34), base to tip, on trees with any joints and bases:
-        ``Upsilon(k) = tau_bar* phi* Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one
-        link only the path to it is gone outward. Its rank is the Jacobian's: six for a free flyer, less for the first
-        links of an arm; for links of the world it is zero. ``frame`` as for :meth:`jacobian`. With tied joints it is
+        Jain & Rodriguez (34), base to tip, on trees with any joints and bases: ``Upsilon(k) = tau_bar* phi*
+        Upsilon(parent) phi tau_bar + H* inv(D) H``. O(n) for all links together; of one link only the path to it is
+        gone outward. Its rank is the Jacobian's: six for a free flyer, less for the first links of an arm; for links of
+        the world it is zero. ``frame``: "body", "mixed" or "world", as for :meth:`jacobian`. With tied joints it is
         made from Jacobians and the mass matrix. A joint that has nothing to move is a :class:`SingularHingeError`.
 
         >>> import recursa as rc
@@ -80,7 +80,8 @@ class OperationalMethods(Facade):
         """The acceleration of one link caused by a wrench on another, (..., 6, 6): ``J_link inv(mass) J_other*``.
 
         ``Omega(i, j) = psi*(c, i) Upsilon(c) psi(c, j)``, c the nearest body that carries both; Jain & Rodriguez (31),
-        with (33) for trees. Rows are in the frame of ``link``, columns in that of ``other``.
+        with (33) for trees. Rows are in the frame of ``link``, columns in that of ``other``; ``frame``: "body", "mixed"
+        or "world", as for :meth:`jacobian`.
 
         >>> import recursa as rc
         >>> q = rc.robots.tree(6, seed=1).random_state(2)[0]
@@ -107,7 +108,8 @@ class OperationalMethods(Facade):
         It takes wrenches on all of them to the accelerations of all of them. O(n) and, for m links, O(m^2): see
         :meth:`operational_compliance_between`; neither the mass matrix nor a Jacobian is formed. ``coordinates`` are
         the rows of (omega, v) that count: "twist", "position" (as of point contacts), "orientation", or numbers of
-        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`.
+        rows, for all links or by name. For points that are not link origins use :meth:`with_frame`. ``frame``: "body",
+        "mixed" or "world", as for :meth:`jacobian`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.tree(6, seed=1)
@@ -163,7 +165,8 @@ class OperationalMethods(Facade):
           rounding makes of a zero; a wrist is then singular nearer than a few 1e-6 rad. Where rank is 6, Λ is accurate
           to about 1e-16 over the ratio of the eigenvalues.
 
-        Into an ``out`` that is a plain array the rank cannot be written; hand in a former result to keep it.
+        ``frame``: "body", "mixed" or "world", as for :meth:`jacobian`. Into an ``out`` that is a plain array the rank
+        cannot be written; hand in a former result to keep it.
 
         >>> import recursa as rc
         >>> rc.robots.planar(3).operational_inertia([0.1, 0.2, 0.3], "tip").rank
@@ -225,7 +228,8 @@ class OperationalMethods(Facade):
     ) -> Array:
         """The inertia of several links together: the (pseudo-)inverse of :meth:`delassus`, with its ``rank``.
 
-        Arguments as there; rank and ``tolerance`` as in :meth:`operational_inertia`.
+        Arguments as there, with ``frame`` "body", "mixed" or "world"; rank and ``tolerance`` as in
+        :meth:`operational_inertia`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()

@@ -206,7 +206,8 @@ def explain(
 ) -> Explanation:
     """What becomes of an operator expression, level by level: identities, sweeps, the step at a body, its arithmetic.
 
-    Text is read as by :func:`recursa.parse` (with ``vectors``) and needs the robot. ``code`` adds the generated code.
+    Text is read as by :func:`recursa.parse` (with ``vectors``) and needs the robot. ``code`` adds the generated
+    code: "llvm", "c" or "js".
 
     >>> import recursa as rc
     >>> told = rc.explain("inv(H phi M phi* H*)", rc.robots.planar(3))

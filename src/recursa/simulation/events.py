@@ -21,9 +21,9 @@ _DIRECTIONS = ("both", "rising", "falling")
 class Event:
     """Something to look out for: ``function(t, q, v)`` crosses zero.
 
-    ``stop`` ends the run there; ``direction`` counts only crossings that rise or fall. The time is found to rounding,
-    from the integrator's own interpolation of the step; a function that crosses zero twice within an eighth of an
-    adaptive step, or within a fixed step, goes unseen.
+    ``stop`` ends the run there; ``direction`` "rising" or "falling" counts only crossings of that kind, "both" all. The
+    time is found to rounding, from the integrator's own interpolation of the step; a function that crosses zero twice
+    within an eighth of an adaptive step, or within a fixed step, goes unseen.
 
     >>> Event(lambda t, q, v: q[0] - 1.0, stop=True, direction="rising").name
     ''

@@ -25,8 +25,8 @@ class TorqueTable:
     """Torques tau (n, nv) at instants t (n,), in between "linear", "cubic" (a smooth spline) or "hold" (steps).
 
     Before the first instant the first row holds, after the last one the last. ``losses`` tells whether the torques
-    cover damping and friction (True, False) or one of them (its name), so that a run should have them; None where that
-    is not known.
+    cover damping and friction (True, False) or one of them ("damping", "friction"), so that a run should have them;
+    None where that is not known.
 
     >>> table = TorqueTable([0.0, 1.0], [[0.0, 2.0], [1.0, 4.0]])
     >>> table(0.25, None, None), table(9.0)
@@ -71,7 +71,8 @@ class TorqueTable:
         """Read a column ``t`` and one by the name of each freedom, in any order, as ``recursa inverse -o`` writes them.
 
         A saved run does, too: where there are columns ``joint:tau``, those count and all others are left out. A line
-        ``# losses: included`` (or excluded, damping, friction) above the header is kept as ``losses``.
+        ``# losses: included`` (or excluded, damping, friction) above the header is kept as ``losses``. ``between``:
+        "linear", "cubic" (a smooth spline) or "hold" (steps).
 
         >>> import pathlib, tempfile, recursa as rc
         >>> file = pathlib.Path(tempfile.mkdtemp(), "torque.csv")

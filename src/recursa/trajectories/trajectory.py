@@ -17,6 +17,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
+from recursa.trajectories.frames import warn_of_other_frames
 from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
 
@@ -252,6 +253,7 @@ class Trajectory:
         dx = inputs.freedoms("v", v, robot, x, rows=True)
         ddx = np.zeros_like(dx) if a is None else inputs.freedoms("a", a, robot, x, rows=True)
         if robot is not None:
+            warn_of_other_frames(robot, t, x, dx)
             dx, ddx = coordinates.coordinate_rates(robot.model, x, dx, ddx)
         if a is None:
             ddx = curves.slopes(t, dx)
@@ -337,8 +339,8 @@ class Trajectory:
     ) -> list[Violation]:
         """Every limit of position, velocity and effort that the motion leaves: joint, worst value, when, limit.
 
-        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` as
-        there. A tied joint is held to its own limits of position and velocity.
+        Looked at ``samples`` instants and at the knots; efforts come from inverse dynamics, with ``losses`` (True,
+        False, "damping", "friction") as there. A tied joint is held to its own limits of position and velocity.
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
@@ -357,7 +359,8 @@ class Trajectory:
     def check(
         self, robot: Robot | None = None, *, effort: bool = True, losses: Losses = False, samples: int = 1001
     ) -> None:
-        """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`.
+        """Raise a :class:`~recursa.LimitError` for the first limit the motion leaves; see :meth:`violations`,
+        also for ``losses`` (True, False, "damping", "friction").
 
         >>> import recursa as rc
         >>> arm = rc.robots.panda_like()
