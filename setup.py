@@ -5,14 +5,14 @@ import sys
 import numpy
 from setuptools import Extension, setup
 
-SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse")
+SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "levels", "search")
 
 setup(
     ext_modules=[
         Extension(
             "recursa._entry",
             [f"src/recursa/_{name}.c" for name in SOURCES],
-            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse")],
+            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels")],
             include_dirs=[numpy.get_include()],
             # the same bits, and nothing exported but the module
             extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],

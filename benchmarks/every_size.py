@@ -22,7 +22,12 @@ import recursa as rc
 from recursa.interop import pinocchio as interop
 
 STATES, TURNS, SLICE = 512, 15, 2e-3
-FILES = {"go1": "go1.urdf", "talos": "talos_full_v2.urdf", "talos_reduced": "talos_reduced.urdf"}
+FILES = {
+    "go1": "go1.urdf",
+    "solo12": "solo12.urdf",
+    "talos": "talos_full_v2.urdf",
+    "talos_reduced": "talos_reduced.urdf",
+}
 
 
 def robot_of(name: str) -> rc.Robot:

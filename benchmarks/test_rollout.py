@@ -65,3 +65,50 @@ def test_rollout(benchmark, library):
     else:
         threads = 2 if "2" in library else 1
         benchmark.pedantic(rc.rollout, (robot, q0, v0, None, STEP, STEPS), {"threads": threads}, rounds=3)
+
+
+# ---- with controllers ------------------------------------------------------------------------------------------------
+
+READY = np.array([0.3, -0.6, 0.2, -2.0, 0.1, 1.6, 0.4])
+SPRINGS, DAMPERS = np.array([80.0] * 4 + [2.0] * 3), np.array([8.0] * 4 + [0.05] * 3)
+
+
+@cache
+def controllers() -> dict[str, Any]:
+    robot = subject()[0]
+    motion, pose, law = rc.Trajectory.cycloid(READY, READY + 0.3, T=2.0), robot.pose(READY, "flange"), rc.control
+    return {
+        "open": None,
+        "GravityPD": law.GravityPD(robot, READY, SPRINGS, DAMPERS),
+        "ComputedTorque": law.ComputedTorque(robot, motion, 100.0),
+        "LinearQuadratic": law.LinearQuadratic(robot, motion, knots=11),
+        "RateDamping": law.RateDamping(robot, 3.0),
+        "PoseRegulator": law.PoseRegulator(robot, "flange", pose),
+        "Impedance": law.Impedance(robot, "flange", pose, [20] * 3 + [300] * 3, [0.2] * 3 + [20] * 3),
+        "OperationalSpace": law.OperationalSpace(robot, "flange", pose, 100.0),
+        "Admittance": law.Admittance(robot, "flange", pose, [0, 0, 1, 0, 8, 8], 2.0, 200.0, 40.0, 400.0),
+        "Adaptive": law.Adaptive(robot, motion, 8.0, DAMPERS, 0.02),
+        "Adaptive, natural": law.Adaptive(robot, motion, 8.0, DAMPERS, 0.02, method="natural"),
+    }
+
+
+@pytest.mark.benchmark(group=f"closed loops, panda_like, RK4, {ROWS} rows of 100 steps")
+@pytest.mark.parametrize(
+    "name",
+    ["open", "GravityPD", "ComputedTorque", "LinearQuadratic", "RateDamping", "PoseRegulator", "Impedance",
+     "OperationalSpace", "Admittance", "Adaptive", "Adaptive, natural"],
+)  # fmt: skip
+def test_closed_loop(benchmark, name):
+    robot, law = subject()[0], controllers()[name]
+    rng = np.random.default_rng(0)
+    q, v = READY + 0.1 * rng.normal(size=(ROWS, 7)), 0.1 * rng.normal(size=(ROWS, 7))
+    rc.rollout(robot, q[:8], v[:8], law, 2e-4, 1)  # compiled
+    benchmark.pedantic(rc.rollout, (robot, q, v, law, 2e-4, 100), {"save_every": 100}, rounds=5)
+
+
+@pytest.mark.benchmark(group="closed loops, panda_like, RK4, one row of 100 steps by simulate")
+@pytest.mark.parametrize("name", ["GravityPD", "ComputedTorque", "Impedance", "Adaptive"])
+def test_closed_loop_by_simulate(benchmark, name):
+    robot, law = subject()[0], controllers()[name]
+    options = {"duration": 0.02, "torque": law, "integrator": "rk4", "step": 2e-4, "save_every": 100, "losses": False}
+    benchmark.pedantic(robot.simulate, (READY + 0.1,), options, rounds=5, warmup_rounds=1)

@@ -14,10 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 import recursa as rc
 from recursa.cli.commands import recursa
+from recursa.trajectories.csv_numbers import table_text
 
 PAGE = Path(__file__).with_name("command-line.md")
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
@@ -25,6 +27,7 @@ FILES = {
     "fall.yaml": "robot: planar\nvary: {q0: uniform}\noptions: {step: 0.001, steps: 100}\n"
     "samples: 1000\nkeep: {peak_speed: [[top, 2], [histogram, 4, 0, 20]]}\n",
     "S.json": '{"q": [0.3, 0.8, -0.4], "v": {"joint1": 0.5}}\n',
+    "points.csv": "joint1,joint2,joint3\n0,0,0\n1.2,-0.4,0.6\n",
     "moves.csv": "t,joint1,joint2,joint3\n0,0,0,0\n0.5,0.2,0.1,0\n1,0.6,0.4,-0.3\n1.5,0.8,0.7,-0.5\n",
 }
 
@@ -46,6 +49,24 @@ def prepare(folder: Path) -> None:
     """The files that the commands read."""
     for name, content in FILES.items():
         (folder / name).write_text(content, "utf-8")
+    (folder / "log.csv").write_text(_log(), "utf-8")
+
+
+def _log() -> str:
+    """A log of the planar arm as if it were twice as heavy and rubbed, 10 s at 100 Hz."""
+    real = rc.robots.planar(3).scaled(mass=2.0)
+    for name in real.joint_names:
+        real = real.with_joint(name, damping=0.2, friction=0.1)
+    t = np.arange(1000) / 100.0
+    rates = np.array([[1.0, 1.7, 2.3], [2.1, 0.9, 1.3], [3.1, 2.9, 3.7]])
+    turns = rates * t[:, None, None]
+    q, v, a = (
+        x.sum(axis=1) for x in (0.4 * np.sin(turns), 0.4 * rates * np.cos(turns), -0.4 * rates**2 * np.sin(turns))
+    )
+    tau = real.inverse_dynamics(q, v, a, losses=True)
+    rows = np.column_stack([t, q, tau])
+    names = ("t", *real.q_names, *(f"{name}:tau" for name in real.v_names))
+    return table_text(names, rows)
 
 
 def main() -> None:

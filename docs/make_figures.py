@@ -37,6 +37,16 @@ def operators(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def time_optimal(path: Path) -> None:
+    """The motion of the page on time-optimal motions: speed over place, and what holds it."""
+    page = Path(__file__).with_name("time-optimal.md").read_text("utf-8")
+    first = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert first is not None
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(None):
+        exec(first[1].replace('"speed.png"', repr(str(path))), names)
+
+
 def desk_arm(path: Path) -> None:
     """The arm of the README where it starts, and how it sinks with nine tenths of the torques that would hold it."""
     robot = rc.load(rc.robots.urdf("desk_arm"), mimic="tie")
@@ -182,6 +192,7 @@ def differential_ik(path: Path) -> None:
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     desk_arm(here / "images" / "desk_arm.png")
+    time_optimal(here / "images" / "time-optimal.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")
     simulation(here / "images" / "simulation.png")
@@ -191,5 +202,5 @@ if __name__ == "__main__":
     diagonal(here / "images" / "diagonal.png")
     workspace(here / "images" / "workspace.png")
     differential_ik(here / "images" / "differential-ik.png")
-    for page in ("lqr.md", "control.md", "diagonal-simulation.md"):
+    for page in ("lqr.md", "control.md", "diagonal-simulation.md", "identification.md"):
         of_page(here / page, here / "images")

@@ -156,7 +156,7 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
     inertial = np.array([x for inertia in robot.model.inertias for x in inertia.components()])
     return {
         **{"q": q, "q0": q, "q1": q1, "v": v, "v0": v, "a": a, "tau": tau, "torque": tau},
-        **{"dv": 0.1 * v, "nu": nu, "xi": nu, "eps": eps, "kappa": eps},
+        **{"dv": 0.1 * v, "nu": nu, "xi": nu, "eps": eps, "kappa": eps, "v_r": nu, "a_r": a},
         **{"contract": contract, "left": contract, "right": eps, "along": nu, "direction": (eps, nu, contract)},
         **{"rates": nu[:, 6:], "joint_accelerations": a[:, 6:]},
         **{
@@ -164,6 +164,7 @@ def arguments(robot: rc.Robot, count: int, seed: int = 0) -> dict[str, Any]:
         },
         "pose": robot.pose(q1, last(robot)),
         "s": rng.uniform(-0.2, 1.2, size=count),
+        "prescribed": rng.normal(size=(count, robot.model.ntold)),
         "wrenches": rng.normal(size=(count, robot.nlinks, 6)),
         "parameters": inertial * rng.uniform(0.9, 1.1, size=(count, 1)),
     }
@@ -256,6 +257,32 @@ def every_second(robot: rc.Robot) -> tuple[str, ...]:
     return tuple(joint.name for joint in robot.model.joints[1::2] if joint.independent)
 
 
+class Standing:
+    """A motion that goes nowhere."""
+
+    def __init__(self, robot: rc.Robot) -> None:
+        self.found = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+
+    def sample(self, t: float) -> tuple[np.ndarray, ...]:
+        """The neutral configuration, at rest."""
+        return self.found
+
+
+def held(robot: rc.Robot) -> rc.control.Law:
+    """A controller of which every row has its own gains."""
+    return rc.control.GravityPD(robot, robot.neutral(), 3.0, 0.1, drive_base=True)
+
+
+def stiffer(robot: rc.Robot) -> dict[str, Any]:
+    """Gains that differ from the controller's own."""
+    return {"stiffness": np.linspace(2.0, 4.0, robot.nv)}
+
+
+def learned(robot: rc.Robot) -> rc.control.Law:
+    """A controller that remembers."""
+    return rc.control.Adaptive(robot, Standing(robot), 2.0, 0.1, 1e-3, drive_base=True)
+
+
 INVERSE = (
     "newton-euler", "augmented", "tensor", "luh-walker-paul", "featherstone", "rodriguez", "kane", "hollerbach-4x4",
     "hollerbach-3x3", "waters", "uicker-kahn", "closed-form", "denoc",
@@ -286,6 +313,7 @@ def _robot() -> Iterator[Question]:
         "center_of_mass_jacobian_derivative", "momentum_matrix_derivative", "subtree_centers_of_mass",
         "subtree_center_of_mass_velocities", "subtree_center_of_mass_jacobians", "static_regressor",
         "kinetic_energy_regressor", "potential_energy_regressor", "filtering", "generalized_links",
+        "reference_dynamics", "reference_regressor",
     ):  # fmt: skip
         yield ask(name)
     for about in ("com", "world"):
@@ -358,6 +386,7 @@ def _robot() -> Iterator[Question]:
     yield from (ask("linearize", method=method) for method in ("spatial", "balafoutis-patel", "direct"))
     yield from (ask(f"{which}_dynamics_derivatives", "wrenches") for which in ("inverse", "forward"))
     yield from (ask(name, "wrenches") for name in ("linearize", "state_space"))
+    yield ask("reference_dynamics", "parameters")
     yield ask("state_space", dt=0.01)
     yield ask("linearize", "direction")
     yield ask("linearize", "direction", "wrenches")
@@ -368,6 +397,32 @@ def _robot() -> Iterator[Question]:
     yield ask("inverse_dynamics_second_derivatives", "contract")
     yield ask("inverse_dynamics_second_derivatives", "direction")
     yield ask("inverse_dynamics_second_derivatives", "contract", "direction")
+
+
+def _constraints() -> Iterator[Question]:
+    def ask(name: str, *given: str, **options: Any) -> Question:
+        return Question("robot", name, given, options)
+
+    for name in (
+        "constraint_error",
+        "constraint_jacobian",
+        "constraint_bias",
+        "constraint_delassus",
+        "project_velocity",
+    ):
+        yield ask(name)
+    yield ask("constraint_bias", "prescribed")
+    yield from (ask(name, "parameters") for name in ("constraint_delassus", "project_velocity"))
+    for name in ("constraint_forces", "constraint_wrenches"):
+        yield from (ask(name, losses=losses) for losses in (False, True, "damping", "friction"))
+        yield ask(name, "wrenches", "prescribed")
+        yield ask(name, "parameters")
+    for method in ("augmentation", "projection"):
+        yield ask("forward_dynamics", method=method)
+        yield ask("forward_dynamics", "wrenches", "prescribed", method=method, losses=True)
+        yield ask("forward_dynamics", "parameters", method=method, links=True)
+        yield ask("forward_dynamics", method=method, base_velocity="mixed")
+    yield ask("inverse_dynamics", actuated=every_second)
 
 
 def _diagonal() -> Iterator[Question]:
@@ -414,6 +469,8 @@ def _modules() -> Iterator[Question]:
         yield Question("rc", "rollout", (), options)
         yield Question("rc", "rollout", ("parameters",), {**options, "losses": False})
     yield from (Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "losses": x}) for x in ("damping", "friction"))
+    yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": held, "gains": stiffer})
+    yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": learned, "memory": True})
     yield from (Question("rc", "compile", (), {"expression": text}) for text in EXPRESSIONS)
     for name in (
         "articulated", "convective_matrix", "extended_mass", "extended_mass_rate", "generalized_inertia",
@@ -441,7 +498,7 @@ def _modules() -> Iterator[Question]:
         yield Question("cartesian", "linearize", (), {"link": last, "coordinates": rows_as_speeds, "losses": losses})
 
 
-QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_diagonal(), *_modules())}
+QUESTIONS: dict[str, Question] = {one.text: one for one in (*_robot(), *_constraints(), *_diagonal(), *_modules())}
 
 ONE_OF_EVERY_SORT = (  # for tests about how questions are put, rather than about the answers
     "robot.poses()", "robot.jacobian(link=last, frame=body)", "robot.kinetic_energy()", "robot.inverse_dynamics()",
@@ -454,6 +511,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     **dict.fromkeys(
         (
             *(f"robot.with_{what}" for what in ("base", "frame", "gravity", "payload", "joint", "parameters")),
+            *(f"robot.{verb}" for verb in ("with_constraints", "without_constraints", "with_contacts_at")),
             *(f"robot.{verb}" for verb in ("attach", "chain", "reduced", "renamed", "scaled", "without")),
         ),
         "make robots; unit/test_editing.py",
@@ -463,6 +521,7 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
         ("robot.doctor", "robot.to_urdf", "robot.to_mjcf", "denoc.expressions", "rc.parse"), "text and expressions"
     ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
+    **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_mechanisms.py"),
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),
     **dict.fromkeys(("robot.symbolic", "robot.symbolic_constants"), "formulas; unit/test_symbolic.py"),
@@ -475,7 +534,12 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     "robot.simulate": "physics/ runs it; its steps are forward dynamics",
     "robot.trajectory_sensitivity": "physics/test_sensitivities.py; of a run",
     "rc.dense": "matrices, the oracle itself",
-    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py has its steps in every form",
+    "rc.time_optimal": "unit/test_time_optimal.py has both forms of its passes",
+    "rc.tool_path": "unit/test_tool_paths.py: inverse kinematics, pose by pose",
+    "rc.inverse_kinematics": "physics/test_inverse_kinematics.py and test_goals.py have it in every form",
+    **dict.fromkeys(
+        ("rc.identify", "rc.excitation"), "jobs; physics/test_identification.py, physics/test_excitation.py"
+    ),
     "rc.analytic_inverse_kinematics": "of some arms; physics/test_analytic_ik.py",
     "robot.condition": "made of Jacobians, and often infinite; unit/test_manipulability.py has it in every form",
     "robot.singular_directions": "the same; any directions will do where gains are equal",

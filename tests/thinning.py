@@ -13,7 +13,8 @@ LARGE_PRODUCTS = {
     "kernels": ("c_export", "forms", "random_plans"),
     "lowering": ("operator_inverses", "operator_kernels", "operator_lowering", "rate_lowering"),
     "oracles": (
-        "book_methods", "compiled_urdfs", "configuration_derivatives", "denoc_examples", "derivatives",
+        "base_parameter_counts", "book_methods", "compiled_urdfs", "configuration_derivatives", "denoc_examples",
+        "derivatives",
         "link_derivatives", "momentum_rates", "mujoco", "operational_walks", "pinocchio", "pushed_derivatives",
         "regressors", "second_derivatives", "walks",
     ),

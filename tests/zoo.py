@@ -116,6 +116,39 @@ def floating_tree_with_rotors() -> rc.Robot:
     return flyer("floating", [-1, 0, 0, 1, 1, 3, 2, 2], 21, ["revolute", "prismatic", "spherical"], 0.02)
 
 
+def closed_tree() -> rc.Robot:
+    """A loop, a relation that is not linear, a told joint and losses on five bodies: five equations of nine speeds."""
+    described = random_description("closed_tree", [-1, 0, 0, 1, 2], 94, ["spherical", "revolute", "prismatic"])
+    joints = tuple(
+        replace(one, **dict.fromkeys(("armature", "damping", "friction"), (0.1,) * KINDS[one.kind].nv))
+        for one in described.joints
+    )
+    tree = trusted(replace(described, joints=joints))
+    second, fourth, fifth = (joint.name for joint in tree.model.joints if joint.kind.nv == 1)
+    return tree.with_constraints(
+        rc.Loop("planar", last_link(tree, 2), last_link(tree, 4), (1, 2, 3), at=(0.1, 0, 0.2), rpy=(0.1, 0.2, 0.3)),
+        rc.JointRelation({second: (1.0, 0.2), fourth: -2.0}, offset=0.1, name="gear"),
+        rc.Prescribed(fifth),
+    )
+
+
+def held_flyer() -> rc.Robot:
+    """Fourteen bodies on a free base, held at a point, along a line, by a rod and a weld; a link moves as told."""
+    parents = [-1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    tree = flyer("held_flyer", parents, 23, ["revolute", "spherical", "prismatic"])
+    tips = [last_link(tree, k) for k in (13, 4, 7, 10)]
+    return tree.with_constraints(
+        rc.Contact("point", tips[0], at=(0.1, 0.0, -0.1), normal=(0.0, 0.6, 0.8), name="foot"),
+        rc.Loop("rod", tips[1], tips[2], at=(0.1, 0.2, 0.0), length=0.7),
+        rc.Prescribed(link=tips[3]),
+    )
+
+
+def last_link(robot: rc.Robot, body: int) -> str:
+    """The last link of a body."""
+    return [link.name for link in robot.model.links if link.body == body][-1]
+
+
 def known_answer_arm() -> rc.Robot:
     """Three links: revolute, prismatic, revolute; everything off axis."""
     b = rc.Builder("known")

@@ -20,6 +20,7 @@ from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.constraints.mobility import Mobility as Mobility
 from recursa.counts.counting import count as count
 from recursa.diagonal.curvature import Flatness as Flatness
 from recursa.diagonal.robot_methods import Diagonal as Diagonal
@@ -29,12 +30,14 @@ from recursa.dynamics.wrenches import Wrench as Wrench
 from recursa.errors import ConventionWarning as ConventionWarning
 from recursa.errors import ConvergenceError as ConvergenceError
 from recursa.errors import DivergenceError as DivergenceError
+from recursa.errors import ExcitationError as ExcitationError
 from recursa.errors import LimitError as LimitError
 from recursa.errors import LimitWarning as LimitWarning
 from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
+from recursa.errors import PathError as PathError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
 from recursa.errors import ShapeError as ShapeError
@@ -61,6 +64,10 @@ from recursa.formats.ros import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
+from recursa.model.constraints import Contact as Contact
+from recursa.model.constraints import JointRelation as JointRelation
+from recursa.model.constraints import Loop as Loop
+from recursa.model.constraints import Prescribed as Prescribed
 from recursa.model.description import Rotor as Rotor
 from recursa.model.dh import DHLink as DHLink
 from recursa.model.geometry import Geometry as Geometry
@@ -75,18 +82,31 @@ if TYPE_CHECKING:
     from recursa import control as control
     from recursa import interop as interop
     from recursa import plotting as plotting
+    from recursa import reach as reach
     from recursa.counts.tables import Table as Table
     from recursa.counts.tables import tables as tables
+    from recursa.identification.excitation import Excitation as Excitation
+    from recursa.identification.excitation import excitation as excitation
+    from recursa.identification.identify import identify as identify
+    from recursa.identification.observer import MomentumObserver as MomentumObserver
+    from recursa.identification.result import Identification as Identification
     from recursa.operators.compiled import compile as compile
     from recursa.operators.dense import dense as dense
     from recursa.operators.explain import Explanation as Explanation
     from recursa.operators.explain import explain as explain
     from recursa.operators.parsing import parse as parse
+    from recursa.paths.optimal import time_optimal as time_optimal
+    from recursa.paths.path import Path as Path
+    from recursa.paths.timed import Held as Held
+    from recursa.paths.timed import TimedTrajectory as TimedTrajectory
+    from recursa.paths.timed import Timing as Timing
+    from recursa.paths.tool import Arc as Arc
+    from recursa.paths.tool import tool_path as tool_path
     from recursa.reach.analytic.inverse import AnalyticInverseKinematics as AnalyticInverseKinematics
     from recursa.reach.analytic.inverse import analytic_inverse_kinematics as analytic_inverse_kinematics
     from recursa.reach.differential import DifferentialIK as DifferentialIK
     from recursa.reach.differential import DifferentialStep as DifferentialStep
-    from recursa.reach.inverse_kinematics import InverseKinematics as InverseKinematics
+    from recursa.reach.found import InverseKinematics as InverseKinematics
     from recursa.reach.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from recursa.reach.workspace import Workspace as Workspace
     from recursa.reach.workspace import workspace as workspace
@@ -108,6 +128,13 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "explain": "recursa.operators.explain",
     "Explanation": "recursa.operators.explain",
     "parse": "recursa.operators.parsing",
+    "Arc": "recursa.paths.tool",
+    "Held": "recursa.paths.timed",
+    "Path": "recursa.paths.path",
+    "TimedTrajectory": "recursa.paths.timed",
+    "Timing": "recursa.paths.timed",
+    "time_optimal": "recursa.paths.optimal",
+    "tool_path": "recursa.paths.tool",
     "inverse_kinematics": "recursa.reach.inverse_kinematics",
     "analytic_inverse_kinematics": "recursa.reach.analytic.inverse",
     "AnalyticInverseKinematics": "recursa.reach.analytic.inverse",
@@ -115,7 +142,12 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "DifferentialStep": "recursa.reach.differential",
     "workspace": "recursa.reach.workspace",
     "Workspace": "recursa.reach.workspace",
-    "InverseKinematics": "recursa.reach.inverse_kinematics",
+    "InverseKinematics": "recursa.reach.found",
+    "identify": "recursa.identification.identify",
+    "Identification": "recursa.identification.result",
+    "excitation": "recursa.identification.excitation",
+    "Excitation": "recursa.identification.excitation",
+    "MomentumObserver": "recursa.identification.observer",
     "Table": "recursa.counts.tables",
     "tables": "recursa.counts.tables",
     "Trajectory": "recursa.trajectories.trajectory",
@@ -132,7 +164,7 @@ _LATER = {  # imported when first used: most programs need none or few of them
 }
 
 
-_MODULES = ("control", "interop", "plotting")  # the same, as modules
+_MODULES = ("control", "interop", "plotting", "reach")  # the same, as modules
 _PUBLIC_MODULES = frozenset({"cartesian", "denoc", "free", "operational", "robots", *_MODULES})
 _BESIDES = frozenset({"Any", "TYPE_CHECKING", "ModuleType", "hint", "import_module"})  # not ours to offer
 

@@ -67,7 +67,7 @@ struct Entry {
     double *margins;   /* its results */
 };
 
-extern PyTypeObject InputType, EntryType, MethodType;
+extern PyTypeObject InputType, EntryType, MethodType, SearchType;
 
 int entries_prepare(void); /* -1 with an exception */
 int inputs_prepare(void);

@@ -57,7 +57,7 @@ static int prepare(PyObject *m)
         PyModule_AddIntMacro(m, MAX_SMALL) < 0 || PyModule_AddIntMacro(m, MAX_INPUTS) < 0 ||
         PyModule_AddIntMacro(m, MAX_QUATERNIONS) < 0)
         return -1;
-    if (PyModule_AddType(m, &EntryType) < 0 || PyModule_AddType(m, &InputType) < 0)
+    if (PyModule_AddType(m, &EntryType) < 0 || PyModule_AddType(m, &InputType) < 0 || PyModule_AddType(m, &SearchType) < 0)
         return -1;
     return PyModule_AddType(m, &MethodType);
 }

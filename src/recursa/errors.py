@@ -76,6 +76,17 @@ class ConvergenceError(RecursaError, ArithmeticError):
     """An iteration did not come near enough to its solution."""
 
 
+class ExcitationError(RecursaError, ArithmeticError):
+    """A motion does not tell parameters apart; ``names`` are theirs."""
+
+    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message, names)
+        self.names = names
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class DivergenceError(RecursaError, ArithmeticError):
     """A motion left the finite numbers; ``row`` and ``step`` (from 0) say which, and where that came out.
 
@@ -167,6 +178,21 @@ class LimitError(RecursaError, ValueError):
 
 class StudyError(RecursaError, ValueError):
     """A study cannot be described, run or read: a distribution, a store, an engine; the message says what to change."""
+
+
+class PathError(RecursaError, ValueError):
+    """No motion along a path keeps within the limits: ``joint``, ``quantity`` and ``place`` on the path say where.
+
+    ``value`` is what it takes there, at least, and ``limit`` what there is.
+    """
+
+    def __init__(self, message: str, joint: str, quantity: str, place: float, value: float, limit: float) -> None:
+        super().__init__(message, joint, quantity, place, value, limit)
+        self.joint, self.quantity = joint, quantity
+        self.place, self.value, self.limit = place, value, limit
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class TensorSymmetryError(RecursaError, ValueError):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Finding, Report, examine
 from recursa.errors import ModelError
+from recursa.formats.constraints_file import read_constraints
 from recursa.formats.meshes import with_mesh_paths
 from recursa.formats.source import Assets, source_of
 from recursa.formats.table import FormatName, Options, read
 from recursa.model.assemble import STANDARD_GRAVITY, assemble
 from recursa.model.builder import DescriptionBuilder
+from recursa.model.closures import obeyed
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.inputs import pose_of
@@ -33,6 +36,7 @@ def load(
     mimic: MimicMode | None = None,
     assets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     arguments: Mapping[str, str] | None = None,
+    constraints: bool | str | os.PathLike[str] = False,
 ) -> Robot:
     """Load a robot from a file, or from the text itself; the format is told by what the text says.
 
@@ -49,6 +53,10 @@ def load(
       file is opened, and no mesh is opened here. :func:`recursa.ros_paths` has the folders of an installed ROS.
     - ``arguments``: values for the arguments of a file that has some: those of xacro, and ``{"model": name}`` for an
       SDF world with several models.
+    - ``constraints``: True obeys what the file has beside its tree (equality constraints of MJCF, loops and gearboxes
+      of SDF, mimic joints that ``mimic`` leaves free), which is kept as data otherwise. A path is a file of
+      constraints, YAML or JSON, for formats without words for them: see :doc:`constraints`. Robot files of our own
+      have theirs in any case.
 
     A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.
 
@@ -65,6 +73,11 @@ def load(
         gravity = description.gravity or STANDARD_GRAVITY
     floating = description.floating if floating is None else floating
     mimic = mimic or description.mimic or "free"
+    if constraints is True:
+        description = obeyed(description, mimic)
+    elif constraints is not False:
+        more = read_constraints(source_of(constraints, folders))
+        description = replace(description, constraints=(*description.constraints, *more))
     return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 

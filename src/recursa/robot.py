@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from recursa.doctor import Report, examine
+from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
 from recursa.evaluation.hints import warn_of_start
@@ -299,6 +300,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         >>> run.energy_drift < 1e-9
         True
         """
+        require_tree(self.model, "simulate")
         from recursa.simulation import (
             acting,
             diagonal,

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
+from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
 from recursa.evaluation.hints import warn_of_start
-from recursa.integrators import Scheme, named, weighted
+from recursa.integrators import Scheme, named, stages_of, weighted
 from recursa.integrators.table import RolloutIntegrator
 from recursa.kernels.kernel import program
 from recursa.kernels.rollout_emit import Motions
@@ -29,6 +31,10 @@ from recursa.robot import Robot
 from recursa.runs.rollouts import Rollout, saved_times
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
+if TYPE_CHECKING:
+    from recursa.control.closing import Closed
+    from recursa.control.law import Law
+
 OnDivergence = Literal["raise", "nan"]
 _MOST = 2**62
 
@@ -37,7 +43,7 @@ def rollout(
     robot: Robot,
     q0: ArrayLike,
     v0: ArrayLike,
-    torque: ArrayLike | None,
+    torque: ArrayLike | Law | None,
     step: float,
     steps: int,
     integrator: RolloutIntegrator = "rk4",
@@ -45,8 +51,10 @@ def rollout(
     *,
     losses: Losses = True,
     parameters: ArrayLike | None = None,
+    gains: Mapping[str, ArrayLike] | None = None,
+    memory: bool = False,
     on_divergence: OnDivergence = "raise",
-    out: tuple[Array, Array] | None = None,
+    out: tuple[Array, ...] | None = None,
     threads: int | None = None,
 ) -> Rollout:
     """Motions of a batch of robots, ``steps`` steps of ``step`` seconds each: q (B, saved, nq) and v (B, saved, nv).
@@ -57,16 +65,20 @@ def rollout(
     - ``q0`` (..., nq), ``v0`` (..., nv): where the motions begin. Their batch axes broadcast, those of the results come
       from them.
     - ``torque``: None; one for the whole motion, (..., nv); or, with an axis more than that, one per step and held
-      during it, (..., steps, nv). The state (B, nq) takes (B, nv) or (B, steps, nv).
+      during it, (..., steps, nv). The state (B, nq) takes (B, nv) or (B, steps, nv). Or a controller of
+      :mod:`recursa.control`, which becomes part of the native loop: it is asked wherever the integrator looks.
     - ``integrator``: ``"rk4"``, the classical method of order four, on the manifold in local coordinates (Munthe-Kaas);
       ``"semi-implicit"``, new speeds first, then positions with them; ``"euler"``. Quaternions keep their length.
     - ``losses``: True, damping and Coulomb friction act; "damping" or "friction", one of them. Friction is
       ``sign(v)``, not smoothed: where a joint comes to rest it chatters about zero, at speeds of the order of one step,
       and orders above one are lost there.
     - ``parameters``: inertial parameters (..., 10 nbodies), a robot of its own for each row, in the regressor's order.
+    - ``gains``: of a controller, by name, where rows differ: ``{"stiffness": (..., nv)}``, or (..., 1) for one number
+      per row. Names are those of the controller's attributes, ``controller.tuning`` lists them.
+    - ``memory``: True returns a third array (B, saved, m), what a controller with memory had learned at these times.
     - ``on_divergence``: where a motion leaves the finite numbers, ``"raise"`` a :class:`DivergenceError` that names row
       and step, or go on with the others and leave ``"nan"`` from that step on.
-    - ``out``: arrays (q, v) for the result; memory-mapped ones if it is larger than the memory.
+    - ``out``: arrays (q, v), or (q, v, memory), for the result; memory-mapped ones if it is larger than the memory.
     - ``threads``: rows are spread over them; None is one.
 
     The pair is a :class:`Rollout`, a tuple that knows its robot and the instants ``t``, and has ``to_pandas()`` and
@@ -86,6 +98,7 @@ def rollout(
     """
     if not isinstance(robot, Robot):
         raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
+    require_tree(robot.model, "rollout")
     losses = known_losses(losses)
     scheme = named(integrator, "rollout").scheme
     assert scheme is not None
@@ -95,24 +108,34 @@ def rollout(
     workers = check_threads(threads)
     start = _start(robot.model, q0, v0, parameters)
     warn_of_start(robot.model, start.rows["q"], robot.evaluator.kept)
-    torques = _Torques.of(robot.model, torque, start, count)
+    closed = _closed(robot, torque, gains, start)
+    if memory and (closed is None or not closed.law.memory):
+        raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")
+    torques = _Torques.of(robot.model, None if closed else torque, start, count)  # type: ignore[arg-type]
     dtype = np.result_type(start.dtype, torques.numbers.dtype)
-    sizes = (count // every, robot.nq), (count // every, robot.nv)
+    learned = closed.law.memory if closed else 0
+    sizes = [(count // every, n) for n in (robot.nq, robot.nv, *((learned,) if memory else ()))]
     results = _results(start, dtype, sizes, out)
     if on_divergence == "raise":
         _require_finite_start(start)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
     tau = np.ascontiguousarray(torques.numbers, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
+    unsaved = np.empty((start.size, count // every, learned), dtype)
+    beginning = np.broadcast_to(closed.start if closed else np.zeros((1, 0)), (start.size, learned))
+    followed = closed.samples(length, count, stages_of(scheme)) if closed else np.zeros((0, 1, 0))
     run = RolloutRun(
         length, count, every,
-        q=given["q"].copy(), v=given["v"].copy(), parameters=given.get("parameters"),
+        q=given["q"].copy(), v=np.concatenate([given["v"], beginning.astype(dtype)], axis=1),
+        parameters=given.get("parameters"),
         tau=tau, torque_row=torques.row, torque_step=torques.step,
-        saved_q=targets[0], saved_v=targets[1], finite=np.zeros(start.size, np.int64),
-        stop_early=on_divergence == "raise",
+        saved_q=targets[0], saved_v=targets[1], saved_memory=targets[2] if memory else unsaved,
+        finite=np.zeros(start.size, np.int64), stop_early=on_divergence == "raise",
+        gains=np.ascontiguousarray(closed.gains if closed else np.zeros((1, 0)), dtype),
+        reference=np.ascontiguousarray(followed, dtype),
     )  # fmt: skip
     if run.rows and count:
-        _carry_out(robot, run, scheme, losses, workers)
+        _carry_out(robot, run, scheme, losses, workers, closed)
         if run.finite.min() < count:
             if run.stop_early:
                 raise _divergence(robot, run, given, start.shape, losses)
@@ -120,7 +143,7 @@ def rollout(
     for result, target in zip(results, targets, strict=True):
         if not np.may_share_memory(result, target):
             result[...] = target.reshape(result.shape)
-    return Rollout(*results, robot, saved_times(length, count, every))
+    return Rollout(results[0], results[1], robot, saved_times(length, count, every), results[2] if memory else None)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------
@@ -202,10 +225,23 @@ def _no_functions(torque: Any, batch: tuple[int, ...], steps: int, nv: int) -> s
     what = getattr(torque, "__qualname__", None) or type(torque).__name__
     return (
         f"torque is '{what}', which would have to be called at every step; a rollout is one native loop and takes "
-        f"numbers: None, an array {_shapes(batch, steps, nv)}.\n"
-        "  Compute them beforehand where they do not depend on the state. Else robot.simulate(q0, v0, torque=...) "
-        "takes functions, controllers and trajectories, one motion at a time."
+        f"numbers, None, an array {_shapes(batch, steps, nv)}, or a controller of rc.control, which is compiled "
+        "into it.\n"
+        "  Compute torques beforehand where they do not depend on the state. A law of your own is a class derived from "
+        "rc.control.Law (docs/control.md). Else robot.simulate(q0, v0, torque=...) takes functions, any controllers "
+        "and trajectories, one motion at a time."
     )
+
+
+def _closed(robot: Robot, torque: Any, gains: Mapping[str, ArrayLike] | None, start: Batch) -> Closed | None:
+    """A controller with its gains; None where torques are numbers."""
+    if hasattr(torque, "tuning"):
+        from recursa.control.closing import Closed  # controllers are imported when first used
+
+        return Closed.of(torque, robot, start.shape, gains)
+    if gains is not None:
+        raise StateError(f"gains= are those of a controller, and torque= is none: {torque!r}")
+    return None
 
 
 def _require_finite_start(start: Batch) -> None:
@@ -226,15 +262,15 @@ def _in_row(row: int, shape: tuple[int, ...]) -> str:
 
 
 def _results(
-    start: Batch, dtype: np.dtype[Any], sizes: tuple[tuple[int, int], ...], out: tuple[Array, Array] | None
-) -> tuple[Array, Array]:
+    start: Batch, dtype: np.dtype[Any], sizes: list[tuple[int, int]], out: tuple[Array, ...] | None
+) -> tuple[Array, ...]:
     """The arrays that are returned: the caller's, checked, or new ones that fit into memory."""
     batch = Batch({}, start.shape, dtype)
     if out is not None:
-        if not isinstance(out, tuple | list) or len(out) != 2:
-            raise ShapeError(f"out must be two arrays, for q and for v, not {type(out).__name__}")
-        q, v = (result_array(batch, size, one) for size, one in zip(sizes, out, strict=True))
-        return q, v
+        if not isinstance(out, tuple | list) or len(out) != len(sizes):
+            wanted = "two arrays, for q and for v" if len(sizes) == 2 else "three arrays, for q, v and memory"
+            raise ShapeError(f"out must be {wanted}, not {type(out).__name__}")
+        return tuple(result_array(batch, size, one) for size, one in zip(sizes, out, strict=True))
     needed = sum(start.size * saved * size for saved, size in sizes) * dtype.itemsize
     refused = TooLargeError(
         f"{start.size} rows of {sizes[0][0]} saved states are {needed / 2**30:.3g} GiB, more than the memory. Save "
@@ -243,10 +279,9 @@ def _results(
     if needed > _memory():
         raise refused
     try:
-        q, v = (result_array(batch, size, None) for size in sizes)
+        return tuple(result_array(batch, size, None) for size in sizes)
     except (MemoryError, ValueError):  # the latter for sizes that no array can have
         raise refused from None
-    return q, v
 
 
 def _memory() -> float:
@@ -269,23 +304,34 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 # ---- the motion ----------------------------------------------------------------------------------------------------
 
 
-def _carry_out(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int) -> None:
+def _carry_out(
+    robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int, closed: Closed | None
+) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
     if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
-        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra))
-        kernel = store.rollout((losses, bool(extra)), make, scheme, dtype == np.float32)
+        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, stages_of(scheme))
+        key = losses, bool(extra), None if closed is None else closed.key()
+        kernel = store.rollout(key, make, scheme, dtype == np.float32)
         if kernel is not None:
             kernel(run, threads)
             return
     with np.errstate(all="ignore"):  # nan and inf pass through, in their row only
-        stepped(robot, run, scheme, losses, threads)
+        stepped(robot, run, scheme, losses, threads, closed)
 
 
-def _motions(model: Model, moved_frames: Model, losses: Losses, parameters: bool, form: str | None) -> Motions:
+def _motions(
+    model: Model,
+    moved_frames: Model,
+    losses: Losses,
+    parameters: bool,
+    closed: Closed | None,
+    stages: tuple[float, ...],
+    form: str | None,
+) -> Motions:
     """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
     nq, nv = model.nq, model.nv
     sizes = {"q": nq, "v": nv, "tau": nv} | ({"parameters": 10 * model.nbodies} if parameters else {})
@@ -301,7 +347,8 @@ def _motions(model: Model, moved_frames: Model, losses: Losses, parameters: bool
     if not _flat(model):
         sizes = {"joint:x": nv, "v": nv}
         local_rate = program(configuration.CHART_RATES_PLAN, model, sizes, configuration.chart_entries, form)
-    return Motions(acceleration, moved, local_rate, parameters)
+    law = None if closed is None else closed.followed(stages, form)
+    return Motions(acceleration, moved, local_rate, nq, nv, 10 * model.nbodies if parameters else 0, law)
 
 
 def _flat(model: Model) -> bool:
@@ -309,9 +356,11 @@ def _flat(model: Model) -> bool:
     return all(joint.kind.nv == 1 for joint in model.joints)
 
 
-def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int) -> None:
+def stepped(
+    robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int, closed: Closed | None = None
+) -> None:
     """The same from Python, step by step on arrays: for what cannot be compiled, and to check what can."""
-    rows = _Rows(robot, run, losses, threads)
+    rows = _Rows(robot, run, losses, threads, closed, stages_of(scheme))
     q, v = run.q, run.v
     for step in range(run.steps):
         rows.take_torque(step)
@@ -320,7 +369,8 @@ def stepped(robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threa
         run.finite += finite & (run.finite == step)
         if (step + 1) % run.every == 0:
             run.saved_q[:, step // run.every] = q
-            run.saved_v[:, step // run.every] = v
+            run.saved_v[:, step // run.every] = v[:, : robot.nv]
+            run.saved_memory[:, step // run.every] = v[:, robot.nv :]
         if run.stop_early and not finite.all():
             break
     run.q[...], run.v[...] = q, v
@@ -332,31 +382,50 @@ def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Reci
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 
 
-ACCELERATION = Quantity("rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",))
+ACCELERATION = Quantity(
+    "rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",), of_trees=True
+)
 
 
 class _Rows:
     """Mechanics of rows (B, n) by the methods of the robot; see :class:`recursa.integrators.Mechanics`."""
 
-    def __init__(self, robot: Robot, run: RolloutRun, losses: Losses, threads: int) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        run: RolloutRun,
+        losses: Losses,
+        threads: int,
+        closed: Closed | None,
+        stages: tuple[float, ...],
+    ) -> None:
+        self.closed, self.stages, self.step = closed, stages, 0
         self.robot = robot
         self.run = run
         self.losses = losses
         self.threads = threads
         self.extra = {} if run.parameters is None else {"parameters": run.parameters}
         self.flat = _flat(robot.model)
-        self.tau = np.zeros_like(run.v)
+        self.tau = np.zeros((run.rows, robot.nv), run.v.dtype)
 
     def take_torque(self, step: int) -> None:
-        run = self.run
+        run, self.step = self.run, step
         first = run.torque_row * np.arange(run.rows)[:, None] + run.torque_step * step
-        self.tau = run.tau.reshape(-1)[first + np.arange(run.v.shape[1])]
+        self.tau = run.tau.reshape(-1)[first + np.arange(self.robot.nv)]
 
     def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
-        return v, self._acceleration(q, v)
+        nv, run = self.robot.nv, self.run
+        speeds = v[:, :nv]
+        if self.closed is None:
+            return speeds, self._acceleration(q, speeds)
+        sample = run.reference[self.step, self.stages.index(at)]
+        found, learned = self.closed.torques(q, speeds, sample, v[:, nv:], run.gains, self.threads)
+        self.tau = np.asarray(np.broadcast_to(found, speeds.shape), v.dtype)
+        rate = self._acceleration(q, speeds)
+        return speeds, rate if learned is None else np.concatenate([rate, learned], axis=1)
 
     def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
-        return v, v
+        return v[:, : self.robot.nv], v
 
     def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
@@ -414,7 +483,7 @@ def _divergence(
         f"{(step + 1) * run.step:.6g} s.\n"
         f"  Most likely the step of {run.step:.6g} s is too long for it: damping or a fast swing asks for steps well "
         "below its time constant.\n"
-        '  Take a shorter step, check torques and inertias, or keep the other rows with on_divergence="nan".',
+        '  Take a shorter step, check torques, gains and inertias, or keep the other rows with on_divergence="nan".',
         row,
         step,
         step * run.step,
@@ -427,3 +496,4 @@ def _blank(run: RolloutRun) -> None:
         first = int(run.finite[row]) // run.every
         run.saved_q[row, first:] = np.nan
         run.saved_v[row, first:] = np.nan
+        run.saved_memory[row, first:] = np.nan

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.doctor import examine
+from recursa.dynamics.kinematics import POSES
 from recursa.errors import ModelError, ShapeError, unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.lookups import Lookups
 from recursa.model.assemble import assemble
 from recursa.model.attaching import attached
 from recursa.model.branches import chain, without
+from recursa.model.constraints import Constraint, Contact, JointRelation, Loop, Prescribed
 from recursa.model.description import MimicMode
 from recursa.model.free_flyer import require_free_flyer
 from recursa.model.geometry import ROLES, Role
@@ -29,6 +31,7 @@ from recursa.model.solids import with_solid_links
 from recursa.model.variations import ready_for, with_frame, with_inertias, with_joint, with_payload
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array, as_numbers
 
@@ -223,6 +226,76 @@ class Variations(Facade):
         before = ready_for(self.model.description, name, changes)
         joints = tuple(with_joint(record, changes) if record.name == name else record for record in before.joints)
         return self._changed(description=replace(before, joints=joints))
+
+    # ---- constraints -------------------------------------------------------------------------------------------------
+
+    def with_constraints(self, *constraints: Constraint) -> Self:
+        """The same robot with loops, contacts, relations and prescribed motions, which its motion then obeys.
+
+        They are added to those that it has: :class:`~recursa.Loop`, :class:`~recursa.Contact`,
+        :class:`~recursa.JointRelation`, :class:`~recursa.Prescribed`. :meth:`forward_dynamics` obeys them;
+        :meth:`inverse_dynamics` without ``actuated`` and the mass matrix are still those of the tree. See
+        :doc:`constraints`.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))
+        >>> robot.ncon, len(robot.constraints)
+        (5, 1)
+        """
+        for one in constraints:
+            if not isinstance(one, Loop | Contact | JointRelation | Prescribed):
+                raise ModelError(
+                    f"with_constraints takes rc.Loop, rc.Contact, rc.JointRelation and rc.Prescribed, not {one!r}"
+                )
+        description = self.model.description
+        return self._changed(description=replace(description, constraints=(*description.constraints, *constraints)))
+
+    def with_contacts_at(self, q: ArrayLike) -> Self:
+        """The same robot with its contacts anchored where they are at a configuration: held at that place for good.
+
+        Their errors are then measured from there, and :meth:`assemble` brings them back.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_constraints(rc.Contact("point", "tip", normal=(0, 1, 0)))
+        >>> anchored = arm.with_contacts_at([0.0, 0.0])
+        >>> abs(anchored.constraint_error([0.0, 0.1])).max().round(3), abs(arm.constraint_error([0.0, 0.1])).max()
+        (np.float64(0.025), np.float64(0.0))
+        """
+        model = self.model
+        poses = self._answer(POSES, {"q": q})
+        if poses.ndim != 3:
+            raise ShapeError(f"with_contacts_at takes one configuration, q of shape ({model.nq},)")
+        placed = {
+            link.name: Transform.from_matrix(pose.tolist()) for link, pose in zip(model.links, poses, strict=True)
+        }
+
+        def anchored(one: Constraint) -> Constraint:
+            if not isinstance(one, Contact):
+                return one
+            on = placed.get(one.other, IDENTITY_TRANSFORM)
+            return replace(one, anchor=on.inverse @ placed[one.link] @ Transform(IDENTITY, Vec3(*one.at)))
+
+        constraints = tuple(anchored(one) for one in model.description.constraints)
+        return self._changed(description=replace(model.description, constraints=constraints))
+
+    def without_constraints(self, *names: str) -> Self:
+        """The same robot without the constraints of these names, or without any: the tree.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.planar(2).with_constraints(rc.JointRelation({"joint1": 1, "joint2": 2}, name="gear"))
+        >>> robot.without_constraints("gear") == rc.robots.planar(2)
+        True
+        """
+        there = self.model.description.constraints
+        for name in names:
+            if name not in [one.name for one in there]:
+                raise unknown_name("constraint", name, [one.name for one in there if one.name], owner=self._owner)
+        kept = tuple(one for one in there if names and one.name not in names)
+        return self._changed(description=replace(self.model.description, constraints=kept))
+
+    @property
+    def _owner(self) -> str:
+        return f"robot '{self.model.name}'"
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 

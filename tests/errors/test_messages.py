@@ -58,6 +58,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         rc.LimitError,
         ("joint 'joint1'", "position 3.5 rad", "at t = 0 s", "beyond its limit 2.8973 rad"),
     ),
+    "path beyond a limit": (
+        lambda: rc.time_optimal(
+            rc.robots.panda_like(), rc.Path([[0, 0, 0, -1.5, 0, 1.5, 0], [4, 0, 0, -1.5, 0, 1.5, 0]])
+        ),
+        rc.PathError,
+        ("joint 'joint1'", "beyond its limit 2.8973", "the path has to go elsewhere"),
+    ),
     "unknown link": (
         lambda: ARM.pose([0, 0, 0], "tpi"),
         rc.UnknownNameError,
@@ -226,6 +233,13 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         lambda: conjugate_gradients(lambda x: x @ ILL_CONDITIONED, np.ones(30)),
         rc.ConvergenceError,
         ("conjugate gradients did not converge", "too ill-conditioned", 'use method="articulated"'),
+    ),
+    "motion that tells nothing": (
+        lambda: rc.identify(
+            rc.robots.planar(1), {"t": np.arange(50) / 100.0, "q": np.zeros((50, 1)), "tau": np.zeros((50, 1))}
+        ),
+        rc.ExcitationError,
+        ("does not tell", "link1.mcx", "Joints that stand still: joint1", "rc.excitation", 'unexcited="prior"'),
     ),
     "motion of nothing": (
         lambda: rc.rollout(massless(), [0.1], [0.0], [1.0], 0.01, 5),

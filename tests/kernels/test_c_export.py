@@ -93,6 +93,9 @@ def options_for(robot: rc.Robot, quantity: str) -> dict[str, Any]:
     return {name: links[name] for name, item in quantity_named(quantity).options.items() if item.default is item.empty}
 
 
+CONSTRAINED = ("constraint_", "constraints.", "project_velocity")
+"""Beginnings of names of what is asked of robots with constraints."""
+
 FOR_ARMS = {
     "augmented_recursion": "the book's joints have one",
 }
@@ -106,6 +109,10 @@ FOR_ARMS = {
 @pytest.mark.parametrize("make", [rc.robots.panda_like, rc.robots.free_flyer])
 def test_every_quantity_agrees(make: Any, quantity: str, tmp_path: Path) -> None:
     robot = make()
+    if quantity.startswith(CONSTRAINED):
+        robot = robot.with_constraints(
+            rc.Contact("point", robot.link_names[-1]), rc.JointRelation(dict.fromkeys(robot.joint_names[-2:], 1.0))
+        )
     if make is rc.robots.panda_like and quantity in FOR_FREE_FLYERS:
         with pytest.raises(rc.NoSweepError, match=r"free flyer|fly freely"):
             agrees(robot, tmp_path, quantity, **options_for(robot, quantity))

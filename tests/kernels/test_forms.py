@@ -18,9 +18,11 @@ from numeric import close, same_bits, tied_gripper
 from questions import INVERSE, QUESTIONS, answered, arguments, arguments_of, each
 from zoo import (
     ALL_KINDS,
+    closed_tree,
     each_kind,
     elastic_arm,
     floating_tree_with_rotors,
+    held_flyer,
     large_flyer,
     lossy_arm,
     one_of_each,
@@ -41,6 +43,7 @@ SMALL: dict[str, Callable[[], rc.Robot]] = {
     "free_flyer": lambda: rc.robots.free_flyer(2),  # without gravity, which one question needs
     "stanford": rc.robots.stanford,
     "puma560": rc.robots.puma560,
+    "closed_tree": closed_tree,
     "planar_arm": lambda: rc.robots.planar(2),  # whose link frames are those of the book
     **{kind: (lambda kind=kind: each_kind(kind)) for kind in ALL_KINDS},  # type: ignore[misc]
 }
@@ -49,6 +52,7 @@ MIDDLING: dict[str, Callable[[], rc.Robot]] = {
     "space_robot": rc.robots.space_robot,
     "tree13": lambda: rc.robots.tree(13, branching=3, seed=1),
     "one_of_each": one_of_each,
+    "held_flyer": held_flyer,
     "tree19": lambda: rc.robots.tree(19, branching=2, seed=5),
 }
 LARGE: dict[str, Callable[[], rc.Robot]] = {
@@ -75,6 +79,10 @@ SPRUNG = (  # where springs act, by each way in which plans have them
     "robot.inverse_dynamics_derivatives()", "robot.forward_dynamics_derivatives()", "robot.state_space()",
     "robot.hybrid_dynamics(prescribed=every_second)", "robot.reaction_wrenches()", "diagonal.rates()",
 )  # fmt: skip
+HELD = (
+    "robot.constraint_jacobian()", "robot.constraint_bias(prescribed)", "robot.constraint_delassus()",
+    "robot.forward_dynamics()", "robot.constraint_wrenches(wrenches, prescribed)", "robot.project_velocity()",
+)  # fmt: skip
 SAMPLED = ("small_mixed_tree", "tied_gripper", "space_robot", "tree19", "large_flyer")
 ON_AXES = (
     *INVERSE[1:-1], "walker-orin", "balafoutis-patel", "=direct)", "augmented_", "7.1", "cartesian."
@@ -95,9 +103,18 @@ def forms_of(name: str, text: str) -> tuple[str, ...]:
     return ("straight", "loop") if straight else ("loop",)
 
 
+CONSTRAINED = ("constraint_", "project_velocity", "augmentation", "projection")
+"""What is only with constraints."""
+
+
 def surely_answered_by(text: str) -> str:
     """The robot of which a question is asked in every suite."""
-    for name, words in (("free_flyer", FLYING), ("planar_arm", ("frames=link",)), ("lossy_arm", ON_AXES)):
+    for name, words in (
+        ("held_flyer" if "base_velocity" in text else "closed_tree", CONSTRAINED),
+        ("free_flyer", FLYING),
+        ("planar_arm", ("frames=link",)),
+        ("lossy_arm", ON_AXES),
+    ):
         if any(word in text for word in words):
             return name
     return "small_flyer"
@@ -106,7 +123,8 @@ def surely_answered_by(text: str) -> str:
 def everyday(name: str, text: str) -> bool:
     """Whether a pair is asked in every suite."""
     sprung = name.startswith("elastic") and text in SPRUNG
-    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE) or sprung
+    held = name == "held_flyer" and text in HELD
+    return name == surely_answered_by(text) or (name in SAMPLED and text in SAMPLE) or sprung or held
 
 
 def pairs() -> Iterator[Any]:

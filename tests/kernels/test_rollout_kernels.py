@@ -15,6 +15,7 @@ from numeric import close, same_bits, states, tied_gripper
 from questions import interpreted
 from recursa.kernels import rollout_kernel
 from recursa.kernels.dispatch import Switch
+from recursa.kernels.kernel import Program
 from recursa.loading import trusted
 from recursa.model.joints import KINDS
 from recursa.robots import random_description
@@ -50,6 +51,10 @@ def kernels(robot: rc.Robot) -> list[rollout_kernel.RolloutKernel]:
     return [kernel for store in robot.evaluator.stores for kernel in store._rollouts.values() if kernel is not None]
 
 
+def programs_of(kernel: rollout_kernel.RolloutKernel) -> list[Program]:
+    return [one for native in kernel._compiled.values() for one in native.programs]
+
+
 @pytest.fixture(scope="module")
 def arm() -> rc.Robot:
     return rc.robots.planar(3)
@@ -71,7 +76,7 @@ def test_native_loop_matches_steps_from_python(name, monkeypatch):
     for integrator in ("rk4", "semi-implicit", "euler") if name == "lossy_tree" else ("rk4",):
         for x, y in zip(ask(integrator), interpreted(ask, integrator), strict=True):
             close(x, y, 1e-11, integrator)
-    forms = {one.form for kernel in kernels(robot) for one in kernel.motions.named().values()}
+    forms = {one.form for kernel in kernels(robot) for one in programs_of(kernel)}
     assert forms == {"loop" if name in LOOPS else "straight"}
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import recursa as rc
 from questions import answered
-from recursa.reach.steps import LEAST_DAMPING, REACHING
+from recursa.reach.levels import LEAST_DAMPING
+from recursa.reach.motions import Motions
+from recursa.reach.tasks import Task
+from robot_data import urdf_files
 from zoo import large_flyer, mixed_tree, one_of_each, small_flyer
 
 ARMS = {
@@ -26,8 +31,8 @@ def reachable(robot: rc.Robot, link: str, count: int, seed: int = 7) -> np.ndarr
 
 def solution(J: np.ndarray, error: np.ndarray, right: np.ndarray) -> np.ndarray:
     """``J* inv(J J* + lambda I) right``."""
-    size, scale = error @ error, np.square(J).sum() + LEAST_DAMPING
-    damping = 0.5 * size * scale / (size + scale) + LEAST_DAMPING
+    size, length = error @ error, np.sqrt(np.square(J).sum() + LEAST_DAMPING)
+    damping = size * length / (0.5 * np.sqrt(size) + 2.0 * length) + LEAST_DAMPING
     return J.T @ np.linalg.solve(J @ J.T + damping * np.eye(6), right)
 
 
@@ -71,14 +76,21 @@ def test_a_target_alone_has_the_bits_it_has_in_a_batch():
         assert alone.attempts == together.attempts[tuple(at)]
 
 
+def one_step(robot: rc.Robot, link: str, q: np.ndarray, wanted: np.ndarray, low, high) -> tuple[np.ndarray, np.ndarray]:
+    """Positions after a step, and the errors before it."""
+    motions = Motions(robot.model, (Task("pose", (robot.model.link_index(link),), 0),), False)
+    numbers = np.array([[*wanted[:3].ravel(), 1.0, 1.0]])
+    bounds = low[None], high[None], np.ones((1, robot.nv))
+    control = np.array([[1e-8, 1e-8, 0.0, 0.5]])
+    told = motions.evaluate("step", q[None], motions.frames(q[None]), numbers, *bounds, np.empty((1, 0)), control)[0]
+    return told[: robot.nq], told[robot.nq : robot.nq + 6]
+
+
 def test_a_step_is_damped_least_squares():
     robot = rc.robots.chain(9, seed=3, joints="mixed")
     link, (q, _), free = robot.link_names[-1], robot.random_state(1), np.full(9, np.inf)
     wanted = robot.pose(robot.random_state(2)[0], link)
-    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
-    arguments = {"q": q, "course": course, "target": wanted[:3].ravel(), "low": -free, "high": free}
-    answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
-    after, error = answer[:9], answer[-6:]
+    after, error = one_step(robot, link, q, wanted, -free, free)
     assert np.allclose(after - q, solution(robot.jacobian(q, link), error, error), rtol=1e-9, atol=1e-12)
     turned = robot.pose(q, link)[:3, :3].T @ wanted[:3, :3]
     assert np.allclose(2.0 * np.cos(np.linalg.norm(error[:3])) + 1.0, np.trace(turned))
@@ -89,19 +101,13 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
     robot = rc.robots.chain(9, seed=3)
     link, (q, _) = robot.link_names[-1], robot.random_state(1)
     low, high = np.full(9, -np.inf), np.full(9, np.inf)
-    course = np.array([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0])
-    wanted = robot.pose(robot.random_state(2)[0], link)[:3].ravel()
-
-    def step() -> tuple[np.ndarray, np.ndarray]:
-        arguments = {"q": q, "course": course, "target": wanted, "low": low, "high": high}
-        answer = robot.evaluator.evaluate(REACHING, arguments, {"link": link})
-        return answer[:9] - q, answer[-6:]
-
-    free, error = step()
+    wanted = robot.pose(robot.random_state(2)[0], link)
+    after, error = one_step(robot, link, q, wanted, low, high)
+    free = after - q
     held = int(np.argmax(np.abs(free)))
     bound = high if free[held] > 0.0 else low
     bound[held] = q[held] + 0.25 * free[held]
-    limited, _ = step()
+    limited = one_step(robot, link, q, wanted, low, high)[0] - q
     assert np.isclose(limited[held], 0.25 * free[held])
     J, others = robot.jacobian(q, link), np.arange(9) != held
     left = error - J[:, held] * limited[held]
@@ -110,24 +116,21 @@ def test_a_step_beyond_a_limit_ends_there_and_the_others_do_the_rest():
 
 @pytest.mark.parametrize("task", ["pose", "position", "orientation"])
 @pytest.mark.parametrize("name", TREES)
-def test_steps_agree_in_every_form(name, task):
+def test_searches_agree_in_every_form(name, task):
     answers = []
     for form in ("interpreted", "straight", "loop"):
         robot = TREES[name]()
         link, rng = robot.link_names[-1], np.random.default_rng(0)
-        q = np.stack([robot.random_state(rng)[0] for _ in range(9)])
-        wide = np.full((9, robot.nv), 0.7)
-        arguments = {
-            "q": q,
-            "course": np.tile([1e-8, 1e-8, np.inf, 0.0, 0.0, 0.0], (9, 1)),
-            "target": reachable(robot, link, 9)[:, :3].reshape(9, 12),
-            "low": -wide,
-            "high": wide,
-        }
+        q = np.stack([robot.random_state(rng)[0] for _ in range(5)])
+        start = robot.integrate(q, 0.1 * rng.normal(size=(5, robot.nv)))
         with answered(form):
-            answers.append(robot.evaluator.evaluate(REACHING, arguments, {"link": link, "task": task}))
-    assert np.allclose(answers[0], answers[1], rtol=1e-9, atol=1e-10)
-    assert np.allclose(answers[0], answers[2], rtol=1e-9, atol=1e-10)
+            answers.append(rc.inverse_kinematics(robot, link, robot.pose(q, link), start, task=task, restarts=2))
+    plain, *others = answers
+    assert plain.solved.all()
+    for other in others:
+        assert np.array_equal(other.attempts, plain.attempts)
+        assert np.array_equal(other.iterations, plain.iterations)
+        assert np.allclose(other.q, plain.q, atol=1e-6)
 
 
 def test_tasks_ask_for_what_they_say():
@@ -234,3 +237,48 @@ def test_nothing_to_reach():
     found = rc.inverse_kinematics(rc.robots.panda_like(), "flange", np.zeros((0, 4, 4)))
     assert found.q.shape == (0, 7)
     assert str(found) == "0 of 0 targets reached"
+
+
+ROBOT_DATA = {
+    "Panda": ("panda_description/urdf/panda.urdf", "panda_hand"),
+    "UR5": ("ur_description/urdf/ur5_robot.urdf", "tool0"),
+    "UR10": ("ur_description/urdf/ur10_robot.urdf", "tool0"),
+    "Talos, left": ("talos_data/robots/talos_reduced.urdf", "gripper_left_base_link"),
+    "Talos, right": ("talos_data/robots/talos_reduced.urdf", "gripper_right_base_link"),
+    "Puma 560": (None, "link6"),
+}
+
+
+@pytest.mark.parametrize("name", ROBOT_DATA)
+def test_arms_of_the_world_reach_what_they_can(name):
+    path, link = ROBOT_DATA[name]
+    files = [one for one in urdf_files() if path is not None and one.as_posix().endswith(path)]
+    if path is not None and not files:
+        pytest.skip("example-robot-data is not installed")
+    robot = rc.robots.puma560() if path is None else rc.load(files[0])
+    low, high = (np.where(np.isfinite(x), x, y) for x, y in zip(robot.position_limits, (-np.pi, np.pi), strict=True))
+    shares = np.random.default_rng(11).uniform(-1.0, 1.0, (10_000, robot.nq))
+    poses = robot.pose(0.5 * (low + high) + 0.49 * (high - low) * shares, link)
+    found = rc.inverse_kinematics(robot, link, poses)
+    assert found.solved.mean() >= 0.999
+    assert within(robot, found.q)
+    there = robot.pose(found.q, link)[found.solved]
+    gap = np.linalg.norm(there[:, :3, 3] - poses[found.solved, :3, 3], axis=1)
+    turned = np.square(there[:, :3, :3] - poses[found.solved, :3, :3]).sum(axis=(1, 2))
+    assert gap.max() < 1.001e-8
+    assert np.sqrt(0.5 * turned).max() < 1.001e-8
+    far = poses[:20].copy()
+    far[:, :3, 3] += [0.0, 0.0, 5.0]
+    missed = rc.inverse_kinematics(robot, link, far)
+    assert missed.out_of_reach.all()
+    assert missed.distance.min() > 1.0
+
+
+def test_threads_have_searches_of_their_own():
+    robot = rc.robots.chain(19, seed=4, joints="mixed")
+    link = robot.link_names[-1]
+    poses = reachable(robot, link, 400)
+    alone = rc.inverse_kinematics(robot, link, poses)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: rc.inverse_kinematics(robot, link, poses), range(8)))
+    assert all(np.array_equal(one.q, alone.q) for one in together)

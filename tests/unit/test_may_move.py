@@ -24,7 +24,7 @@ from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.operators.expression import Expression
 from recursa.sweeps import Plan, run
-from zoo import floating_tree_with_rotors, small_mixed_tree, with_soaks
+from zoo import closed_tree, floating_tree_with_rotors, small_mixed_tree, with_soaks
 
 pytestmark = pytest.mark.compiled
 
@@ -34,6 +34,7 @@ ROBOTS = {
     "small_mixed_tree": small_mixed_tree,
     "floating_tree_with_rotors": floating_tree_with_rotors,
     "tied_gripper": tied_gripper,
+    "closed_tree": closed_tree,
 }
 
 
@@ -86,7 +87,8 @@ def asked(robot: rc.Robot, wanted: list[Wanted], only: Container[str] | None = N
         wanted.clear()
         question.ask(robot, values)  # not every question is for every robot: some are refused
         yield from ((text, one) for one in tuple(wanted))
-    for coordinates in () if robot.evaluator.subject.tied or only is not None else ("joint", "diagonal"):
+    simple = not robot.evaluator.subject.tied and not robot.constraints and only is None
+    for coordinates in ("joint", "diagonal") if simple else ():
         wanted.clear()
         robot.simulate(*robot.random_state(0), duration=0.002, coordinates=coordinates, progress=False)
         yield from ((f"simulate(coordinates={coordinates!r})", one) for one in tuple(wanted))

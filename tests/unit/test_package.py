@@ -38,6 +38,7 @@ LAYERS = (
     ("denoc",),
     ("diagonal",),
     ("free",),
+    ("constraints",),
     ("methods",),
     ("operational",),
     ("operators",),
@@ -50,7 +51,9 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations", "viewing"),
     ("robot",),
-    ("loading", "cartesian", "rollout", "control", "reach"),
+    ("control",),
+    ("loading", "cartesian", "rollout", "reach", "identification"),
+    ("paths",),
     ("studies",),
     ("robots", "results"),
     ("counts",),
@@ -240,7 +243,7 @@ def test_argument_order_matches_the_interface() -> None:
         return [name for name in inspect.signature(function).parameters if name not in ("self", "out", "threads")]  # type: ignore[arg-type]
 
     expected = {
-        rc.load: ["source", "format", "floating", "gravity", "strict", "mimic", "assets", "arguments"],
+        rc.load: ["source", "format", "floating", "gravity", "strict", "mimic", "assets", "arguments", "constraints"],
         rc.Robot.with_payload: ["link", "mass", "com", "inertia"],
         rc.Robot.with_frame: ["name", "parent", "xyz", "rpy"],
         rc.Robot.momentum: ["q", "v", "about", "base_twist"],

@@ -1,5 +1,5 @@
 """The verbs of ``recursa``; those about motions are in motion_commands.py, others in
-bench_command.py and reach_command.py."""
+bench_command.py, reach_command.py, time_command.py, identify_command.py and study_commands.py."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.bench_command import bench
 from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
+from recursa.cli.identify_command import excite, identify
 from recursa.cli.losses import losses_options
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
 from recursa.cli.reach_command import ik
 from recursa.cli.root import JSON, open_robot, robot_options
 from recursa.cli.root import recursa as recursa
 from recursa.cli.study_commands import study
+from recursa.cli.time_command import time
 from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, ik, inverse, simulate, plot, view, bench, study):
+for verb in (demo, ik, time, inverse, simulate, plot, view, bench, excite, identify, study):
     recursa.add_command(verb)
 
 

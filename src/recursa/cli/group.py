@@ -15,8 +15,8 @@ from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
     "Start here": ("demo", "info", "view", "doctor"),
-    "Motions": ("ik", "inverse", "simulate", "plot"),
-    "Models": ("linearize", "compare"),
+    "Motions": ("ik", "time", "inverse", "simulate", "plot"),
+    "Models": ("excite", "identify", "linearize", "compare"),
     "Many at once": ("study",),
     "Formulas and counts": ("explain", "counts"),
     "Code and speed": ("export", "bench", "cache"),

@@ -13,87 +13,99 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.group import ROBOT
+from recursa.cli.reach_goals import goal
 from recursa.cli.root import open_robot, robot_options
-from recursa.errors import StateError
-from recursa.spatial.rotation import Quaternion, Rotation
-from recursa.sweeps.batching import Array
-
-_QUATERNION = 1e-3  # by which the norm of one that was typed may miss 1
 
 
 @click.command()
 @click.argument("robot", type=ROBOT)
-@click.option("--link", required=True, help="The link or frame to be moved.")
+@click.option("--link", help="The link or frame to be moved by --pose or --position.")
 @click.option("--pose", metavar='"x y z qx qy qz qw"', help="Where to: position in m, quaternion, world axes.")
 @click.option("--position", metavar='"x y z"', help="Instead: only where to; its axes may point anywhere.")
+@click.option("--goal", "goals", multiple=True, metavar='"KIND LINK NUMBERS"', help="A goal, as below; any number.")
 @click.option("--from", "starts", multiple=True, metavar="NAME=VALUE", help="Where the joints are; else anywhere.")
+@click.option("--hold", multiple=True, metavar="JOINT", help="A joint that stays where --from says (or at zero).")
+@click.option("--posture", "likings", multiple=True, metavar="NAME=VALUE", help="Positions preferred among solutions.")
 @click.option("--restarts", type=click.IntRange(0, 63), default=47, show_default=True, help="Further starts to try.")
 @click.option("--tolerance", type=float, default=1e-8, show_default=True, help="In m and rad.")
 @robot_options
 def ik(
     robot: str,
-    link: str,
+    link: str | None,
     pose: str | None,
     position: str | None,
+    goals: tuple[str, ...],
     starts: tuple[str, ...],
+    hold: tuple[str, ...],
+    likings: tuple[str, ...],
     restarts: int,
     tolerance: float,
     floating: bool | None,
     mimic: str,
     as_json: bool,
 ) -> None:
-    """Inverse kinematics: joint positions that put a link where it is wanted, within the limits.
+    """Inverse kinematics: joint positions that put links where they are wanted, within the limits.
 
     \b
     Examples:
       recursa ik panda_like --link flange --pose "0.4 0.1 0.5 1 0 0 0"
       recursa ik puma560 --link link6 --position "0.3 0.2 0.4" --from joint2=0.5
       recursa ik arm.urdf --link tool --position "0.3 0 0.4" --json
+      recursa ik panda_like --goal "look-at flange 0.5 0 0" --goal "plane flange 0 0 0.5 0 0 1"
 
-    Exit code 0 where it was reached, 1 where not: the answer is then the nearest that was found. 2 for bad input.
+    \b
+    Goals (points and directions in world axes; append priority=1 or weight=2 where wanted):
+      pose LINK x y z qx qy qz qw          orientation LINK qx qy qz qw
+      position LINK x y z                  plane LINK x y z nx ny nz
+      line LINK x y z dx dy dz             along LINK dx dy dz [ax ay az]
+      look-at LINK x y z [ax ay az]        center-of-mass x y z
+      relative LINK OTHER x y z qx qy qz qw
+
+    The axis (ax, ay, az) is the link's own, its z unless told. Exit code 0 where all was reached, 1 where not: the
+    answer is then the nearest that was found. 2 for bad input.
     """
     from recursa.cli.motion import entries
 
-    if (pose is None) == (position is None):
-        raise click.UsageError("say where to: either --pose or --position")
+    wanted = [goal(text) for text in (*_short_forms(link, pose, position), *goals)]
+    if not wanted:
+        raise click.UsageError("say where to: either --pose or --position of a --link, or a --goal")
     chosen = open_robot(robot, floating=floating, mimic=mimic)
-    target = _point(position) if position is not None else _pose(str(pose))
-    task: Any = "pose" if position is None else "position"
-    start = entries(chosen, starts, "--from", coordinates=True) if starts else None
-    found = rc.inverse_kinematics(chosen, link, target, start, task=task, restarts=restarts, tolerance=tolerance)
+    start = entries(chosen, starts, "--from", coordinates=True) if starts or hold else None
+    posture = entries(chosen, likings, "--posture", coordinates=True) if likings else None
+    found = rc.inverse_kinematics(
+        chosen, wanted, q0=start, hold=hold, posture=posture, restarts=restarts, tolerance=tolerance
+    )
     if as_json:
-        names = dict(zip(chosen.q_names, found.q.tolist(), strict=True))
-        held = [name for name, one in zip(chosen.v_names, found.held_by, strict=True) if one]
-        told = {"solved": bool(found.solved), "q": names, "error": found.error.tolist(), "held_by": held}
-        show.print_json({"robot": chosen.name, "link": link, **told})
+        show.print_json(_told(chosen, link, found))
     else:
         _show(chosen, found)
     sys.exit(0 if found.solved else 1)
 
 
-def _numbers(option: str, text: str, count: int) -> list[float]:
-    try:
-        values = [float(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        raise StateError(f'{option} "{text}": these are not all numbers') from None
-    if len(values) != count or not np.isfinite(values).all():
-        raise StateError(f'{option} "{text}": expected {count} finite numbers')
-    return values
+def _short_forms(link: str | None, pose: str | None, position: str | None) -> list[str]:
+    """What --link, --pose and --position say, as goals."""
+    if (pose is None) == (position is None) and (link is not None or pose is not None):
+        raise click.UsageError("say where to: either --pose or --position")
+    if pose is None and position is None:
+        return []
+    if link is None:
+        raise click.UsageError("say with --link what is to be there")
+    return [f"pose {link} {pose}" if pose is not None else f"position {link} {position}"]
 
 
-def _point(text: str) -> Array:
-    return np.array(_numbers("--position", text, 3))
-
-
-def _pose(text: str) -> Array:
-    *position, x, y, z, w = _numbers("--pose", text, 7)
-    norm = float(np.sqrt(x * x + y * y + z * z + w * w))
-    if abs(norm - 1.0) > _QUATERNION:
-        raise StateError(f'--pose "{text}": the quaternion (x, y, z, w) has length {norm:.6g}, expected 1')
-    matrix = np.eye(4)
-    matrix[:3, :3] = [tuple(row) for row in Rotation.from_quaternion(Quaternion(x, y, z, w)).rows()]
-    matrix[:3, 3] = position
-    return matrix
+def _told(robot: rc.Robot, link: str | None, found: rc.InverseKinematics) -> dict[str, Any]:
+    """The answer as data."""
+    names = dict(zip(robot.q_names, found.q.tolist(), strict=True))
+    held = [name for name, one in zip(robot.v_names, found.held_by, strict=True) if one]
+    goals = [
+        {"goal": repr(one), "met": bool(met), "error": error.tolist()}
+        for one, met, error in zip(found.goals, found.met, found.errors, strict=True)
+    ]
+    return {
+        "robot": robot.name, "link": link, "solved": bool(found.solved), "q": names, "error": found.error.tolist(),
+        "distance": float(found.distance), "angle": float(found.angle), "iterations": int(found.iterations),
+        "held_by": held, "goals": goals,
+    }  # fmt: skip
 
 
 def _show(robot: rc.Robot, found: rc.InverseKinematics) -> None:

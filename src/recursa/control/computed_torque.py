@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.control.arithmetic import Arithmetic, X, parts_of
 from recursa.control.inputs import desired, gain
 from recursa.control.law import Law
-from recursa.control.tracking import deviation
+from recursa.control.tracking import TRACKING
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError
+from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
 from recursa.robot import Robot
 from recursa.sweeps.batching import Array
 
@@ -19,10 +22,11 @@ from recursa.sweeps.batching import Array
 class ComputedTorque(Law):
     """Follows a motion: ``tau = M(q) (a_d + damping (v_d - v) + stiffness (q_d - q)) + bias(q, v)``.
 
-    Deviations then obey ``x'' + damping x' + stiffness x = 0``, each freedom for itself if the gains are numbers
-    (1/s and 1/s^2; one, per freedom, by joint name, or matrices). Without ``damping`` it is critical,
-    ``2 sqrt(stiffness)``. ``losses``: damping and friction of the joints are fed forward, at the desired speeds. After
-    the end of the trajectory the robot is held there. Joints of every kind, trees, tied joints. O(n).
+    Deviations then obey ``x'' + damping x' + stiffness x = 0``, each freedom for itself if the gains are numbers (1/s
+    and 1/s^2; one, per freedom, by joint name, or matrices). Without ``damping`` it is critical, ``2 sqrt(stiffness)``.
+    ``losses`` (True, False, "damping" or "friction"): damping and friction of the joints are fed forward, at the
+    desired speeds. After the end of the trajectory the robot is held there. Joints of every kind, trees, tied joints.
+    O(n).
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -32,6 +36,8 @@ class ComputedTorque(Law):
     >>> bool(np.allclose(follow.torque(0.4, q, v), arm.inverse_dynamics(q, v, a)))
     True
     """
+
+    GAINS = ("stiffness", "damping")
 
     def __init__(
         self,
@@ -49,17 +55,25 @@ class ComputedTorque(Law):
         self._desired = desired(robot, trajectory)
         self.stiffness = gain(robot, "stiffness", stiffness)
         if damping is None:
-            if np.any(self.stiffness - np.diag(np.diag(self.stiffness))):
+            if self.stiffness.ndim == 2:
                 raise StateError("a stiffness that is a matrix needs a damping: there is no usual one")
-            damping = 2.0 * np.sqrt(np.diag(self.stiffness))
+            damping = 2.0 * np.sqrt(self.stiffness)
         self.damping = gain(robot, "damping", damping)
         self.losses = known_losses(losses)
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+    def sample(self, t: ArrayLike) -> Array:
+        """Desired q, v, a, and the losses at these speeds."""
+        q, v, a = self._desired(t)
+        return np.concatenate([q, v, a, self._lost(v)], axis=-1)
+
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """Inverse dynamics of the commanded acceleration, at the state as it is."""
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        wanted = self._desired(t)
-        off = deviation(self.robot, q, v, wanted)
-        command = off.acceleration + off.velocity @ self.damping + off.x @ self.stiffness  # symmetric gains
-        tau = self.robot.inverse_dynamics(q, v, command)
-        return tau + self.robot.joint_losses(wanted[1], losses=self.losses) if self.losses else tau
+        nq, nv = self.robot.nq, self.robot.nv
+        q_d, v_d, a_d, lost = parts_of(on, sample, nq, nv, nv, nv)
+        x, off, faster, _ = parts_of(on, on.ask(TRACKING, q=q, v=v, q_d=q_d, v_d=v_d, a_d=a_d), *[nv] * 4)
+        damped = self._gained(on, gains["damping"], off, "damping")
+        command = self._sum(on, faster, damped, self._gained(on, gains["stiffness"], x, "stiffness"))
+        return self._sum(on, on.ask(INVERSE_DYNAMICS, q=q, v=v, a=command), lost), None
+
+    def _lost(self, v: Array) -> Array:
+        return self.robot.joint_losses(v, losses=self.losses) if self.losses else np.zeros_like(v)

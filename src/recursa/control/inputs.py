@@ -71,10 +71,21 @@ def _by_joint(robot: Robot, name: str, value: Mapping[str, Any]) -> Array:
 
 
 def gain(robot: Robot, name: str, value: Any) -> Array:
-    """A gain (nv, nv): as :func:`per_freedom` on the diagonal, or a symmetric positive matrix."""
+    """A gain: (nv,) as :func:`per_freedom`, or a symmetric positive matrix (nv, nv), diagonal ones as (nv,)."""
     if not isinstance(value, Mapping) and np.ndim(value) == 2:
-        return weight(name, value, robot.nv)
-    return np.diag(per_freedom(robot, name, value))
+        return _plain(weight(name, value, robot.nv))
+    return per_freedom(robot, name, value)
+
+
+def _plain(matrix: Array) -> Array:
+    """A diagonal matrix as its diagonal."""
+    diagonal = np.diag(matrix)
+    return matrix if np.any(matrix - np.diag(diagonal)) else diagonal.copy()
+
+
+def small_gain(name: str, value: Any, size: int, *, definite: bool = False) -> Array:
+    """A gain of so many coordinates: (size,) from one number or as many, or a symmetric positive matrix."""
+    return _plain(weight(name, value, size, definite=definite))
 
 
 def weight(name: str, value: Any, size: int, *, definite: bool = False) -> Array:

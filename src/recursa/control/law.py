@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from math import prod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.inputs import torque_limits
-from recursa.errors import NoSweepError, StateError
+from recursa.control.arithmetic import Arithmetic, OnArrays, X, added
+from recursa.control.inputs import numbers, torque_limits
+from recursa.dynamics.inverse import GRAVITY_FORCES
+from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
+from recursa.methods.inverse_and_forward import BIAS_FORCES
 from recursa.robot import Robot
 from recursa.simulation.equations import freedom_name
+from recursa.spatial.scalars import Scalar, where
 from recursa.sweeps.batching import Array
 
 
@@ -35,11 +42,23 @@ class Saturation:
 class Law:
     """A control law for one robot. :meth:`demand` is what it asks for, :meth:`torque` what the limits leave of it.
 
-    Laws have no memory: any instants may be asked for, in any order, also many at once (leading axes of t, q, v).
     ``effort``: limits of the torques, "model" for those of the joints, numbers (one, or per freedom, or by joint
     name), or None. A free joint has no motor: robots with one are refused unless ``drive_base=True`` says that its six
     freedoms are driven, too, as by thrusters.
+
+    Any instants may be asked for, in any order, also many at once (leading axes of t, q, v): what a law remembers, if
+    it does, is an array of numbers that whoever moves the robot integrates along, ``memory`` of them from
+    :meth:`start`, with the rates that :meth:`learning` gives. :meth:`Robot.simulate` and :func:`recursa.rollout` do.
+
+    A law is one method, :meth:`law`, in operations that can be followed into native code. ``GAINS`` are the attributes
+    it takes its numbers from: in a rollout every row may have its own, and :meth:`with_gains` is the same law with
+    others.
     """
+
+    GAINS: tuple[str, ...] = ()
+    SIGNED: tuple[str, ...] = ()  # of these, those that may be negative
+    memory: int = 0
+    remembers: str = ""  # the attribute with the numbers that it starts from
 
     def __init__(self, robot: Robot, effort: Any = None, drive_base: bool = False) -> None:
         if not isinstance(robot, Robot):
@@ -54,24 +73,117 @@ class Law:
                 )
         self.effort = torque_limits(robot, effort)
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
-        """Torques (..., nv) at time t in the state q, v, whatever the limits."""
-        raise NotImplementedError
+    # ---- what a law says ---------------------------------------------------------------------------------------------
 
-    def torque(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
+        """Torques, and the rates of what is remembered (None for a law without memory), whatever the limits."""
+        raise StateError(
+            f"{type(self).__name__} does not say its law: write a method law(on, q, v, gains, sample, memory), see "
+            "rc.control.Law"
+        )
+
+    def sample(self, t: ArrayLike) -> Array:
+        """All that depends on time alone, (..., n), as :meth:`law` takes it; nothing by default."""
+        return np.zeros((*np.shape(t), 0))
+
+    def built_in(self) -> tuple[Hashable, ...]:
+        """Choices, other than numbers of ``GAINS`` and of samples, that :meth:`law` depends on."""
+        return ()
+
+    # ---- torques -----------------------------------------------------------------------------------------------------
+
+    @property
+    def tuning(self) -> dict[str, Array]:
+        """The numbers of the law by name."""
+        limits = {} if self.effort is None else {"effort": self.effort}
+        return {name: np.asarray(getattr(self, name), dtype=float) for name in self.GAINS} | limits
+
+    def with_gains(self, **gains: ArrayLike) -> Self:
+        """The same law with other gains, of the same shapes.
+
+        >>> import recursa as rc
+        >>> hold = rc.control.GravityPD(rc.robots.planar(2), [0.0, 0.5], stiffness=50.0, damping=5.0)
+        >>> hold.with_gains(stiffness=[80.0, 40.0]).stiffness
+        array([80., 40.])
+        """
+        other = copy(self)
+        for name, value in gains.items():
+            array = self.gains_of_rows(name, value)
+            own = np.shape(getattr(self, name))
+            if array.shape != own:
+                raise ShapeError(f"{name} has shape {array.shape}, expected {own}: one law has one of each")
+            setattr(other, name, array)
+        return other
+
+    def gains_of_rows(self, name: str, value: ArrayLike) -> Array:
+        """Gains (..., shape of the law's own) that someone hands in, checked."""
+        known = [*self.tuning, *([self.remembers] if self.remembers else [])]
+        if name not in known:
+            raise unknown_name(f"gain of {type(self).__name__}", name, known)
+        array = np.asarray(value, dtype=float) if name == "effort" else numbers(name, value)
+        own = np.shape(getattr(self, name))
+        if array.ndim == 0 or (len(own) == 1 and array.shape[-1] == 1):
+            array = np.broadcast_to(array, (*array.shape[:-1], *own))
+        if array.ndim < len(own) or array.shape[array.ndim - len(own) :] != own:
+            each = "".join(f", {n}" for n in own)
+            raise ShapeError(
+                f"{name} has shape {array.shape}, expected (...{each}), or (..., 1) for one number per row"
+            )
+        if name not in self.SIGNED and len(own) < 2 and (array < 0.0).any():
+            raise StateError(f"{name} must not be negative; the least is {array.min():g}")
+        if np.isnan(array).any():
+            raise StateError(f"{name} must be numbers, and some are nan")
+        return array
+
+    def drive(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
+        """:meth:`law` within the limits of effort."""
+        tau, learned = self.law(on, q, v, gains, sample, memory)
+        if self.effort is not None:
+            tau = on.apply(_clipped, self.robot.nv, tau, gains["effort"])
+        return tau, learned
+
+    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
+        """Torques (..., nv) at time t in the state q, v, whatever the limits."""
+        return self._found(t, q, v, memory)[0]
+
+    def torque(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
         """Torques (..., nv) at time t in the state q, v, within the limits."""
-        wanted = self.demand(t, *self._state(q, v))
+        wanted = self.demand(t, *self._state(q, v), *(() if memory is None else (memory,)))
         return wanted if self.effort is None else np.clip(wanted, -self.effort, self.effort)
 
-    def saturation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> list[Saturation]:
+    def learning(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> Array:
+        """Rates (..., memory) of what the law remembers."""
+        found = self._found(t, *self._state(q, v), memory)[1]
+        return np.zeros((*np.shape(q)[:-1], 0)) if found is None else found
+
+    def driven(self, t: float, q: Array, v: Array, memory: Array) -> tuple[Array, Array]:
+        """Torques within the limits and what is learned, of one state, for whoever integrates both."""
+        tau, learned = self._found(t, *self._state(q, v), memory)
+        assert learned is not None
+        return (tau if self.effort is None else np.clip(tau, -self.effort, self.effort)), learned
+
+    def start(self) -> Array:
+        """What a law remembers when a motion begins, (memory,)."""
+        return np.array(getattr(self, self.remembers), dtype=float) if self.remembers else np.zeros(self.memory)
+
+    def _found(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None) -> tuple[Array, Array | None]:
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        known = self.start() if memory is None else np.asarray(memory, dtype=float)
+        if known.shape[-1:] != (self.memory,):
+            raise ShapeError(f"memory has shape {known.shape}, expected (..., {self.memory})")
+        flat = {name: x.reshape(-1) for name, x in self.tuning.items()}
+        return self.law(OnArrays(self.robot), q, v, flat, self.sample(t), known)
+
+    def saturation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, memory: ArrayLike | None = None) -> list[Saturation]:
         """Which freedoms are at their limit at some of the instants (n,) of a motion; empty where none is.
 
-        For a run: ``controller.saturation(run.t, run.q, run.v)``.
+        For a run: ``controller.saturation(run.t, run.q, run.v)``, and with ``run.memory`` where the law remembers.
         """
         if self.effort is None:
             return []
         times = np.atleast_1d(np.asarray(t, dtype=float))
-        wanted = np.atleast_2d(self.demand(times, *(np.atleast_2d(x) for x in self._state(q, v))))
+        more = () if memory is None else (np.atleast_2d(np.asarray(memory, dtype=float)),)
+        wanted = np.atleast_2d(self.demand(times, *(np.atleast_2d(x) for x in self._state(q, v)), *more))
         beyond = np.abs(wanted) > self.effort
         found = []
         for freedom in np.flatnonzero(beyond.any(axis=0)):
@@ -86,6 +198,25 @@ class Law:
                 )
             )
         return found
+
+    # ---- parts of laws -----------------------------------------------------------------------------------------------
+
+    def _resting(self, on: Arithmetic[X], q: X, v: X) -> X:
+        """Torques that hold the robot still, against gravity and springs."""
+        if not self.robot.model.has_springs:
+            return on.ask(GRAVITY_FORCES, q=q)
+        nv = self.robot.nv
+        return on.ask(BIAS_FORCES, q=q, v=on.apply(lambda _: [0.0] * nv, nv, v))
+
+    def _gained(self, on: Arithmetic[X], gain: X, x: X, name: str) -> X:
+        """A gain times a vector: entry by entry, or as a matrix."""
+        size = np.shape(getattr(self, name))[-1]
+        if np.ndim(getattr(self, name)) == 2:
+            return on.product(gain, x, size)
+        return on.apply(lambda c, y: [a * b for a, b in zip(c, y, strict=True)], size, gain, x)
+
+    def _sum(self, on: Arithmetic[X], *arrays: X) -> X:
+        return on.apply(added, self.robot.nv, *arrays)
 
     def _state(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """As arrays, finite; their shapes are looked at by what computes with them."""
@@ -103,3 +234,13 @@ class Law:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of '{self.robot.name}'>"
+
+
+def _clipped(torques: list[Scalar], limits: list[Scalar]) -> list[Scalar]:
+    """Within the limits; what is not a number stays so."""
+    return [where(x < -e, -e, where(x > e, e, x)) for x, e in zip(torques, limits, strict=True)]
+
+
+def size_of(gains: Mapping[str, Array]) -> int:
+    """How many numbers there are in all."""
+    return sum(prod(x.shape) for x in gains.values())

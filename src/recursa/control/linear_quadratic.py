@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.control.arithmetic import Arithmetic, X, parts_of
 from recursa.control.inputs import desired, weight
 from recursa.control.law import Law
+from recursa.dynamics.configuration import DIFFERENCE
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError, unknown_name
 from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 
 _METHODS = ("time-varying", "scheduled")
@@ -29,11 +33,11 @@ class LinearQuadratic(Law):
       default what is best for holding still at the end. Between two knots A and B are those of the middle (order 2).
     - "scheduled": the algebraic equation at every knot, each gain optimal for its model held still.
 
-    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q``
-    (2 nv, 2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number. By
-    default they make every joint, if the others stood still, return like a critically damped oscillator of w = 10
-    rad/s: ``Q = (w^4, 2 w^2)``, and ``R = 1/m^2`` with m the largest inertia that the joint meets along the motion.
-    ``losses`` are fed forward at the desired speeds; the linear models are without them.
+    K is interpolated between ``knots`` instants; before and after the motion the first and the last apply. ``Q`` (2 nv,
+    2 nv) has no negative eigenvalues, ``R`` (nv, nv) positive ones only; also as diagonals or one number. By default
+    they make every joint, if the others stood still, return like a critically damped oscillator of w = 10 rad/s: ``Q =
+    (w^4, 2 w^2)``, and ``R = 1/m^2`` with m the largest inertia that the joint meets along the motion. ``losses``
+    (True, False, "damping" or "friction") are fed forward at the desired speeds; the linear models are without them.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -84,15 +88,22 @@ class LinearQuadratic(Law):
 
     # ---- the law -----------------------------------------------------------------------------------------------------
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
-        """Torques of the motion, less the gain times the deviation."""
-        robot = self.robot
-        q_d, v_d, a_d = self._desired(t)
-        x = np.concatenate(np.broadcast_arrays(robot.difference(q_d, q), np.asarray(v) - v_d), axis=-1)
-        tau = robot.inverse_dynamics(q_d, v_d, a_d)
+    def sample(self, t: ArrayLike) -> Array:
+        """Desired q and v, the torques of the motion, the gain row by row."""
+        q, v, a = self._desired(t)
+        tau = self.robot.inverse_dynamics(q, v, a)
         if self.losses:
-            tau = tau + robot.joint_losses(v_d, losses=self.losses)
-        return tau - np.einsum("...ij,...j->...i", self.gain(t), x)
+            tau = tau + self.robot.joint_losses(v, losses=self.losses)
+        gain = self.gain(t)
+        return np.concatenate([q, v, tau, gain.reshape(*gain.shape[:-2], -1)], axis=-1)
+
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
+        """Torques of the motion, less the gain times the deviation."""
+        nq, nv = self.robot.nq, self.robot.nv
+        q_d, v_d, tau, gain = parts_of(on, sample, nq, nv, nv, 2 * nv * nv)
+        off = on.apply(_deviation, 2 * nv, on.ask(DIFFERENCE, q0=q_d, q1=q), v, v_d)
+        back = on.product(gain, off, nv)
+        return on.apply(lambda a, b: [x - y for x, y in zip(a, b, strict=True)], nv, tau, back), None
 
     def gain(self, t: ArrayLike) -> Array:
         """K (..., nv, 2 nv) at instants t (...)."""
@@ -158,3 +169,7 @@ def _instants(trajectory: Any, count: int) -> Array:
     if not (np.isfinite(start) and np.isfinite(end) and end > start):
         raise StateError(f"the motion must have an end, its duration in seconds; it goes from {start} to {end}")
     return np.linspace(start, end, count)
+
+
+def _deviation(x: list[Scalar], v: list[Scalar], v_d: list[Scalar]) -> list[Scalar]:
+    return [*x, *(a - b for a, b in zip(v, v_d, strict=True))]

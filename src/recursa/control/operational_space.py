@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.control.inputs import desired, movable_link, numbers, per_freedom, pose
+from recursa.control.arithmetic import Arithmetic, OnArrays, X, parts_of
+from recursa.control.at_link import chosen_rows, error_between, sampled, shown_force, shown_inertia, target_of
+from recursa.control.inputs import movable_link, numbers, per_freedom
 from recursa.control.law import Law
-from recursa.control.pose_line import PoseLine, rotation_vector
-from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.control.rate_damping import slowed
+from recursa.dynamics.configuration import DIFFERENCE
+from recursa.dynamics.kinematics import JACOBIAN, JACOBIAN_DERIVATIVE, POSE_OF_LINK
+from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.errors import ShapeError, StateError
+from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
+from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array, prepare
 
-_ROWS = {"twist": (0, 1, 2, 3, 4, 5), "orientation": (0, 1, 2), "position": (3, 4, 5)}
-Target = Callable[[Any], tuple[Array, Array, Array]]
+_OF_POSTURE = ("posture_stiffness", "posture")
 
 
 class OperationalSpace(Law):
@@ -33,10 +40,10 @@ class OperationalSpace(Law):
       :class:`PoseLine` does; or a joint motion with ``sample(t)``, whose link motion is followed.
     - ``coordinates``: "twist" (all six), "position", "orientation", or numbers of rows of (omega, v), world axes.
     - ``stiffness``, ``damping``: 1/s^2 and 1/s, a number or one per row; the damping is critical if it is not given.
-    - ``singular``: directions in which the link yields less than this share of the most yielding one (m and rad
-      weighed alike) are given up smoothly, instead of unbounded torques near singular postures.
-    - ``losses``: compensate damping and friction (or one of them, by name) at the actual speeds; friction then jumps
-      where a joint turns back.
+    - ``singular``: directions in which the link yields less than this share of the root of the sum of squares of all
+      (m and rad weighed alike) are given up smoothly, instead of unbounded torques near singular postures.
+    - ``losses``: compensate damping and friction (True, or one of them, "damping" or "friction") at the actual speeds;
+      friction then jumps where a joint turns back.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.panda_like()
@@ -45,6 +52,8 @@ class OperationalSpace(Law):
     >>> bool(np.allclose(hold.torque(0.0, q, np.zeros(7)), arm.gravity_forces(q)))
     True
     """
+
+    SIGNED: tuple[str, ...] = ("posture",)
 
     def __init__(
         self,
@@ -65,8 +74,8 @@ class OperationalSpace(Law):
     ) -> None:
         super().__init__(robot, effort, drive_base)
         self.link = movable_link(robot, link)
-        self.rows = _rows(coordinates)
-        self._target = _target(robot, link, target)
+        self.rows = chosen_rows(coordinates)
+        self._target = target_of(robot, link, target)
         self.stiffness = _per_row("stiffness", stiffness, len(self.rows))
         critical = 2.0 * np.sqrt(self.stiffness)
         self.damping = critical if damping is None else _per_row("damping", damping, len(self.rows))
@@ -82,89 +91,82 @@ class OperationalSpace(Law):
             raise StateError(f"singular is a share between 0 and 1, not {singular!r}")
         self.losses = known_losses(losses)
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+    @property
+    def GAINS(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A posture is among them if there is one."""
+        return ("stiffness", "damping", "posture_damping", *_OF_POSTURE[: 0 if self.posture is None else 2])
+
+    def sample(self, t: ArrayLike) -> Array:
+        """The target's pose, velocity and acceleration."""
+        return sampled(self._target(t))
+
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """The torques that give the link the commanded acceleration."""
-        robot, rows = self.robot, self.rows
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        jacobian = robot.jacobian(q, self.link, frame="mixed")[..., rows, :]
-        rate = robot.jacobian_derivative(q, v, self.link, frame="mixed")[..., rows, :]
-        there, velocity, acceleration = self._target(t)
-        off = velocity[..., rows] - _times(jacobian, v)
-        command = acceleration[..., rows] + self.damping * off + self.stiffness * self._error(there, q)
-        rest = -self.posture_damping * v  # a_0
-        if self.posture is not None:
-            rest = rest + self.posture_stiffness * robot.difference(q, self.posture)
-        missing = command - _times(jacobian, rest) - _times(rate, v)
-        force = _times(self.inertia(q), missing)
-        tau = robot.inverse_dynamics(q, v, rest) + _times(np.swapaxes(jacobian, -1, -2), force)
-        return tau + robot.joint_losses(v, losses=self.losses) if self.losses else tau
+        there, velocity, acceleration = parts_of(on, sample, 16, 6, 6)
+        return self._followed(on, q, v, gains, there, velocity, acceleration), None
+
+    def _followed(
+        self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], there: X, velocity: X, acceleration: X
+    ) -> X:
+        """Torques towards a moving pose."""
+        nv, link, size = self.robot.nv, {"link": self.link, "frame": "mixed"}, len(self.rows)
+        jacobian, rate = on.ask(JACOBIAN, link, q=q), on.ask(JACOBIAN_DERIVATIVE, link, q=q, v=v)
+        here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
+        rest = to_spare(on, q, v, gains)  # a_0
+        parts = (on.product(jacobian, v, 6), on.product(rate, v, 6), on.product(jacobian, rest, 6))
+        missing = on.apply(
+            partial(_missing, self.rows), size, here, there, velocity, acceleration, *parts, gains["stiffness"],
+            gains["damping"],
+        )  # fmt: skip
+        force = on.apply(self._force, 6, on.ask(OPERATIONAL_COMPLIANCE, link, q=q), missing)
+        pushed = on.product(jacobian, force, nv, transposed=True)
+        tau = self._sum(on, on.ask(INVERSE_DYNAMICS, q=q, v=v, a=rest), pushed)
+        return self._sum(on, tau, on.ask(JOINT_LOSSES, {"losses": self.losses}, v=v)) if self.losses else tau
+
+    def _force(self, compliance: list[Scalar], missing: list[Scalar]) -> list[Scalar]:
+        """On all six rows, zero along those that are not controlled."""
+        found = dict(zip(self.rows, shown_force(self.rows, self.singular, compliance, missing), strict=True))
+        return [found.get(row, 0.0) for row in range(6)]
+
+    def built_in(self) -> tuple[Hashable, ...]:
+        """The link, its rows, what is given up, losses, whether there is a posture."""
+        return self.link, self.rows, self.singular, self.losses, self.posture is None
 
     def error(self, t: ArrayLike, q: ArrayLike) -> Array:
         """From the link to its target (..., m): rotation vector and way, world axes, the rows that are controlled."""
-        return self._error(self._target(t)[0], q)
-
-    def _error(self, there: Array, q: ArrayLike) -> Array:
-        here = self.robot.pose(q, self.link)
-        turn = there[..., :3, :3] @ np.swapaxes(here[..., :3, :3], -1, -2)
-        both = np.concatenate([rotation_vector(turn), there[..., :3, 3] - here[..., :3, 3]], axis=-1)
-        return both[..., self.rows]
+        here, there = (x.reshape(*x.shape[:-2], 16) for x in (self.robot.pose(q, self.link), self._target(t)[0]))
+        return OnArrays(self.robot).apply(error_between, 6, here, there)[..., self.rows]
 
     def inertia(self, q: ArrayLike) -> Array:
         """``Lambda`` (..., m, m), smoothly zero in the directions in which the link cannot be moved."""
         compliance = self.robot.operational_compliance(q, self.link, frame="mixed")
-        values, vectors = np.linalg.eigh(compliance[..., self.rows, :][..., self.rows])
-        rounding = 1e-15 * np.trace(compliance, axis1=-2, axis2=-1)[..., None]  # all there is where no row can be moved
-        floor = np.maximum(self.singular * values[..., -1:], rounding)
-        return (vectors * (values / (values**2 + floor**2))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        flat, size = compliance.reshape(*compliance.shape[:-2], 36), len(self.rows)
+        found = OnArrays(self.robot).apply(partial(shown_inertia, self.rows, self.singular), size * size, flat)
+        return found.reshape(*compliance.shape[:-2], size, size)
 
 
-def _target(robot: Robot, link: str, target: Any) -> Target:
-    """Whatever is to be followed as a function from instants to pose, velocity and acceleration of the link."""
-    if hasattr(target, "sample"):
-        motion = desired(robot, target)
-
-        def along(t: Any) -> tuple[Array, Array, Array]:
-            q, v, a = motion(t)
-            jacobian = robot.jacobian(q, link, frame="mixed")
-            rate = robot.jacobian_derivative(q, v, link, frame="mixed")
-            return robot.pose(q, link), _times(jacobian, v), _times(jacobian, a) + _times(rate, v)
-
-        return along
-    if isinstance(target, PoseLine):
-        return target
-    still = np.zeros(6)
-    if not callable(target):
-        fixed = pose("target", target)
-        return lambda t: (fixed, still, still)
-
-    def called(t: Any) -> tuple[Array, Array, Array]:
-        times = np.asarray(t, dtype=float)
-        if times.ndim:
-            columns = zip(*(called(float(x)) for x in times.ravel()), strict=True)
-            return tuple(np.array(part).reshape(*times.shape, *part[0].shape) for part in columns)  # type: ignore[return-value]
-        found = target(float(times))
-        here, velocity, acceleration = found if isinstance(found, tuple) else (found, still, still)
-        motion = numbers("the target's velocity", velocity), numbers("the target's acceleration", acceleration)
-        if any(part.shape != (6,) for part in motion):
-            raise ShapeError(
-                f"the target at t = {float(times):g} s has velocity and acceleration of shapes {motion[0].shape} and "
-                f"{motion[1].shape}, expected (6,): (omega, v) in world axes"
-            )
-        return pose(f"the target at t = {float(times):g} s", here), *motion
-
-    called(0.0)  # a mistake is found now
-    return called
+def to_spare(on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X]) -> X:
+    """``a_0``, what joints do where the link does not notice: damped, and towards a posture if there is one."""
+    nv = on.robot.nv
+    if "posture" not in gains:
+        return on.apply(slowed, nv, gains["posture_damping"], v)
+    way = on.ask(DIFFERENCE, q0=q, q1=gains["posture"])
+    return on.apply(_returning, nv, gains["posture_damping"], v, gains["posture_stiffness"], way)
 
 
-def _rows(coordinates: str | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(coordinates, str):
-        if coordinates not in _ROWS:
-            raise unknown_name("set of coordinates", coordinates, _ROWS)
-        return _ROWS[coordinates]
-    rows = tuple(coordinates)
-    if not rows or any(row not in range(6) for row in rows) or len(set(rows)) < len(rows):
-        raise StateError(f"coordinates are different rows 0..5 of (omega, v), not {rows}")
-    return rows
+def _returning(damping: list[Scalar], v: list[Scalar], stiffness: list[Scalar], way: list[Scalar]) -> list[Scalar]:
+    """``a_0``: towards the posture, damped."""
+    return [k * x - d * y for d, y, k, x in zip(damping, v, stiffness, way, strict=True)]
+
+
+def _missing(rows: Sequence[int], *given: list[Scalar]) -> list[Scalar]:
+    """The commanded acceleration, less what joints do anyway: ``x''_c - J a_0 - J' v``."""
+    here, there, velocity, acceleration, moving, drifting, resting, stiffness, damping = given
+    e = error_between(here, there)
+    return [
+        acceleration[r] + damping[k] * (velocity[r] - moving[r]) + stiffness[k] * e[r] - resting[r] - drifting[r]
+        for k, r in enumerate(rows)
+    ]
 
 
 def _per_row(name: str, value: Any, size: int) -> Array:
@@ -174,7 +176,3 @@ def _per_row(name: str, value: Any, size: int) -> Array:
     if (array < 0.0).any():
         raise StateError(f"{name} must not be negative: {value!r}")
     return np.broadcast_to(array, size)
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.control.arithmetic import Arithmetic, OnArrays, X
 from recursa.control.inputs import movable_link, per_freedom, pose, weight
 from recursa.control.law import Law
-from recursa.dynamics.springs import resting_forces
+from recursa.control.rate_damping import slowed
+from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
+from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
 from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.vec3 import ZERO, Vec3
 from recursa.sweeps.batching import Array
 
 _STEP = 1e-5  # of the central differences for a Hessian, rad or m
@@ -66,6 +72,9 @@ class PoseRegulator(Law):
     True
     """
 
+    GAINS = ("stiffness", "damping", "target")
+    SIGNED = ("target",)
+
     def __init__(
         self,
         robot: Robot,
@@ -85,36 +94,40 @@ class PoseRegulator(Law):
         self.damping = per_freedom(robot, "damping", damping, positive=True)
         self.stiffness = weight("stiffness", stiffness, 12, definite=True)
         self.gravity = bool(gravity)
-        self._goal = _output(self.target)
         self._scale = float(stiffness) if np.ndim(stiffness) == 0 else 1.0  # what |H phi B e| is measured without
 
     # ---- the law -----------------------------------------------------------------------------------------------------
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c1 nu + eps_grav) + H phi B Wt e``; t does not matter."""
-        d = self.robot.diagonal
-        tau = d.joint_moments(q, -self.damping * d.total_rates(q, v)) + self.pull(q)
-        return tau + resting_forces(self.robot, q) if self.gravity else tau
+        nv = self.robot.nv
+        eps = on.apply(slowed, nv, gains["damping"], on.ask(TOTAL_RATES, q=q, v=v))
+        here = on.ask(POSE_OF_LINK, {"link": self.link}, q=q)
+        wrench = on.apply(_pulling, 6, here, gains["target"], gains["stiffness"])
+        jacobian = on.ask(JACOBIAN, {"link": self.link, "frame": "mixed"}, q=q)
+        pull = on.product(jacobian, wrench, nv, transposed=True)
+        tau = self._sum(on, on.ask(JOINT_MOMENTS, q=q, eps=eps), pull)
+        return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
+
+    def built_in(self) -> tuple[Hashable, ...]:
+        """The link, and whether gravity is compensated."""
+        return self.link, self.gravity
 
     def error(self, q: ArrayLike) -> Array:
         """``e = Yhat - Y`` (..., 12): origin, x, y and z axis of the link, world axes, target less actual."""
-        return self._goal - _output(self.robot.pose(q, self.link))
+        return _output(self.target) - _output(self.robot.pose(q, self.link))
 
     def pull(self, q: ArrayLike) -> Array:
         """``H phi B Wt e`` (..., nv), the torques towards the target: ``-d/dq (e* Wt e / 2)``.
 
         ``B e = [sum of y_i x e_i ; e_0]`` (8.5), at the link's origin in world axes.
         """
-        here = self.robot.pose(q, self.link)
-        weighted = (self._goal - _output(here)) @ self.stiffness
-        dyads = here[..., :3, :3] @ weighted[..., 3:].reshape(*weighted.shape[:-1], 3, 3)  # sum of y_i e_i*
-        wrench = np.empty((*weighted.shape[:-1], 6, 1))  # B Wt e
-        for k in range(3):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            wrench[..., k, 0] = dyads[..., i, j] - dyads[..., j, i]
-        wrench[..., 3:, 0] = weighted[..., :3]
+        here = np.asarray(self.robot.pose(q, self.link))
+        flat = here.reshape(*here.shape[:-2], 16)
+        on = OnArrays(self.robot)
+        wrench = on.apply(_pulling, 6, flat, self.target.reshape(-1), self.stiffness.reshape(-1))
         jacobian = self.robot.jacobian(q, self.link, frame="mixed")
-        return (jacobian.swapaxes(-1, -2) @ wrench)[..., 0]
+        return (jacobian.swapaxes(-1, -2) @ wrench[..., None])[..., 0]
 
     # ---- how far it is -----------------------------------------------------------------------------------------------
 
@@ -155,3 +168,15 @@ def _output(here: Array) -> Array:
     """Y (..., 12) of poses (..., 4, 4): the origin, then the three axes."""
     turned = here.swapaxes(-1, -2)
     return np.concatenate([turned[..., 3, :3], turned[..., :3, :3].reshape(*here.shape[:-2], 9)], axis=-1)
+
+
+def _pulling(here: list[Scalar], target: list[Scalar], weights: list[Scalar]) -> list[Scalar]:
+    """``B Wt e`` at the link's origin in world axes, ``B e = [sum of y_i x e_i ; e_0]`` (8.5); poses row by row."""
+    order = [4 * i + 3 for i in range(3)] + [4 * i + j for j in range(3) for i in range(3)]  # of Y, as _output has it
+    e = [target[k] - here[k] for k in order]
+    weighted = [sum((weights[12 * i + j] * e[j] for j in range(12)), start=0.0) for i in range(12)]
+    axes = [Vec3(*(here[4 * i + j] for i in range(3))) for j in range(3)]
+    moment = ZERO
+    for j, axis in enumerate(axes):
+        moment = moment + axis.cross(Vec3(*weighted[3 + 3 * j : 6 + 3 * j]))
+    return [*moment, *weighted[:3]]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.control.arithmetic import Arithmetic, X
 from recursa.control.inputs import per_freedom
 from recursa.control.law import Law
-from recursa.dynamics.springs import resting_forces
+from recursa.diagonal.quantities import JOINT_MOMENTS, TOTAL_RATES
 from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 
 
@@ -30,6 +33,8 @@ class RateDamping(Law):
     True
     """
 
+    GAINS = ("damping",)
+
     def __init__(
         self, robot: Robot, damping: Any, *, gravity: bool = True, effort: Any = None, drive_base: bool = False
     ) -> None:
@@ -38,11 +43,15 @@ class RateDamping(Law):
         self.damping = per_freedom(robot, "damping", damping)
         self.gravity = bool(gravity)
 
-    def demand(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
+    def law(self, on: Arithmetic[X], q: X, v: X, gains: Mapping[str, X], sample: X, memory: X) -> tuple[X, X | None]:
         """``m (-c nu + eps_grav)``; t does not matter."""
-        d = self.robot.diagonal
-        tau = d.joint_moments(q, -self.damping * d.total_rates(q, v))
-        return tau + resting_forces(self.robot, q) if self.gravity else tau
+        nu = on.ask(TOTAL_RATES, q=q, v=v)
+        tau = on.ask(JOINT_MOMENTS, q=q, eps=on.apply(slowed, self.robot.nv, gains["damping"], nu))
+        return (self._sum(on, tau, self._resting(on, q, v)) if self.gravity else tau), None
+
+    def built_in(self) -> tuple[Hashable, ...]:
+        """Whether gravity is compensated."""
+        return (self.gravity,)
 
     def lyapunov(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``|nu|^2`` (...), twice the kinetic energy."""
@@ -53,3 +62,8 @@ class RateDamping(Law):
         """Its derivative in time, ``-2 nu c nu``, without limits and losses."""
         nu = self.robot.diagonal.total_rates(q, v)
         return np.asarray(-2.0 * (self.damping * nu * nu).sum(axis=-1))
+
+
+def slowed(c: list[Scalar], nu: list[Scalar]) -> list[Scalar]:
+    """``-c nu``."""
+    return [-(a * b) for a, b in zip(c, nu, strict=True)]

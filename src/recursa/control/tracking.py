@@ -3,55 +3,124 @@
 On spherical, planar and free joints v and v_d are in different axes, those of q and of q_d. With ``q_d = q g``,
 ``g = exp(x)``, the desired motion seen from q is ``Ad_g v_d``, and its rate ``Ad_g a_d - [v, Ad_g v_d]``: the command
 ``a = Ad_g a_d - [v, Ad_g v_d] + damping e_v + stiffness x`` with ``e_v = Ad_g v_d - v`` makes ``e_v' = -damping e_v -
-stiffness x`` exactly, and x' is e_v to first order in x. On all other joints that is ``x = q_d - q`` and the usual law.
+stiffness x`` exactly. ``x' = ad / (exp(ad) - 1) e_v``, which is e_v to first order in x. On all other joints that is
+``x = q_d - q``, ``x' = v_d - v`` and the usual law.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from recursa.model.joint_kind import JointKind
+from recursa.dynamics.configuration_derivatives import approach, carried, pulled
+from recursa.dynamics.joint_space import FORCES
+from recursa.model.model import Joint
+from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip
 from recursa.sweeps.batching import Array
 
-_TERMS = 30  # of exp(ad_x): pi^30/30! is rounding
+Numbers = tuple[Scalar, ...]
+
+
+def seen(
+    joint: Joint,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    q_d: Sequence[Scalar],
+    v_d: Sequence[Scalar],
+    a_d: Sequence[Scalar],
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """``x``, ``e_v``, ``(Ad v_d)'`` and ``x'``, in the axes of q; nothing for a tied joint."""
+    if not joint.independent:
+        return (), (), (), ()
+    kind = joint.kind
+    x = kind.difference(q, q_d)
+    moved, faster = carried(kind, x, v_d), carried(kind, x, a_d)
+    turning = kind.bracket(v, moved)
+    if turning is not None:
+        faster = tuple(a - b for a, b in zip(faster, turning, strict=True))
+    off = tuple(a - b for a, b in zip(moved, v, strict=True))
+    return tuple(x), off, faster, approach(kind, x, off)
+
+
+def pull(joint: Joint, q: Sequence[Scalar], q_d: Sequence[Scalar], y: Sequence[Scalar]) -> Numbers:
+    """Forces at q that do the work of y along x."""
+    return pulled(joint.kind, joint.kind.difference(q, q_d), y) if joint.independent else ()
+
+
+_PARTS = ("x", "off", "faster", "rate")
+_TRACKING_PLAN = Plan(
+    "tracking",
+    tuple(Buffer(name, ()) for name in _PARTS),
+    (
+        base_to_tip(
+            Step(
+                seen,
+                ("joint", "q", "v", "q1", "joint:v_d", "joint:a_d"),
+                _PARTS,
+                "x = log(q^-1 q_d), Ad v_d - v, (Ad v_d)', x'",
+            )
+        ),
+    ),
+)
+_PULL_PLAN = Plan(
+    "pull",
+    (Buffer("T", ()),),
+    (base_to_tip(Step(pull, ("joint", "q", "q1", "joint:y"), ("T",), "T = -(dx/dq)* y")),),
+)
+
+
+def _entries(names: Sequence[str], values: Values) -> Iterator[Scalar]:
+    """Of all joints, buffer after buffer."""
+    for name in names:
+        for part in values.lists.get(name, []):
+            yield from part
+
+
+def _tracking(of: Subject, given: Names) -> Recipe:
+    return Recipe(_TRACKING_PLAN, partial(_entries, _PARTS), (4, of.model.nv))
+
+
+def _pull(of: Subject, given: Names) -> Recipe:
+    return Recipe(_PULL_PLAN, partial(_entries, ("T",)), (of.model.nv,))
+
+
+_READS = {"q_d": "q1", "v_d": "joint:v_d", "a_d": "joint:a_d"}
+_WORDS = {"q_d": "desired coordinates", "v_d": "desired speeds, in the axes of q_d", "a_d": "desired accelerations"}
+TRACKING = Quantity(
+    "control.tracking",
+    ("q", "v", "q_d", "v_d", "a_d"),
+    _tracking,
+    "from q to q_d; desired less actual speeds; what is fed forward; the rate of the first: each with places as in v",
+    reads=_READS,
+    words=_WORDS,
+)
+PULL = Quantity(
+    "control.pull",
+    ("q", "q_d", "y"),
+    _pull,
+    FORCES,
+    reads={"q_d": "q1", "y": "joint:y"},
+    words={"q_d": "desired coordinates", "y": "forces along difference(q, q_d), places as in v"},
+)
 
 
 class Deviation(NamedTuple):
-    """``x`` from q to the desired configuration, ``velocity`` desired less actual, and what has to be fed forward."""
+    """From q to the desired configuration, desired less actual speeds, what is fed forward, the rate of the first."""
 
     x: Array
     velocity: Array
     acceleration: Array
+    rate: Array
 
 
 def deviation(robot: Robot, q: Array, v: Array, wanted: tuple[Array, Array, Array]) -> Deviation:
-    """All three (..., nv), in the axes of q."""
-    x = robot.difference(q, wanted[0])
-    velocity, acceleration = (np.array(np.broadcast_to(part, x.shape)) for part in wanted[1:])
-    for joint in robot.model.joints:
-        if joint.independent and joint.kind.nv > 1:
-            own = slice(joint.v_start, joint.v_start + joint.kind.nv)
-            moved = _carried(joint.kind, x[..., own], velocity[..., own])
-            turning = _bracket(joint.kind, np.broadcast_to(v, x.shape)[..., own], moved)
-            acceleration[..., own] = _carried(joint.kind, x[..., own], acceleration[..., own]) - turning
-            velocity[..., own] = moved
-    return Deviation(x, velocity - v, acceleration)
-
-
-def _carried(kind: JointKind, x: Array, y: Array) -> Array:
-    """``Ad_exp(x) y = y + [x, y] + [x, [x, y]]/2 + ...``."""
-    total = term = y
-    for k in range(1, _TERMS):
-        term = _bracket(kind, x, term) / k
-        total = total + term
-    return total
-
-
-def _bracket(kind: JointKind, x: Array, y: Array) -> Array:
-    found = kind.bracket(list(np.moveaxis(x, -1, 0)), list(np.moveaxis(y, -1, 0)))
-    if found is None:
-        return np.zeros_like(y)
-    return np.stack([np.broadcast_to(np.asarray(part, dtype=float), y.shape[:-1]) for part in found], axis=-1)
+    """All (..., nv), in the axes of q."""
+    q_d, v_d, a_d = wanted
+    found = robot.evaluator.evaluate(TRACKING, {"q": q, "v": v, "q_d": q_d, "v_d": v_d, "a_d": a_d})
+    return Deviation(*np.moveaxis(found, -2, 0))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from recursa import robots
+from recursa.constraints.quantities import METHODS as WITH_CONSTRAINTS
 from recursa.counts.counting import count
 from recursa.errors import RecursaError
 from recursa.facade.derivatives import LinearizeMethod
@@ -17,10 +18,10 @@ from recursa.robot import Robot
 METHODS: dict[str, tuple[str, ...]] = {
     "inverse_dynamics": get_args(InverseMethod),
     "mass_matrix": get_args(MassMethod),
-    "forward_dynamics": get_args(ForwardMethod),
+    "forward_dynamics": tuple(name for name in get_args(ForwardMethod) if name not in WITH_CONSTRAINTS),
     "linearize": get_args(LinearizeMethod),
 }
-"""The methods of each quantity, the usual one first."""
+"""The methods of each quantity, the usual one first; the bundled robots have no constraints."""
 
 
 @dataclass(frozen=True)

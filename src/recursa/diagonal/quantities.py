@@ -148,6 +148,7 @@ RATES = Quantity(
     optional=("wrenches",),
     reads=_READS,
     words=_WORDS,
+    of_trees=True,
 )
 ARTICULATED_RATES = Quantity(
     "diagonal.articulated_rates",
@@ -207,6 +208,7 @@ UNNORMALIZED_RATES = Quantity(
     optional=("wrenches",),
     reads=_READS,
     words=_WORDS,
+    of_trees=True,
 )
 INERTIA_RATE = Quantity(
     "unnormalized.inertia_rate",

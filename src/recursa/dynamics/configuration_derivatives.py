@@ -120,6 +120,36 @@ def _even(t2: Scalar, e: Vector, two: Vector, four: Vector) -> Vector:
     return _sum((1.0, e), (h - t2 * h1, two), (-h1, four))
 
 
+# ---- along a vector --------------------------------------------------------------------------------------------------
+
+
+def carried(kind: JointKind, x: Sequence[Scalar], y: Sequence[Scalar]) -> Vector:
+    """``exp(ad) y``: what is y in the axes of ``q exp(x)``, in the axes of q. ``exp(ad) = 1 + ad (exp(ad) - 1)/ad``."""
+    y = tuple(y)
+    powers = _powers(kind, x, y, 4)
+    if not powers:
+        return y
+    one, two, three, four = powers
+    odd = [tuple(-entry for entry in power) for power in (one, three)]
+    back = kind.bracket(x, _moved(_turn_squared(kind, x), y, odd[0], two, odd[1], four))
+    assert back is not None
+    return _sum((1.0, y), (1.0, back))
+
+
+def approach(kind: JointKind, x: Sequence[Scalar], e: Sequence[Scalar]) -> Vector:
+    """``ad / (exp(ad) - 1) e``: x' of ``q exp(x)`` that moves with e seen from q, while q stands still."""
+    e = tuple(e)
+    powers = _powers(kind, x, e, 4)
+    if not powers:
+        return e
+    return _sum((1.0, _even(_turn_squared(kind, x), e, powers[1], powers[3])), (-0.5, powers[0]))
+
+
+def pulled(kind: JointKind, x: Sequence[Scalar], y: Sequence[Scalar]) -> Vector:
+    """The transpose of :func:`approach` times y: forces on q that do the work of y along x."""
+    return tuple(sum((a * b for a, b in zip(approach(kind, x, e), y, strict=True)), start=0.0) for e in _units(kind.nv))
+
+
 D_INTEGRATE_PLAN = Plan(
     "d_integrate",
     (Buffer("by", ((), ())),),

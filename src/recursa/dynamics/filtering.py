@@ -138,4 +138,5 @@ FILTERING = Quantity(
     "eps, nu, a, places as in v; then z, z+, alpha, f, f+ per body: moments first, link axes at the link origin",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
+    of_trees=True,
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from recursa.dynamics.hinges import ROUNDING, Moments, Singular, idle_hinges, principal, tensors_of_bodies
 from recursa.dynamics.needs import needs_hinges, needs_inertia, spared_hinges
-from recursa.errors import ModelError, SingularHingeError
+from recursa.errors import ModelError, NoSweepError, SingularHingeError
 from recursa.model.model import Model
 from recursa.sweeps.plan import Plan
 
@@ -76,3 +76,13 @@ def has_negative_data(model: Model) -> bool:
     moments = (low + ROUNDING * abs(high) for low, _, high in principal(tensors_of_bodies(model)))  # but for rounding
     armatures = (x for joint in model.joints for x in joint.armature)
     return any(x < 0.0 for x in (*masses, *moments, *armatures))
+
+
+def require_tree(model: Model, what: str) -> None:
+    """Raise where constraints would be ignored."""
+    count = len(model.description.constraints)
+    if count:
+        raise NoSweepError(
+            f"{what} is for trees, and robot '{model.name}' has constraints ({count}), which it would not obey. "
+            "robot.without_constraints() is the tree"
+        )

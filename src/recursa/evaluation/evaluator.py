@@ -11,7 +11,7 @@ import numpy as np
 
 from recursa.dynamics.hinges import HINGES, all_turn_something, pivots_of, singular_at, singular_freedom
 from recursa.dynamics.kinematics import POSES
-from recursa.dynamics.lacking import Lacking, singular_hinge
+from recursa.dynamics.lacking import Lacking, require_tree, singular_hinge
 from recursa.dynamics.needs import needs_hinges
 from recursa.dynamics.wrenches import Wrench, wrench_array
 from recursa.errors import SingularHingeError
@@ -200,6 +200,8 @@ class Evaluator:
         return found or self._ways.setdefault(question, self._made(question))
 
     def _made(self, question: Question) -> Way | Composed:
+        if question.quantity.of_trees:
+            require_tree(self.model, question.quantity.name)
         recipe = question.quantity.recipe(self.subject, frozenset(question.given), **dict(question.options))
         return recipe if isinstance(recipe, Composed) else self._way(recipe, question.given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recursa.diagonal.robot_methods import DiagonalMethods
 from recursa.facade.book import BookMethods
 from recursa.facade.configurations import ConfigurationMethods
+from recursa.facade.constraints import ConstraintMethods
 from recursa.facade.derivatives import DerivativeMethods
 from recursa.facade.dynamics import DynamicsMethods
 from recursa.facade.factorization import FactorizationMethods
@@ -34,6 +35,7 @@ class Answers(
     DerivativeMethods,
     SecondDerivativeMethods,
     OperationalMethods,
+    ConstraintMethods,
     DiagonalMethods,
     ChangeOfBaseMethods,
     ParameterMethods,

@@ -53,6 +53,7 @@ class DynamicsMethods(Facade):
         parameters: ArrayLike | None = None,
         method: InverseMethod = "newton-euler",
         base_velocity: BaseVelocity = "body",
+        actuated: Collection[str] | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -86,6 +87,9 @@ class DynamicsMethods(Facade):
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+        - ``actuated``: the joints that have motors, by name; the others get zero, and the constraints of the robot
+          carry what they can. Of several solutions it is the shortest (N, N m). The result then has an attribute
+          ``residual`` (..., nv): the generalised forces that nothing supplies, zero where the motion is possible.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, held level
@@ -95,7 +99,8 @@ class DynamicsMethods(Facade):
         arrays = {"q": q, "v": v, "a": a, "wrenches": wrenches, "parameters": parameters}
         base = {"base_twist": base_twist, "base_acceleration": base_acceleration}
         options = {"losses": known_losses(losses), "method": method, "base_velocity": base_velocity}
-        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, options, out, threads)
+        driven = None if actuated is None else names_of(actuated, "actuated")
+        return self._answer(INVERSE_DYNAMICS, {**arrays, **base}, {**options, "actuated": driven}, out, threads)
 
     @answers(BIAS_FORCES)
     def bias_forces(
@@ -211,6 +216,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -232,6 +238,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -253,6 +260,7 @@ class DynamicsMethods(Facade):
         base_twist: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
         parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
         method: ForwardMethod | None = None,
         mass: MassMethod | None = None,
         bias: InverseMethod | None = None,
@@ -293,8 +301,16 @@ class DynamicsMethods(Facade):
         - ``base_twist``, ``base_acceleration``: the motion of a base that is moved in a known way, as in
           :meth:`inverse_dynamics`; for every method but ``"diagonal"``.
         - ``parameters``: inertial parameters (..., 10 nbodies) instead of the model's, in the regressor's order.
+        - ``prescribed``: accelerations of joints and links that are :class:`~recursa.Prescribed`, zero by default.
         - ``base_velocity``: "body", "mixed" or "world", how speeds, accelerations and forces of a free base are meant,
           as in :meth:`mass_matrix`.
+
+        The motion of a robot with constraints obeys them (:meth:`with_constraints`), by these methods:
+
+        - ``"augmentation"``: multipliers from the Delassus matrix ``A = G inv(mass) G*``, all in sweeps;
+          ``a = a_free + inv(mass) G* lambda``, ``A lambda = -(G a_free + constraint_bias)``. The default.
+        - ``"projection"``: the mass matrix between projections onto the speeds that the constraints allow, O(n^3); what
+          robots with tied joints use.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1)                       # a rod of 0.5 kg and 0.3 m, let go when level
@@ -305,7 +321,7 @@ class DynamicsMethods(Facade):
         array([  0.   ,   0.   , -49.05 ,   0.   , -14.715,   0.   ])
         """
         arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters}
-        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration}
+        arrays |= {"base_twist": base_twist, "base_acceleration": base_acceleration, "prescribed": prescribed}
         chosen = {"losses": known_losses(losses), "method": method, "mass": mass, "bias": bias, "links": bool(links)}
         options = {**chosen, "base_velocity": base_velocity}
         if not links:

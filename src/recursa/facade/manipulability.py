@@ -88,8 +88,9 @@ class ManipulabilityMethods(Facade):
     ) -> Array:
         """The condition number of a link's Jacobian, (...): its largest singular value over its smallest, or infinity.
 
-        ``task`` as in :meth:`manipulability`. ``length``: how many metres count as much as a radian, where a task has
-        both; the number depends on it. In the same bits for a state alone and in a batch.
+        ``task``: "pose", "position" or "orientation", as in :meth:`manipulability`. ``length``: how many metres count
+        as much as a radian, where a task has both; the number depends on it. In the same bits for a state alone and in
+        a batch.
 
         >>> import recursa as rc
         >>> robot = rc.robots.puma560()
@@ -112,8 +113,8 @@ class ManipulabilityMethods(Facade):
     ) -> SingularDirections:
         """In which directions a link is moved with ease, and in which hardly: singular vectors of its Jacobian.
 
-        ``task`` and ``length`` as in :meth:`condition`; ``frame`` as in :meth:`jacobian`. Each direction has its
-        largest entry positive.
+        ``task`` ("pose", "position", "orientation") and ``length`` as in :meth:`condition`; ``frame`` ("body", "mixed",
+        "world") as in :meth:`jacobian`. Each direction has its largest entry positive.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz"
 
 _ZERO = 1e-9  # of what a column of the regressor is made of: what is left of it after those before it
 _SMALL = 1e-9  # coefficients below are none, or whole
+_NARROW = 1e-2  # rad or m: a range that tells nothing
 _STATES_PER_PARAMETER = 3
 
 
@@ -42,7 +44,7 @@ class BaseParameters:
     @property
     def relations(self) -> tuple[str, ...]:
         """What each stands for, as text: "link3.Izz + link4.Iyy + 0.25 link4.m"."""
-        return tuple(_sum(row, self.all_names) for row in self.matrix)
+        return tuple(sum_of(row, self.all_names) for row in self.matrix)
 
     def __str__(self) -> str:
         width = max(map(len, self.names), default=0)
@@ -54,7 +56,7 @@ class BaseParameters:
         return "\n".join([head, *lines])
 
 
-def _sum(row: Array, names: tuple[str, ...]) -> str:
+def sum_of(row: Array, names: tuple[str, ...]) -> str:
     """A row of coefficients as a sum of names."""
     text = ""
     for coefficient, name in zip(row, names, strict=True):
@@ -63,6 +65,23 @@ def _sum(row: Array, names: tuple[str, ...]) -> str:
             sign = (" - " if coefficient < 0.0 else " + ") if text else ("-" if coefficient < 0.0 else "")
             text += f"{sign}{size}{name}"
     return text
+
+
+class Excited(NamedTuple):
+    """Random states of a robot as ``arrays`` q, v, a; what makes moments of forces in each row; sizes of columns.
+
+    A size is that of the terms which an entry is added up from, not that of the entries: a column of zeros, which
+    rounding fills with 1e-16, stays one. The terms are moments, of a reach times a force or of a turning body.
+    """
+
+    arrays: dict[str, Array]
+    units: Array
+    sizes: Array
+
+    def columns(self, regressor: Array, sizes: Array) -> tuple[Array, Array]:
+        """The rows (..., nv, columns) at all states, one below the other, over the sizes of columns; these."""
+        rows = (regressor * self.units[:, None]).reshape(self.arrays["v"].size, len(sizes))  # forces as moments
+        return rows / (sizes * math.sqrt(len(rows))), sizes
 
 
 class ParameterMethods(Facade):
@@ -90,53 +109,59 @@ class ParameterMethods(Facade):
         model = self.model
         count = 10 * model.nbodies
         names = tuple(f"{joint.child}.{name}" for joint in model.joints for name in PARAMETERS)
-        stacked, sizes = self._excited_regressor(_STATES_PER_PARAMETER * count // max(1, self.nv) + 5, seed)
-        independent = _independent_columns(stacked)
-        rest = [k for k in range(count) if k not in independent]
-        matrix = np.zeros((len(independent), count))
-        matrix[np.arange(len(independent)), independent] = 1.0
-        if rest and independent:
-            shares = np.linalg.lstsq(stacked[:, independent], stacked[:, rest], rcond=None)[0]
-            units = sizes[rest] / sizes[independent][:, None]
-            matrix[:, rest] = np.where(np.abs(shares) > _SMALL, _tidied(shares * units), 0.0)
+        excited = excited_states(self, _STATES_PER_PARAMETER * count // max(1, self.nv) + 5, seed)
+        independent, matrix = grouped(*excited.columns(self._answer(REGRESSOR, excited.arrays), excited.sizes))
         unused = tuple(names[k] for k in range(count) if k not in independent and not matrix[:, k].any())
         values = matrix @ np.array([x for inertia in model.inertias for x in inertia.components()], float)
         return BaseParameters(values, matrix, tuple(independent), tuple(names[k] for k in independent), unused, names)
 
-    def _excited_regressor(self, states: int, seed: int) -> tuple[Array, Array]:
-        """The regressor's rows for random states, one below the other, its columns over their sizes; the sizes.
 
-        A size is that of the terms which an entry is added up from, not that of the entries: a column of zeros, which
-        rounding fills with 1e-16, stays one. The terms are moments, of a reach times a force or of a turning body, and
-        the robot moves so fast that inertia and weight are alike.
-        """
-        rng = np.random.default_rng(seed)
-        drawn = [random_state(self.model, int(rng.integers(1 << 31))) for _ in range(states)]
-        slides = ~np.array(
-            [turns for joint in self.model.joints if joint.independent for turns in joint.kind.angular], bool
-        )
-        reach, weight = _reach(self.model) + float(slides.any()), float(np.linalg.norm(self.model.gravity))
-        rate = math.sqrt(weight / reach) if weight * reach else 1.0
-        units = np.where(slides, reach, 1.0)
-        q, v = np.stack([state[0] for state in drawn]), rate * units * np.stack([state[1] for state in drawn])
-        a = rate * rate * units * rng.normal(size=v.shape)
-        turning, pull = self._accelerated(q, v, a)
-        size = {"m": reach * (pull + weight), "mc": pull + weight + reach * turning, "I": turning}
-        sizes = np.array([size[name.rstrip("xyz")] or 1.0 for name in PARAMETERS] * self.model.nbodies)
-        rows = (self._answer(REGRESSOR, {"q": q, "v": v, "a": a}) * units[:, None]).reshape(
-            v.size, len(sizes)
-        )  # forces as moments
-        return rows / (sizes * math.sqrt(len(rows))), sizes
-
-    def _accelerated(self, q: Array, v: Array, a: Array) -> tuple[float, float]:
-        """How much the links turn, ``|wd| + |w|^2``, and how much they are accelerated, at the most."""
-        accelerations = self._answer(ACCELERATIONS, {"q": q, "v": v, "a": a}, {"frame": "body", "kind": "spatial"})
-        velocities = self._answer(VELOCITIES, {"q": q, "v": v}, {"frame": "body"})
-        turning = np.linalg.norm(accelerations[..., :3], axis=-1) + (velocities[..., :3] ** 2).sum(-1)
-        return float(turning.max()), float(np.linalg.norm(accelerations[..., 3:], axis=-1).max())
+def excited_states(robot: Facade, states: int, seed: int) -> Excited:
+    """Random states, so fast that inertia and weight are alike."""
+    rng = np.random.default_rng(seed)
+    drawn = [random_state(robot.model, int(rng.integers(1 << 31))) for _ in range(states)]
+    slides = ~np.array(
+        [turns for joint in robot.model.joints if joint.independent for turns in joint.kind.angular], bool
+    )
+    reach, weight = reach_of(robot.model) + float(slides.any()), float(np.linalg.norm(robot.model.gravity))
+    rate = math.sqrt(weight / reach) if weight * reach else 1.0
+    units = np.where(slides, reach, 1.0)
+    q, v = np.stack([state[0] for state in drawn]), rate * units * np.stack([state[1] for state in drawn])
+    for joint in robot.model.joints:  # limits that leave no room hide parameters that torques do depend on
+        if joint.independent and joint.limits is not None and abs(joint.limits[1] - joint.limits[0]) < _NARROW:
+            q[:, joint.q_start] = np.random.default_rng([seed, joint.q_start]).uniform(-1.0, 1.0, states)
+    a = rate * rate * units * rng.normal(size=v.shape)
+    turning, pull = _accelerated(robot, q, v, a)
+    size = {"m": reach * (pull + weight), "mc": pull + weight + reach * turning, "I": turning}
+    sizes = np.array([size[name.rstrip("xyz")] or 1.0 for name in PARAMETERS] * robot.model.nbodies)
+    return Excited({"q": q, "v": v, "a": a}, units, sizes)
 
 
-def _reach(model: Model) -> float:
+def _accelerated(robot: Facade, q: Array, v: Array, a: Array) -> tuple[float, float]:
+    """How much the links turn, ``|wd| + |w|^2``, and how much they are accelerated, at the most."""
+    accelerations = robot.evaluator.evaluate(
+        ACCELERATIONS, {"q": q, "v": v, "a": a}, {"frame": "body", "kind": "spatial"}
+    )
+    velocities = robot.evaluator.evaluate(VELOCITIES, {"q": q, "v": v}, {"frame": "body"})
+    turning = np.linalg.norm(accelerations[..., :3], axis=-1) + (velocities[..., :3] ** 2).sum(-1)
+    return float(turning.max()), float(np.linalg.norm(accelerations[..., 3:], axis=-1).max())
+
+
+def grouped(stacked: Array, sizes: Array) -> tuple[list[int], Array]:
+    """Columns that do not follow from those before them, and how all are made of these: (independent, columns)."""
+    count = stacked.shape[1]
+    independent = _independent_columns(stacked)
+    rest = [k for k in range(count) if k not in independent]
+    matrix = np.zeros((len(independent), count))
+    matrix[np.arange(len(independent)), independent] = 1.0
+    if rest and independent:
+        shares = np.linalg.lstsq(stacked[:, independent], stacked[:, rest], rcond=None)[0]
+        units = sizes[rest] / sizes[independent][:, None]
+        matrix[:, rest] = np.where(np.abs(shares) > _SMALL, _tidied(shares * units), 0.0)
+    return independent, matrix
+
+
+def reach_of(model: Model) -> float:
     """The length of all steps from joint to joint."""
     steps = [step.translation for joint in model.joints for step in (joint.placement, joint.after) if step is not None]
     return float(sum(step.norm() for step in steps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np  # noqa: F401  (in examples)
 from numpy.typing import ArrayLike
 
+from recursa.dynamics.reference import REFERENCE_DYNAMICS
 from recursa.dynamics.regressor import KINETIC_ENERGY_REGRESSOR, LINK_REGRESSOR, POTENTIAL_ENERGY_REGRESSOR
 from recursa.evaluation.answering import answers
 from recursa.evaluation.evaluator import NO_OPTIONS
@@ -48,6 +49,59 @@ class RegressorMethods(Facade):
         array([0.  , 9.81, 0.  ])
         """
         return self._answer(matrices.STATIC_REGRESSOR, {"q": q}, NO_OPTIONS, out, threads)
+
+    @answers(matrices.REFERENCE_REGRESSOR)
+    def reference_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        v_r: ArrayLike,
+        a_r: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (..., nv, 10 nbodies) with ``Y pi = M(q) a_r + C(q, v) v_r + g(q)``, along a reference velocity.
+
+        What adaptive control multiplies its estimates with (Slotine & Li, 1987): C is :meth:`coriolis_matrix`, with
+        ``dM/dt - 2 C`` skew. With ``v_r = v``, ``a_r = a`` it is :meth:`regressor`. Without losses, springs, armature.
+
+        >>> import numpy as np, recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> q, v, v_r, a_r = [0.3, -0.5], [1.0, 2.0], [0.9, 2.2], [0.1, 0.4]
+        >>> by_hand = arm.mass_matrix(q) @ a_r + arm.coriolis_matrix(q, v) @ v_r + arm.gravity_forces(q)
+        >>> bool(np.allclose(arm.reference_regressor(q, v, v_r, a_r) @ arm.parameters, by_hand))
+        True
+        """
+        arrays = {"q": q, "v": v, "v_r": v_r, "a_r": a_r}
+        return self._answer(matrices.REFERENCE_REGRESSOR, arrays, NO_OPTIONS, out, threads)
+
+    @answers(REFERENCE_DYNAMICS)
+    def reference_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        v_r: ArrayLike,
+        a_r: ArrayLike,
+        *,
+        parameters: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Torques (..., nv) along a reference velocity: ``M(q) a_r + C(q, v) v_r + g(q)``, with springs. O(n).
+
+        C is :meth:`coriolis_matrix`, which is not formed; with ``v_r = v``, ``a_r = a`` this is
+        :meth:`inverse_dynamics`. ``parameters`` (..., 10 nbodies) instead of the model's, in the regressor's order.
+
+        >>> import numpy as np, recursa as rc
+        >>> arm = rc.robots.planar(2)
+        >>> q, v, v_r, a_r = [0.3, -0.5], [1.0, 2.0], [0.9, 2.2], [0.1, 0.4]
+        >>> by_hand = arm.mass_matrix(q) @ a_r + arm.coriolis_matrix(q, v) @ v_r + arm.gravity_forces(q)
+        >>> bool(np.allclose(arm.reference_dynamics(q, v, v_r, a_r), by_hand))
+        True
+        """
+        arrays = {"q": q, "v": v, "v_r": v_r, "a_r": a_r, "parameters": parameters}
+        return self._answer(REFERENCE_DYNAMICS, arrays, NO_OPTIONS, out, threads)
 
     @answers(LINK_REGRESSOR)
     def link_regressor(

@@ -10,6 +10,7 @@ from recursa.errors import ModelError
 from recursa.formats.mjcf_chains import Spelled, chains, spelled
 from recursa.formats.mjcf_numbers import ENDLESS, inertial_frame, reordered
 from recursa.formats.xml_text import element, empty_tag, numbers
+from recursa.model.closures import as_told
 from recursa.model.description import Actuator, Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.inputs import unused
 from recursa.model.joints import KINDS
@@ -54,7 +55,7 @@ def write_mjcf(model: Model, *, stand_in: bool = False) -> str:
       </worldbody>
     </mujoco>
     """
-    description = with_free_base(model)
+    description = as_told(with_free_base(model), "MJCF")
     if stand_in:
         bare = tuple(
             replace(joint, armature=(), damping=(), friction=(), rotor=None, stiffness=0.0)

@@ -1,8 +1,9 @@
 """Records as plain data and back, and the JSON schema of both: all three read the types of the records' fields.
 
 A record is an object with a key per field, fields at their default left out, those with the metadata ``saved=False``
-always; vectors, inertias, rotations (row by row) and transforms (rotation, translation) are lists, values by name
-objects. Numbers keep all their bits; those that JSON has no word for are "inf", "-inf" and "nan".
+always; one of several records has a word for which it is, ``TAG``. Vectors, inertias, rotations (row by row) and
+transforms (rotation, translation) are lists, values by name objects. Numbers keep all their bits; those that JSON has
+no word for are "inf", "-inf" and "nan".
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from recursa.errors import ModelError, did_you_mean
 
+TAG = "type"  # what tells records apart where one of several may stand
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _WORDS = {
     dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number",
@@ -31,9 +33,10 @@ def plain(value: Any, kind: Any) -> Any:
     """
     if value is None:
         return None
-    kind = _meant(_without_none(kind), value)
+    several, kind = _tagged(kind), _meant(_without_none(kind), value)
     if _is_record(kind):
-        return {
+        tag = {TAG: kind.__name__} if several else {}
+        return tag | {
             field.name: plain(getattr(value, field.name), hint)
             for field, hint in _fields(kind)
             if field.default is MISSING
@@ -60,6 +63,8 @@ def record(data: Any, kind: Any, place: str) -> Any:
         if data is None:
             return None
         kind = _without_none(kind)
+    if _tagged(kind):
+        kind, data = _told(data, kind, place)
     kind = _meant(kind, data)
     if _is_record(kind):
         return _dataclass(data, kind, place)
@@ -93,6 +98,15 @@ def _dataclass(data: Any, kind: Any, place: str) -> Any:
         if field.default is MISSING and name not in data:
             raise ModelError(f"{_at(place)} lacks the key '{name}'")
     return kind(**{key: record(value, known[key][1], _below(place, key)) for key, value in data.items()})
+
+
+def _told(data: Any, kind: Any, place: str) -> tuple[Any, dict[str, Any]]:
+    """Which of several records data are, and the data without the word that says so."""
+    known = {one.__name__: one for one in get_args(kind)}
+    rest = dict(_of_type(data, dict, place))
+    if TAG not in rest:
+        raise ModelError(f"{_at(place)} lacks the key '{TAG}'")
+    return known[_one_of(rest.pop(TAG), tuple(known), _below(place, TAG))], rest
 
 
 def _named(data: Any, kind: Any, place: str) -> tuple[Any, ...]:
@@ -203,10 +217,17 @@ def _without_none(kind: Any) -> Any:
     return next(one for one in get_args(kind) if one is not NoneType) if _optional(kind) else kind
 
 
+def _tagged(kind: Any) -> bool:
+    """Whether it is one of several records, told apart by a word."""
+    return get_origin(kind) is UnionType and all(map(_is_record, get_args(kind)))
+
+
 def _meant(kind: Any, value: Any) -> Any:
     """Of a number or several, which a value is."""
     if get_origin(kind) is not UnionType:
         return kind
+    if _tagged(kind):
+        return type(value)
     return next(one for one in get_args(kind) if (get_origin(one) is tuple) is isinstance(value, list | tuple))
 
 
@@ -229,6 +250,8 @@ def _object_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if _optional(kind):
         return {"anyOf": [_schema(_without_none(kind), definitions), {"type": "null"}]}
+    if _tagged(kind):
+        return {"anyOf": [_tagged_schema(one, definitions) for one in get_args(kind)]}
     if get_origin(kind) is UnionType:
         return {"anyOf": [_schema(one, definitions) for one in get_args(kind)]}
     if _is_record(kind):
@@ -244,6 +267,15 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if get_origin(kind) is tuple:
         return _list_schema(kind, definitions)
     return _defined(kind.__name__, _list_schema, kind, definitions)
+
+
+def _tagged_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    def tagged(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+        plain = _object_schema(kind, definitions)
+        properties = {TAG: {"const": kind.__name__}, **plain["properties"]}
+        return {**plain, "properties": properties, "required": [TAG, *plain["required"]]}
+
+    return _defined(kind.__name__, tagged, kind, definitions)
 
 
 def _list_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:

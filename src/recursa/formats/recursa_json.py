@@ -15,6 +15,7 @@ from recursa.errors import ModelError, unknown_name
 from recursa.formats.json_text import parse_json
 from recursa.formats.records import plain, record, schema
 from recursa.formats.source import Source
+from recursa.model.constraints import Contact
 from recursa.model.description import Description, JointRecord
 from recursa.model.geometry import SIZES, Geometry
 from recursa.model.inputs import require_rotation
@@ -22,8 +23,9 @@ from recursa.model.joints import KINDS
 from recursa.model.model import Model
 
 NAME = "recursa"
-VERSION = 2
-"""Files whose joints have rotors or springs; all others are written as version 1, which older programs read, too."""
+VERSION = 3
+"""Files with constraints; those whose joints have rotors or springs are version 2, all others 1, so that older programs
+read what they can."""
 _BEGINS = re.compile(r'\s*\{[^{}\[\]]*"format"\s*:\s*"recursa"')
 _WIDTH = 100
 
@@ -93,6 +95,8 @@ def _headed(description: Description) -> dict[str, Any]:
 
 
 def _version(description: Description) -> int:
+    if description.constraints:
+        return 3
     later = [item for item in fields(JointRecord) if item.metadata.get("later")]
     said = any(getattr(joint, item.name) != item.default for joint in description.joints for item in later)
     return 2 if said or any(joint.mimic and joint.mimic.rigid for joint in description.joints) else 1
@@ -160,6 +164,10 @@ def _check(description: Description) -> None:
     for k, closure in enumerate(description.closures):
         for part in ("placement", "placement_on_second"):
             require_rotation(getattr(closure, part), f"closures[{k}].{part}")
+    for k, constraint in enumerate(description.constraints):
+        anchor = constraint.anchor if isinstance(constraint, Contact) else None
+        if anchor is not None:
+            require_rotation(anchor, f"constraints[{k}].anchor")
     _check_names(description)
 
 

@@ -113,6 +113,7 @@ DUAL_QUANTITIES = Quantity(
     "per body the rows of P, P+, S+ and S, then z, z_s and the force from both sides; SI, link axes at the link origin",
     optional=("wrenches",),
     reads={"wrenches": "wrench"},
+    of_trees=True,
 )
 
 

@@ -263,6 +263,7 @@ LINK_ACCELERATIONS = Quantity(
     reads={**_READS, "wrenches": "wrench"},
     words=_WORDS,
     exported=False,
+    of_trees=True,
 )
 VELOCITY_PROJECTION = Quantity(
     "free.velocity_projection",

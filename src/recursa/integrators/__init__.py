@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recursa.integrators.mechanics import Mechanics, Scheme, weighted
+from recursa.integrators.stages import stages_of
 from recursa.integrators.table import INTEGRATORS, Integrator, named, names
 
-__all__ = ["INTEGRATORS", "Integrator", "Mechanics", "Scheme", "named", "names", "weighted"]
+__all__ = ["INTEGRATORS", "Integrator", "Mechanics", "Scheme", "named", "names", "stages_of", "weighted"]

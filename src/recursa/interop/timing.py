@@ -165,9 +165,17 @@ class Asked:
         for holder in (self.robot, diagonal, diagonal.unnormalized):
             method = methods_of(holder).get(self.record)
             if method is not None and given >= {x.name for x in _parameters(method) if x.default is x.empty}:
-                return partial(method, **self.needed) if self.needed else method
+                return self._spelled(method)
         ask, record, needed = self.robot.evaluator.evaluate, self.record, self.needed
         return lambda *arrays: ask(record, dict(zip(record.inputs, arrays, strict=True)), needed)
+
+    def _spelled(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method with its options, that takes the arrays in their order."""
+        inputs, needed = self.record.inputs, self.needed
+        first = tuple(x.name for x in _parameters(method))[: len(inputs)]
+        if first != inputs:  # an option stands between them
+            return lambda *arrays: method(**dict(zip(inputs, arrays, strict=True)), **needed)
+        return partial(method, **needed) if needed else method
 
     def of_peer(self, peer: Peer) -> tuple[Callable[..., Any], list[tuple[Array, ...]]] | None:
         """A peer's call with one state and the states in its conventions; None where it does not offer the same."""

@@ -108,6 +108,16 @@ class StraightProgram:
         return ()
 
 
+class FunctionProgram(StraightProgram):
+    """A function of some arrays, ``function(x0, x1, ...)`` from lists of scalars to one, spelled out."""
+
+    def __init__(self, function: Callable[..., Iterable[Scalar]], sizes: Sequence[int]) -> None:
+        self.sizes = {f"x{k}": size for k, size in enumerate(sizes)}
+        self.graph = Graph(MAX_NODES)
+        found = function(*(self.graph.inputs(name, size) for name, size in self.sizes.items()))
+        self.outputs = [x.number if isinstance(x, Traced) else float(x) for x in found]
+
+
 def program(
     plan: Plan,
     model: Model,

@@ -1,20 +1,21 @@
 """The loop over time steps as LLVM IR: W states stay lanes from the first step to the last.
 
-``void rollout(i64 blocks, ptr control, ptr step, ptr q, ptr v, ptr tau, ptr parameters, ptr saved_q, ptr saved_v,
-ptr finite, ptr given, ptr scratch, ptr extra...)``: for so many blocks of W rows, the time steps that ``control``
-names. The state is read from q, v and left there, so that a run in pieces is the same run. ``finite`` counts the steps
-of each row up to the first whose result is not finite; ``given`` has room for the lanes of parameters.
+``void rollout(i64 blocks, ptr control, ptr step, ptr q, ptr v, ptr tau, ptr parameters, ptr gains, ptr reference,
+ptr saved_q, ptr saved_v, ptr saved_memory, ptr finite, ptr scratch, ptr extra...)``: for so many blocks of W rows, the
+time steps that ``control`` names. The state is read from q, v and left there, so that a run in pieces is the same run.
+``finite`` counts the steps of each row up to the first whose result is not finite.
 
 Forward dynamics and the way along the manifold are functions of the same module; between them are sums of arrays, as
-the integrator asks for them (``integrators/``). Lanes beyond the last row are that row once more: they write
-the same numbers to the same place.
+the integrator asks for them (``integrators/``). A control law is followed in the same way: it names the functions it
+calls, and the sums and products between them. What it remembers stands behind the speeds in v, and is integrated with
+them. Lanes beyond the last row are that row once more: they write the same numbers to the same place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.kernel import Program
@@ -29,36 +30,57 @@ CONTROL = (
     "saved",  # states that are saved per row
     "torque_row",  # numbers from the torques of a row to those of the next, 0 if all are the same
     "torque_step",  # and from those of a step to those of the next
-    "size_q",
-    "size_v",
-    "size_parameters",
-    "slot",  # entries that an array in the scratch has room for
+    "gains_row",  # numbers from the gains of a row to those of the next, 0 if all are the same
 )
-POINTERS = ("control", "step", "q", "v", "tau", "parameters", "saved_q", "saved_v", "finite", "given", "scratch")
+POINTERS = (
+    "control", "step", "q", "v", "tau", "parameters", "gains", "reference", "saved_q", "saved_v", "saved_memory",
+    "finite", "scratch",
+)  # fmt: skip
 Scheme = Callable[[Any, Any, Any], tuple[Any, Any]]  # (mechanics, q, v) -> q, v one step later
 
 
 @dataclass(frozen=True)
+class Slot:
+    """An array in the scratch: where it begins, and how many numbers per lane it has."""
+
+    start: int
+    size: int
+
+    def part(self, start: int, size: int) -> Slot:
+        """Some of its numbers."""
+        return Slot(self.start + start, size)
+
+
+class FollowedLaw(Protocol):
+    """A control law as the loop knows it.
+
+    - ``gains``, ``samples``, ``memory``: how many numbers it takes per row, per instant, and remembers.
+    - ``stages``: the fractions of a step at which the integrator asks for torques, in the order of the samples.
+    """
+
+    gains: int
+    samples: int
+    memory: int
+    stages: tuple[float, ...]
+
+    def write(self, loop: Loop, q: Slot, v: Slot, gains: Slot, sample: Slot, memory: Slot) -> tuple[Slot, Slot | None]:
+        """Torques, and the rates of what it remembers, by calls of :meth:`Loop.call` and :meth:`Loop.product`."""
+
+
+@dataclass(frozen=True)
 class Motions:
-    """The parts of a robot's motion: forward dynamics, ``q exp(u)``, and ``u'`` (None where it is v)."""
+    """The parts of a robot's motion: forward dynamics, ``q exp(u)``, ``u'`` (None where it is v), a law that drives it.
+
+    ``nq``, ``nv``: sizes of a state; ``parameters``: how many of them forward dynamics takes, 0 where none.
+    """
 
     acceleration: Program
     moved: Program
     local_rate: Program | None
-    parameters: bool  # whether forward dynamics takes them
-
-    def named(self) -> Mapping[str, Program]:
-        """Those that there are."""
-        every = {"acceleration": self.acceleration, "moved": self.moved, "local_rate": self.local_rate}
-        return {name: one for name, one in every.items() if one is not None}
-
-
-@dataclass(frozen=True)
-class Slot:
-    """An array in the scratch: the number of its place, and the name of its size."""
-
-    number: int
-    size: str
+    nq: int
+    nv: int
+    parameters: int
+    law: FollowedLaw | None = None
 
 
 class Loop:
@@ -68,21 +90,26 @@ class Loop:
         self.motions = motions
         self.shape = shape
         self.writer = LoopWriter(shape)
-        self.slots = 0  # in use
-        self.calls = dict.fromkeys(motions.named(), 0)  # per step
-        self.extra = {
-            name: [f"%{name}_{k}" for k in range(len(one.workspace(shape)))] for name, one in motions.named().items()
-        }
+        self.room = 0  # numbers per lane in the scratch
+        self._taken = 0  # of these, by arrays that are still needed
+        self.programs: dict[str, Program] = {}  # functions of the module, in the order of their first calls
+        self.calls: dict[str, int] = {}  # per step
+        self.products = 0  # multiplications beside them
         self._factors: dict[float, str] = {}
         self._labels = 0
+        self._step = ""
         self.writer.header = {name: index for index, name in enumerate(CONTROL)}
-        self.q, self.v, self.torque = self._slot("size_q"), self._slot("size_v"), self._slot("size_v")
+        law = motions.law
+        memory, gains, samples = (0, 0, 0) if law is None else (law.memory, law.gains, law.samples)
+        self.q, self.v = self.slot(motions.nq), self.slot(motions.nv + memory)
+        self.torque, self.given = self.slot(motions.nv), self.slot(motions.parameters)
+        self.gains, self.sample = self.slot(gains), self.slot(samples)
         self._write(scheme)
 
     def text(self) -> str:
         """The whole module."""
-        functions = [one.function(self.shape, name) for name, one in self.motions.named().items()]
-        pointers = [*(f"%{name}" for name in POINTERS), *(name for names in self.extra.values() for name in names)]
+        functions = [one.function(self.shape, name) for name, one in self.programs.items()]
+        pointers = [*(f"%{name}" for name in POINTERS), *(x for name in self.programs for x in self._extra(name))]
         lines = [
             f"define void @rollout(i64 %blocks, {', '.join(f'ptr noalias {name}' for name in pointers)}) #0 {{",
             "start:",
@@ -121,9 +148,11 @@ class Loop:
 
     # ---- arrays ------------------------------------------------------------------------------------------------------
 
-    def _slot(self, size: str) -> Slot:
-        self.slots += 1
-        return Slot(self.slots - 1, size)
+    def slot(self, size: int) -> Slot:
+        """Room for a new array."""
+        self._taken += size
+        self.room = max(self.room, self._taken)
+        return Slot(self._taken - size, size)
 
     def _label(self) -> str:
         """A name for a loop that no other has."""
@@ -131,19 +160,20 @@ class Loop:
         return f"part{self._labels}"
 
     def _place(self, array: Slot) -> str:
-        return self.writer.scratch(self.writer.put(f"mul i64 %h.slot, {array.number}"))
+        return self.writer.scratch(str(array.start))
 
     def _entry(self, place: str, j: str) -> str:
         return self.writer.put(f"getelementptr {self.shape.vector}, ptr {place}, i64 {j}")
 
-    def _to_lanes(self, rows: list[str], size: str, target: str) -> None:
+    def _to_lanes(self, rows: list[str], target: Slot) -> None:
         """The rows that begin at these places, as lanes."""
+        place = self._place(target)
         rows_to_lanes(
             self.writer,
             self._label(),
-            self.writer.size(size),
+            str(target.size),
             lambda lane, j: self._number(rows[lane], j),
-            lambda j: self._entry(target, j),
+            lambda j: self._entry(place, j),
         )
 
     def _to_rows(self, array: Slot, rows: list[str]) -> None:
@@ -151,7 +181,7 @@ class Loop:
         lanes_to_rows(
             self.writer,
             self._label(),
-            self.writer.size(array.size),
+            str(array.size),
             lambda j: self.writer.load(self._entry(source, j)),
             lambda lane, j: self._number(rows[lane], j),
         )
@@ -165,33 +195,43 @@ class Loop:
     # ---- the integrator's view ---------------------------------------------------------------------------------------
 
     def slope(self, q: Slot, v: Slot, at: float) -> tuple[Slot, Slot]:
-        """The speeds, and forward dynamics; torques are held during a step, so that ``at`` does not matter."""
-        given = ["%given"] if self.motions.parameters else []
-        return v, self._call("acceleration", "size_v", [self._place(x) for x in (q, v, self.torque)] + given)
+        """The speeds, and forward dynamics with what is remembered behind it; given torques are held during a step."""
+        nv, law = self.motions.nv, self.motions.law
+        speeds, given = v.part(0, nv), [self.given] if self.motions.parameters else []
+        rate = self.slot(v.size)
+        torque, taken = self.torque, self._taken
+        if law is not None:
+            self._take_sample(law.stages.index(at), len(law.stages))
+            torque, learned = law.write(self, q, speeds, self.gains, self.sample, v.part(nv, law.memory))
+            if learned is not None:
+                self._copied(learned, rate.part(nv, law.memory))
+        self.call("acceleration", self.motions.acceleration, [q, speeds, torque, *given], rate.part(0, nv))
+        self._taken = taken  # what the law found on its way is not needed any more
+        return speeds, rate
 
     def settled(self, q: Slot, v: Slot) -> tuple[Slot, Slot]:
         """Losses are part of forward dynamics here."""
-        return v, v
+        return v.part(0, self.motions.nv), v
 
     def moved(self, q: Slot, u: Slot) -> Slot:
         """``q exp(u)``."""
-        return self._call("moved", "size_q", [self._place(q), self._place(u)])
+        return self.call("moved", self.motions.moved, [q, u], self.slot(q.size))
 
     def local_rate(self, u: Slot, v: Slot) -> Slot:
         """``u'`` where ``q exp(u)`` moves with the speeds v."""
         if self.motions.local_rate is None:
             return v
-        return self._call("local_rate", "size_v", [self._place(u), self._place(v)])
+        return self.call("local_rate", self.motions.local_rate, [u, v], self.slot(v.size))
 
     def combined(self, start: Slot | None, *terms: tuple[float, Slot]) -> Slot:
         """``start + h (c1 x1 + c2 x2 + ...)``."""
         writer = self.writer
-        result = self._slot("size_v")
+        result = self.slot(terms[0][1].size)
         places = [self._place(x) for _, x in terms]
         scales = [self._factors.setdefault(c, f"%h{len(self._factors)}") for c, _ in terms]
         first = None if start is None else self._place(start)
         target = self._place(result)
-        with writer.loop(self._label(), "0", writer.size("size_v")) as j:
+        with writer.loop(self._label(), "0", str(result.size)) as j:
             total = None if first is None else writer.load(self._entry(first, j))
             for scale, place in zip(scales, places, strict=True):
                 x = writer.load(self._entry(place, j))
@@ -200,29 +240,72 @@ class Loop:
             writer.store(total, self._entry(target, j))
         return result
 
-    def _call(self, name: str, size: str, inputs: list[str]) -> Slot:
-        self.calls[name] += 1
-        result = self._slot(size)
-        pointers = [*inputs, self._place(result), *self.extra[name]]
-        self.writer.line(f"  call void @{name}(i64 1, {', '.join(f'ptr {p}' for p in pointers)})")
+    # ---- what laws are made of ---------------------------------------------------------------------------------------
+
+    def call(self, name: str, program: Program, inputs: list[Slot], result: Slot) -> Slot:
+        """A function of arrays; whoever calls one of this name again means the same."""
+        self.programs.setdefault(name, program)
+        self.calls[name] = self.calls.get(name, 0) + 1
+        places = [*(self._place(x) for x in (*inputs, result)), *self._extra(name)]
+        self.writer.line(f"  call void @{name}(i64 1, {', '.join(f'ptr {p}' for p in places)})")
         return result
+
+    def product(self, matrix: Slot, vector: Slot, size: int, *, transposed: bool = False) -> Slot:
+        """A matrix, row by row, times a vector; ``transposed`` first. ``size`` numbers come out."""
+        writer, inner, result = self.writer, vector.size, self.slot(size)
+        down, along = (1, size) if transposed else (inner, 1)
+        self.products += size * inner
+        left, right, target = (self._place(x) for x in (matrix, vector, result))
+        zero = self.shape.constant(0.0)
+        with writer.loop(self._label(), "0", str(size)) as i:
+            first, label = writer.scaled(i, down), self._label()
+            with writer.loop(label, "0", str(inner), carried=[(self.shape.vector, zero)]) as j:
+                a = writer.load(self._entry(left, writer.put(f"add i64 {first}, {writer.scaled(j, along)}")))
+                x = writer.load(self._entry(right, j))
+                writer.carry(label, writer.call("fma", a, x, f"%{label}.carried0"))
+            writer.store(f"%{label}.carried0", self._entry(target, i))
+        return result
+
+    def _extra(self, name: str) -> list[str]:
+        """What a function is handed beside inputs and result."""
+        return [f"%{name}_{k}" for k in range(len(self.programs[name].workspace(self.shape)))]
+
+    def _copied(self, source: Slot, target: Slot) -> None:
+        here, there = self._place(source), self._place(target)
+        with self.writer.loop(self._label(), "0", str(source.size)) as j:
+            self.writer.store(self.writer.load(self._entry(here, j)), self._entry(there, j))
+
+    def _take_sample(self, stage: int, stages: int) -> None:
+        """What a law is to follow at this stage of the step, the same in every lane."""
+        if not self.sample.size:
+            return
+        writer, size = self.writer, self.sample.size
+        first = writer.add(writer.scaled(self._step, stages * size), stage * size)
+        place, target = self._number("%reference", first), self._place(self.sample)
+        with writer.loop(self._label(), "0", str(size)) as j:
+            one = writer.put(f"load {self.shape.scalar}, ptr {self._number(place, j)}, align {writer.number}")
+            writer.store(writer.splat(one), self._entry(target, j))
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
     def _write(self, scheme: Scheme) -> None:
-        writer = self.writer
+        writer, law = self.writer, self.motions.law
         with writer.loop("block", "0", "%blocks") as block:
             rows = self._rows(block)
-            state = {array: self._places(name, rows, array.size) for name, array in (("q", self.q), ("v", self.v))}
+            state = {array: self._places(name, rows, str(array.size)) for name, array in (("q", self.q), ("v", self.v))}
             for array, places in state.items():
-                self._to_lanes(places, array.size, self._place(array))
-            if self.motions.parameters:
-                self._to_lanes(self._places("parameters", rows, "size_parameters"), "size_parameters", "%given")
+                self._to_lanes(places, array)
+            if self.given.size:
+                self._to_lanes(self._places("parameters", rows, str(self.given.size)), self.given)
+            if self.gains.size:
+                self._to_lanes(self._places("gains", rows, "%h.gains_row"), self.gains)
             self._load_counts(rows)
-            torques = self._places("tau", rows, "torque_row")
+            torques = self._places("tau", rows, "%h.torque_row")
             with writer.loop("time", "%h.start", "%h.stop") as step:
-                offset = self._product(step, "%h.torque_step")
-                self._to_lanes([self._number(p, offset) for p in torques], "size_v", self._place(self.torque))
+                self._step = step
+                if law is None:
+                    offset = self._product(step, "%h.torque_step")
+                    self._to_lanes([self._number(p, offset) for p in torques], self.torque)
                 after = scheme(self, self.q, self.v)
                 self._count_finite(step, self._taken_over(after))
                 self._save(step, rows)
@@ -244,7 +327,7 @@ class Loop:
 
     def _places(self, name: str, rows: list[str], stride: str) -> list[str]:
         """Where rows of an array begin that has so many numbers from one to the next."""
-        return [self._number(f"%{name}", self._product(row, f"%h.{stride}")) for row in rows]
+        return [self._number(f"%{name}", self._product(row, stride)) for row in rows]
 
     def _taken_over(self, after: tuple[Slot, Slot]) -> str:
         """The new state put in place of the old; zero in every lane, or nan where a number is not finite."""
@@ -252,7 +335,7 @@ class Loop:
         total = zero
         for new, old in zip(after, (self.q, self.v), strict=True):
             source, target, label = self._place(new), self._place(old), self._label()
-            with writer.loop(label, "0", writer.size(old.size), carried=[(self.shape.vector, total)]) as j:
+            with writer.loop(label, "0", str(old.size), carried=[(self.shape.vector, total)]) as j:
                 x = writer.load(self._entry(source, j))
                 writer.store(x, self._entry(target, j))
                 writer.carry(label, writer.call("fma", x, zero, f"%{label}.carried0"))
@@ -268,9 +351,12 @@ class Loop:
         writer.line(f"  br i1 {due}, label %save, label %saved")
         writer.start("save")
         number = writer.put(f"sub i64 {writer.put(f'udiv i64 {done}, %h.every')}, 1")
-        for name, array in (("q", self.q), ("v", self.v)):
-            entries = [writer.add(self._product(row, "%h.saved"), number) for row in rows]
-            self._to_rows(array, self._places(f"saved_{name}", entries, array.size))
+        nv = self.motions.nv
+        parts = {"q": self.q, "v": self.v.part(0, nv), "memory": self.v.part(nv, self.v.size - nv)}
+        for name, array in parts.items():
+            if array.size:
+                entries = [writer.add(self._product(row, "%h.saved"), number) for row in rows]
+                self._to_rows(array, self._places(f"saved_{name}", entries, str(array.size)))
         writer.line("  br label %saved")
         writer.start("saved")
 

@@ -31,6 +31,9 @@ class RolloutRun:
     ``q`` (B, nq) and ``v`` (B, nv) are the state, which moves on; ``tau`` holds the torques of row b and step s at
     ``b torque_row + s torque_step``; ``saved_q`` (B, saved, nq), ``saved_v`` (B, saved, nv) take the results and
     ``finite`` (B,) the number of steps before the first whose result is not finite.
+
+    Where a law drives the robot, what it remembers stands behind the speeds in v and is saved in ``saved_memory``;
+    ``gains`` (B, n), or (1, n) for all rows, and ``reference`` (steps, stages, m) are what it is given.
     """
 
     step: float
@@ -46,6 +49,9 @@ class RolloutRun:
     saved_v: Array
     finite: NDArray[np.int64]
     stop_early: bool  # as soon as a row is not finite any more
+    gains: Array
+    reference: Array
+    saved_memory: Array
 
     @property
     def rows(self) -> int:
@@ -98,37 +104,35 @@ class _Native:
 
     def __init__(self, kernel: RolloutKernel, shape: Shape) -> None:
         self.shape = shape
-        self.motions = kernel.motions
         loop = Loop(kernel.motions, kernel.scheme, shape)
-        self.slots = loop.slots
-        pointers = len(POINTERS) + sum(len(names) for names in loop.extra.values())
+        self.room = loop.room
+        self.programs = tuple(loop.programs.values())
+        pointers = len(POINTERS) + sum(len(one.workspace(shape)) for one in self.programs)
         self.code = Native(loop.text(), "rollout", pointers)
-        self.operations = sum(loop.calls[name] * one.operations.total for name, one in kernel.motions.named().items())
+        self.operations = loop.products + sum(
+            loop.calls[name] * one.operations.total for name, one in loop.programs.items()
+        )
 
     def work(self, run: RolloutRun, first: int, last: int, stop: Event) -> None:
         """Some blocks of rows, in the calling thread, until ``stop`` is set."""
         kind = np.float32 if self.shape.single else np.float64
-        nq, nv, width = run.q.shape[1], run.v.shape[1], self.shape.width
-        nothing = np.empty(0, kind)
-        parameters = nothing if run.parameters is None else run.parameters
-        size = parameters.shape[-1]
-        slot = max(nq, nv)
+        width = self.shape.width
         control = np.zeros(len(CONTROL), np.int64)
         fixed = {
             "rows": run.rows, "every": run.every, "saved": run.saved_q.shape[1], "torque_row": run.torque_row,
-            "torque_step": run.torque_step, "size_q": nq, "size_v": nv, "size_parameters": size, "slot": slot,
+            "torque_step": run.torque_step, "gains_row": 0 if len(run.gains) == 1 else run.gains.shape[1],
         }  # fmt: skip
         for name, value in fixed.items():
             control[CONTROL.index(name)] = value
         named = {
             "control": control,
             "step": np.array([run.step], kind),
-            "q": run.q, "v": run.v, "tau": run.tau, "parameters": parameters,
-            "saved_q": run.saved_q, "saved_v": run.saved_v, "finite": run.finite,
-            "given": aligned(size * width, kind),
-            "scratch": aligned(self.slots * slot * width, kind),
+            "q": run.q, "v": run.v, "tau": run.tau, "gains": run.gains, "reference": run.reference,
+            "parameters": np.empty(0, kind) if run.parameters is None else run.parameters,
+            "saved_q": run.saved_q, "saved_v": run.saved_v, "saved_memory": run.saved_memory, "finite": run.finite,
+            "scratch": aligned(self.room * width, kind),
         }  # fmt: skip
-        spaces = [x for one in self.motions.named().values() for x in one.workspace(self.shape)]
+        spaces = [x for one in self.programs for x in one.workspace(self.shape)]
         places = [x.ctypes.data for x in (*(named[name] for name in POINTERS), *spaces)]
         piece = [CONTROL.index(name) for name in ("first", "start", "stop")]
         for block, blocks, start, end in self._pieces(first, last, run.steps):

@@ -199,6 +199,7 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
     optional=("wrenches",),
     reads=READS,
+    of_trees=True,
 )
 STATE_SPACE = Quantity(
     "state_space",
@@ -207,6 +208,7 @@ STATE_SPACE = Quantity(
     "A, then B, row by row; rows (dq, dv) per s, columns dq, dv and tau",
     optional=("wrenches",),
     reads=READS,
+    of_trees=True,
 )
 _MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"

@@ -35,11 +35,11 @@ def _hybrid_dynamics(
     return Recipe(plan, partial(_both, model), (2, model.nv), MayMove.INERTIAS)
 
 
-def names_of(prescribed: Any) -> tuple[str, ...]:
+def names_of(prescribed: Any, what: str = "prescribed") -> tuple[str, ...]:
     """Names of joints as a tuple, whatever collection they came in."""
     if isinstance(prescribed, str) or not isinstance(prescribed, Iterable):
         raise StateError(
-            f'prescribed takes names of joints, several or one, as in ("joint1",) or robot.joint_names[:2]; got '
+            f'{what} takes names of joints, several or one, as in ("joint1",) or robot.joint_names[:2]; got '
             f"{prescribed!r}"
         )
     return prescribed if type(prescribed) is tuple else tuple(prescribed)
@@ -105,4 +105,5 @@ HYBRID_DYNAMICS = Quantity(
         "tau": f"joint forces: {FORCES}; those of prescribed joints are not looked at",
     },
     of_joints=True,
+    of_trees=True,
 )

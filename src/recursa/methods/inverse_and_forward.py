@@ -13,6 +13,8 @@ from recursa.book import augmented
 from recursa.book import methods as book
 from recursa.book.columns import MASS_TIMES, ROOT_TIMES
 from recursa.book.solving import conjugate_gradients, least_squares
+from recursa.constraints import quantities as constraints
+from recursa.constraints.balancing import balanced
 from recursa.denoc.forward import forward_plan as denoc_forward_plan
 from recursa.denoc.inverse import inverse_plan as denoc_inverse_plan
 from recursa.denoc.mass_centers import require_mass_centers, require_masses
@@ -40,7 +42,7 @@ InverseMethod = Literal[
 ]  # fmt: skip
 ForwardMethod = Literal[
     "articulated", "four-sweep", "four-sweep-links", "three-sweep", "three-sweep-bias", "composite", "denoc",
-    "diagonal", "base-invariant", "conjugate-gradients", "least-squares",
+    "diagonal", "base-invariant", "conjugate-gradients", "least-squares", "augmentation", "projection",
 ]  # fmt: skip
 
 FORWARD: dict[str, Callable[..., Plan]] = {
@@ -61,7 +63,7 @@ _WITHOUT_LINKS = ("four-sweep", "denoc")  # those that do not come past the link
 
 
 @with_springs(held)
-def _inverse_dynamics(
+def _tree_torques(
     of: Subject,
     given: Names,
     *,
@@ -71,7 +73,7 @@ def _inverse_dynamics(
 ) -> Recipe:
     losses = known_losses(losses)
     if changes(base_velocity, of.model):
-        return in_forces(_inverse_dynamics(of, given, losses=losses, method=method), base_velocity, accelerating=True)
+        return in_forces(_tree_torques(of, given, losses=losses, method=method), base_velocity, accelerating=True)
     known_method("inverse dynamics", method, ("newton-euler", *book.INVERSE, "denoc"))
     model = of.model
     gather, shape = vector_of(model, "T"), (model.nv,)
@@ -88,10 +90,33 @@ def _inverse_dynamics(
     return Recipe(plan, gather, shape, MayMove.INERTIAS, cheaper)
 
 
+def _inverse_dynamics(
+    of: Subject,
+    given: Names,
+    *,
+    losses: Losses = False,
+    method: str = "newton-euler",
+    base_velocity: str = "body",
+    actuated: tuple[str, ...] | None = None,
+) -> Recipe | Composed:
+    """Torques of all joints, or of those that have motors, with the constraints carrying what they can."""
+    if actuated is None:
+        return _tree_torques(of, given, losses=losses, method=method, base_velocity=base_velocity)
+    if changes(base_velocity, of.model):
+        raise NoSweepError('actuated= goes with base_velocity="body", in which constraint_jacobian has its columns')
+    tree = partial(_of_the_tree, {"losses": losses, "method": method})
+    return Composed(partial(balanced, of.model, actuated, tree))
+
+
+def _of_the_tree(options: dict[str, Any], others: Any, **arguments: Any) -> Array:
+    """Torques that move the tree without help of constraints."""
+    return others(INVERSE_DYNAMICS, options, **arguments)  # type: ignore[no-any-return]
+
+
 @with_springs(held)
 def _bias_forces(of: Subject, given: Names, *, base_velocity: str = "body") -> Recipe:
     if changes(base_velocity, of.model):
-        return in_forces(_inverse_dynamics(of, given), base_velocity, accelerating=False)
+        return in_forces(_tree_torques(of, given), base_velocity, accelerating=False)
     cheaper = _augmented(accelerating=False)
     return Recipe(inverse.bias_plan(), vector_of(of.model, "T"), (of.model.nv,), MayMove.INERTIAS, cheaper)
 
@@ -126,6 +151,8 @@ def _forward_dynamics(
     if changes(base_velocity, of.model):
         made = _forward_dynamics(of, given, losses=losses, method=method, mass=mass, bias=bias, links=links)
         return in_accelerations(_in_one(made, base_velocity), base_velocity)
+    if constraints.constrained(of):
+        return _constrained(of, given, {"losses": losses, "method": method, "links": links}, mass, bias)
     model, plain = of.model, mass is None and bias is None and not links
     # wrenches and parameters may be those of a rotor
     stacked = of.tied and plain and given.isdisjoint(("wrenches", "parameters")) and geared.suits(model)
@@ -167,6 +194,21 @@ def _forward_dynamics(
         check = partial(require_masses, model) if "parameters" in given else None
         return Recipe(plan, gather, shape, MayMove.FRAMES, require=require_mass_centers, check=check)
     return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def _constrained(
+    of: Subject, given: Names, options: dict[str, Any], mass: str | None, bias: str | None
+) -> Recipe | Composed:
+    """Accelerations that obey constraints; how mass matrix and bias are made is not for callers to choose there."""
+    if mass is not None or bias is not None:
+        raise NoSweepError("mass= and bias= are for method 'composite' of trees, and this robot has constraints")
+    chosen = constraints.chosen_method(of, options["method"])
+    if chosen == constraints.PROJECTION:
+        if options["links"]:
+            return Composed(partial(_links_afterwards, {"method": chosen, "losses": options["losses"]}))
+        if options["losses"]:
+            return Composed(partial(_losses_first, {"method": chosen, "links": False}, options["losses"]))
+    return constraints.forward_recipe(of, given, **options)
 
 
 def _in_one(made: Recipe | Composed, base_velocity: str) -> Recipe:
@@ -287,7 +329,7 @@ FORWARD_DYNAMICS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     ACCELERATIONS,
-    optional=OPTIONAL,
+    optional=(*OPTIONAL, "prescribed"),
     reads=READS,
     fixed={"links": False},
     of_joints=True,
@@ -297,7 +339,7 @@ FORWARD_DYNAMICS_WITH_LINKS = Quantity(
     ("q", "v", "tau"),
     _forward_dynamics,
     f"{ACCELERATIONS}; then of every link (angular, linear) in rad/s^2 and m/s^2, link axes at the link origin",
-    optional=OPTIONAL,
+    optional=(*OPTIONAL, "prescribed"),
     reads=READS,
     fixed={"links": True},
 )

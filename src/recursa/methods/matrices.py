@@ -17,6 +17,7 @@ from recursa.dynamics.composite_factor import MASS_MATRIX_INVERSE_BY_FACTORS
 from recursa.dynamics.coriolis import CORIOLIS_MATRIX_PLAN
 from recursa.dynamics.joint_space import MASSES, columns_of, matrix_of
 from recursa.dynamics.mass_matrix import MASS_MATRIX_PLAN
+from recursa.dynamics.reference import REFERENCE_READS, REFERENCE_REGRESSOR_PLAN, REFERENCE_WORDS
 from recursa.dynamics.regressor import REGRESSOR_PLAN, STATIC_REGRESSOR_PLAN, regressor_entries
 from recursa.dynamics.sparsity import packed as packed_recipe
 from recursa.errors import known_method
@@ -30,7 +31,7 @@ from recursa.sweeps.batching import Array
 from recursa.walks.coriolis import CORIOLIS_MATRIX_PAIRS, coriolis_entries
 from recursa.walks.mass_matrix import MASS_MATRIX_PAIRS, mass_entries
 from recursa.walks.mass_matrix_inverse import inverse_entries, mass_matrix_inverse_pairs
-from recursa.walks.regressor import REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
+from recursa.walks.regressor import REFERENCE_REGRESSOR_PAIRS, REGRESSOR_PAIRS, STATIC_REGRESSOR_PAIRS
 from recursa.walks.regressor import regressor_entries as pair_entries
 
 MassMethod = Literal["composite", "augmented", "walker-orin", "column", "denoc"]
@@ -150,4 +151,12 @@ STATIC_REGRESSOR = Quantity(
     ("q",),
     partial(_by_parameters, STATIC_REGRESSOR_PLAN, STATIC_REGRESSOR_PAIRS),
     REGRESSOR.units,
+)
+REFERENCE_REGRESSOR = Quantity(
+    "reference_regressor",
+    ("q", "v", "v_r", "a_r"),
+    partial(_by_parameters, REFERENCE_REGRESSOR_PLAN, REFERENCE_REGRESSOR_PAIRS),
+    REGRESSOR.units,
+    reads=REFERENCE_READS,
+    words=REFERENCE_WORDS,
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from recursa.errors import ModelError, did_you_mean, shortened
+from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite, floats
 from recursa.model.inputs import unit_axis as unit_axis
@@ -40,6 +41,8 @@ def assemble(
     acceleration = _gravity(gravity)
     description = expanded(description)
     tree = _Tree.of(description)
+    if description.constraints and not floating and WORLD_NAME not in tree.links:  # the root stands on the world
+        description = standing_on(description, tree.root.name)
     assembly = _Assembly(tree, mimic)
     assembly.add_root(floating)
     pending = list(reversed(tree.below(tree.root.name)))
@@ -48,7 +51,7 @@ def assemble(
         assembly.add(record)
         pending.extend(reversed(tree.below(record.child)))
     joints, inertias = with_rotors(assembly.finish(), assembly.inertias)
-    return Model(
+    model = Model(
         description=description,
         gravity=acceleration,
         floating=bool(floating),
@@ -59,6 +62,18 @@ def assemble(
         nq=assembly.nq,
         nv=assembly.nv,
     )
+    assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
+    return model
+
+
+def standing_on(description: Description, root: str) -> Description:
+    """The description with a root instead of the world in its constraints: it goes along where the robot is put."""
+
+    def held_by(name: str) -> str:
+        return root if name == WORLD_NAME else name
+
+    constraints = tuple(with_link_names(one, held_by) for one in description.constraints)
+    return replace(description, constraints=constraints)
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:

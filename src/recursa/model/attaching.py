@@ -29,6 +29,7 @@ def attached(base: Description, other: Description, at: str, placement: Transfor
         joints=(*base.joints, mount, *moved.joints),
         closures=(*base.closures, *moved.closures),
         relations=(*base.relations, *moved.relations),
+        constraints=(*base.constraints, *moved.constraints),
         actuators=(*base.actuators, *moved.actuators),
         states=_together(base.states, moved.states, known),
         provenance="; ".join(dict.fromkeys(text for text in (base.provenance, other.provenance) if text)),
@@ -46,7 +47,7 @@ def _mountable(base: Description, other: Description, prefix: str) -> Descriptio
 
 
 def _require_apart(base: Description, other: Description, prefix: str) -> None:
-    for what in ("links", "joints", "closures", "relations", "actuators"):
+    for what in ("links", "joints", "closures", "relations", "constraints", "actuators"):
         there = {item.name for item in getattr(base, what)}
         both = [item.name for item in getattr(other, what) if item.name and item.name in there]
         if both:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
+from recursa.model.constraints import Constraint
 from recursa.model.geometry import Geometry as Geometry
 from recursa.model.geometry import Material as Material
 from recursa.model.quick import quickly_made
@@ -231,7 +232,7 @@ class Description:
     """A robot as its source tells it: links and joints in the order of declaration.
 
     ``gravity`` and ``mimic`` are None where the source says nothing of them; ``floating`` puts a free joint under the
-    root. Closures and relations are kept as data: the dynamics of the tree do not know them.
+    root. Closures and relations are what the source has beside the tree, kept as data; ``constraints`` are obeyed.
     """
 
     name: str
@@ -241,6 +242,7 @@ class Description:
     relations: tuple[Relation, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     states: tuple[NamedState, ...] = ()
+    constraints: tuple[Constraint, ...] = field(default=(), metadata=LATER)
     gravity: tuple[float, float, float] | None = field(default=None, compare=False)
     floating: bool = field(default=False, compare=False)
     mimic: MimicMode | None = field(default=None, compare=False)

@@ -10,6 +10,7 @@ from typing import ClassVar
 from recursa.errors import unknown_name
 from recursa.model.description import Description, Friction, Mimic, Rotor
 from recursa.model.description import MimicMode as MimicMode
+from recursa.model.equations import Equation, equations_of, told_of
 from recursa.model.joint_kind import Hinge, JointKind
 from recursa.model.quick import quickly_made
 from recursa.spatial.inertia import RigidInertia
@@ -176,9 +177,34 @@ class Model:
         )
 
     @cached_property
+    def unit_length(self) -> float:
+        """A length of the robot's own size: how far joints, links and frames lie from what carries them, on average.
+
+        With lengths in this unit, turning and moving can be compared, whatever unit the model is in.
+        """
+        offsets = [*(joint.placement.translation for joint in self.joints), *(x.offset.translation for x in self.links)]
+        sizes = [size for size in (float(Vec3(*offset).norm()) for offset in offsets) if size > 0.0]
+        return sum(sizes) / len(sizes) if sizes else 1.0
+
+    @cached_property
     def has_springs(self) -> bool:
         """Whether some joint has a spring."""
         return any(joint.stiffness != 0.0 for joint in self.joints)
+
+    @cached_property
+    def equations(self) -> tuple[Equation, ...]:
+        """What its constraints are: frames on bodies, joints by number, rows."""
+        return equations_of(self)
+
+    @cached_property
+    def ncon(self) -> int:
+        """Number of scalar equations of its constraints."""
+        return sum(len(one.units) for one in self.equations)
+
+    @cached_property
+    def ntold(self) -> int:
+        """Number of accelerations that are prescribed."""
+        return sum(len(one.units) for one in self.equations if told_of(one) is not None)
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:

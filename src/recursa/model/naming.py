@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from recursa.errors import ModelError, printable, unknown_name
+from recursa.model.constraints import with_joint_names, with_link_names
 from recursa.model.description import Description, NamedState
 from recursa.model.inputs import name_of
 from recursa.model.model import WORLD_LINK
@@ -38,9 +39,13 @@ def with_names(description: Description, link: Naming, joint: Naming, other: Nam
     Names of states stay: what two arms call "home" is home of both.
     """
     further = other or joint
+    known = {one.name for one in description.links}
 
     def extra(name: str) -> str:
         return further(name) if name else name
+
+    def held_by(name: str) -> str:  # the world need not be a link
+        return link(name) if name in known else name
 
     def values(items: tuple[tuple[str, tuple[float, ...]], ...]) -> tuple[tuple[str, tuple[float, ...]], ...]:
         return tuple((joint(name), numbers) for name, numbers in items)
@@ -65,6 +70,10 @@ def with_names(description: Description, link: Naming, joint: Naming, other: Nam
         relations=tuple(
             replace(one, name=extra(one.name), joint=joint(one.joint), other=one.other and joint(one.other))
             for one in description.relations
+        ),
+        constraints=tuple(
+            replace(with_joint_names(with_link_names(one, held_by), joint), name=extra(one.name))
+            for one in description.constraints
         ),
         actuators=tuple(replace(one, name=extra(one.name), gears=values(one.gears)) for one in description.actuators),
         states=tuple(NamedState(one.name, values(one.q), values(one.v)) for one in description.states),

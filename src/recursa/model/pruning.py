@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from recursa.errors import shortened
+from recursa.model.constraints import WORLD_NAME, Constraint, JointRelation, called, joints_of, links_of
 from recursa.model.description import (
     Actuator,
     Closure,
@@ -33,9 +34,10 @@ def pruned(
     """The description with these links and joints; ``held``: values of joints of one freedom that no longer move."""
     kept_links, kept_joints = _without_lost_rotors(tuple(links), tuple(joints), held or {})
     moving = frozenset(joint.name for joint in kept_joints if joint.kind != "fixed")
-    rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {})
+    rest = _Rest(frozenset(link.name for link in kept_links), moving, held or {}, _bodies(kept_links, kept_joints))
     untied = tuple(rest.joint(joint) for joint in kept_joints)
     closures = tuple(closure for closure in description.closures if rest.closure(closure))
+    constraints = tuple(new for old in description.constraints for new in rest.constraint(old))
     relations = (*(new for old in description.relations for new in rest.relation(old)), *rest.new_relations)
     actuators = tuple(new for old in description.actuators for new in rest.actuator(old))
     states = tuple(NamedState(state.name, rest.values(state.q), rest.values(state.v)) for state in description.states)
@@ -45,10 +47,24 @@ def pruned(
         joints=untied,
         closures=closures,
         relations=relations,
+        constraints=constraints,
         actuators=actuators,
         states=states,
         notes=(*description.notes, *rest.notes()),
     )
+
+
+def _bodies(links: tuple[LinkRecord, ...], joints: tuple[JointRecord, ...]) -> dict[str, str]:
+    """The links that move as one, each by the name of one of them."""
+    inward = {joint.child: joint for joint in joints}
+    found: dict[str, str] = {}
+    for link in (link.name for link in links):
+        way = [link]
+        while way[-1] in inward and inward[way[-1]].kind == "fixed" and way[-1] not in found:
+            way.append(inward[way[-1]].parent)
+        body = found.get(way[-1], way[-1])
+        found.update(dict.fromkeys(way, body))
+    return found
 
 
 def _without_lost_rotors(
@@ -70,6 +86,7 @@ class _Rest:
     links: frozenset[str]
     moving: frozenset[str]
     held: Mapping[str, float]
+    bodies: Mapping[str, str]
     new_relations: list[Relation] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -104,6 +121,22 @@ class _Rest:
             constant, slope = relation.polynomial
             return (replace(relation, joint=other, other=None, polynomial=((self.held[joint] - constant) / slope,)),)
         self.left_out.append(f"relation '{relation.name}' of joint '{joint}'")
+        return ()
+
+    def constraint(self, constraint: Constraint) -> tuple[Constraint, ...]:
+        """One whose links and joints are there; of a relation what is left of it, with values of held joints put in."""
+        ends = set(links_of(constraint)) - {WORLD_NAME}
+        if isinstance(constraint, JointRelation):
+            moving = tuple(pair for pair in constraint.coefficients if pair[0] in self.moving)
+            still = [(name, numbers) for name, numbers in constraint.coefficients if name not in self.moving]
+            if all(name in self.held for name, _ in still):
+                offset = sum((_value((0.0, *numbers), self.held[name]) for name, numbers in still), constraint.offset)
+                return (replace(constraint, coefficients=moving, offset=offset),) if moving else ()
+        elif ends <= self.links and all(name in self.moving or not name for name in joints_of(constraint)):
+            together = {self.bodies.get(name, WORLD_NAME) for name in links_of(constraint)}
+            if len(together) != 1:
+                return (constraint,)
+        self.left_out.append(called(constraint))
         return ()
 
     def actuator(self, actuator: Actuator) -> tuple[Actuator, ...]:

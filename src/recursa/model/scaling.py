@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from recursa.model.constraints import Constraint, Contact, JointRelation, Loop, Prescribed
 from recursa.model.description import Closure, Description, JointRecord, LinkRecord, NamedState, Relation
 from recursa.model.joints import KINDS
 from recursa.spatial.inertia import RigidInertia
@@ -23,6 +24,7 @@ def scaled(description: Description, length: float, mass: float) -> Description:
         joints=tuple(_joint(joint, length, mass, units) for joint in description.joints),
         closures=tuple(_closure(closure, length) for closure in description.closures),
         relations=tuple(_relation(relation, units) for relation in description.relations),
+        constraints=tuple(_constraint(one, length, units) for one in description.constraints),
         states=tuple(
             NamedState(state.name, _values(state.q, kinds, length, "q_units", "m"), _speeds(state.v, kinds, length))
             for state in description.states
@@ -88,6 +90,29 @@ def _relation(relation: Relation, units: Mapping[str, float]) -> Relation:
     own, other = units.get(relation.joint, 1.0), units.get(relation.other or "", 1.0)
     polynomial = tuple(own * x / other**power for power, x in enumerate(relation.polynomial))
     return replace(relation, polynomial=polynomial)
+
+
+def _constraint(one: Constraint, length: float, units: Mapping[str, float]) -> Constraint:
+    """Lengths scaled; coefficient k of a relation divided by ``s^k``."""
+    if isinstance(one, JointRelation):
+        pairs = (
+            (name, tuple(x / units.get(name, 1.0) ** power for power, x in enumerate(numbers, 1)))
+            for name, numbers in one.coefficients
+        )
+        return replace(one, coefficients=tuple(pairs))
+    at = _longer(one.at, length)
+    if isinstance(one, Loop):
+        other = _longer(one.at_other, length)
+        return replace(one, at=at, at_other=other, length=one.length * length, pitch=one.pitch * length)
+    if isinstance(one, Contact):
+        return replace(one, at=at, anchor=one.anchor and _moved(one.anchor, length))
+    assert isinstance(one, Prescribed)
+    return replace(one, at=at)
+
+
+def _longer(at: tuple[float, float, float], length: float) -> tuple[float, float, float]:
+    x, y, z = (c * length for c in at)
+    return x, y, z
 
 
 def _values(values: Values, kinds: Mapping[str, str], length: float, parts: str, metres: object) -> Values:

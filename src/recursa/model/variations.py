@@ -90,7 +90,7 @@ def with_inertias(model: Model, inertias: Sequence[RigidInertia]) -> Description
 
 def _with_inertia(link: LinkRecord, inertia: RigidInertia | None) -> LinkRecord:
     if inertia is None:
-        return replace(link, mass=0.0, com=ZERO, inertia=SYM_ZERO, inertial=False, about_origin=None, estimated="")
+        return replace(link, mass=0.0, com=ZERO, inertia=SYM_ZERO, about_origin=None, estimated="")  # said, and none
     com = inertia.com() if inertia.mass != 0.0 else ZERO
     about_com = inertia.moment_about_com()
     return replace(

@@ -21,7 +21,6 @@ from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import Vec3
 from recursa.spatial.vectors6 import Force
 from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
 
@@ -297,15 +296,3 @@ def block_matrix(
         for r in range(len(rows[i])):
             for j in right:
                 yield from found[i, j][r] if (i, j) in found else (0.0,) * len(rows[j])
-
-
-def unit_length(model: Model) -> float:
-    """A length of the robot's own size: how far its joints, links and frames lie from what carries them, on average.
-
-    With lengths in this unit, turning and moving can be compared, whatever unit the model is in.
-    """
-    offsets = [joint.placement.translation for joint in model.joints] + [
-        link.offset.translation for link in model.links
-    ]
-    sizes = [size for size in (float(Vec3(*offset).norm()) for offset in offsets) if size > 0.0]
-    return sum(sizes) / len(sizes) if sizes else 1.0

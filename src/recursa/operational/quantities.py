@@ -73,7 +73,7 @@ def selected_links(
 
 def row_scale(model: Model, links: Sequence[int], rows: Rows) -> Array:
     """What makes the rows of a compliance comparable, for its rank: lengths in the robot's own unit."""
-    length = plans.unit_length(model)
+    length = model.unit_length
     return np.array([1.0 if row < 3 else 1.0 / length for link in links for row in rows[link]])
 
 

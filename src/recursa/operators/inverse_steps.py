@@ -15,7 +15,6 @@ from recursa.dynamics.compliance import yielding
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
 from recursa.operators.root_steps import root_solve, root_solve_transposed, root_times, root_transposed
-from recursa.operators.small import Rows, solve_general, solve_positive, unless_rounding
 from recursa.operators.steps import (
     Eliminations,
     Freedoms,
@@ -33,6 +32,7 @@ from recursa.operators.steps import (
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.mat3 import Mat3
 from recursa.spatial.scalars import Scalar, reciprocal, where
+from recursa.spatial.small_systems import Rows, solve_general, solve_positive, unless_rounding
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 from recursa.spatial.vectors6 import Force, Motion

@@ -15,9 +15,9 @@ from recursa.dynamics.compliance import yielding
 from recursa.dynamics.factorization import six_by_six
 from recursa.model.model import Joint
 from recursa.operational.plans import compliance_entries
-from recursa.operators.small import solve_positive
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.scalars import Scalar, reciprocal
+from recursa.spatial.small_systems import solve_positive
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 

@@ -115,6 +115,8 @@ class Quantity:
     - ``reads``: where plans know an array by another name; ``words``: what the numbers of such an array are.
     - ``fixed``: options that are not for callers to choose.
     - ``exported``: whether C can have it.
+    - ``of_trees``: whether it is about motion that constraints would change, and that it does not know: robots with
+      constraints are refused.
     - ``of_joints``: whether it is about joints alone, wherever link frames are: the tables of the papers count such.
 
     >>> from recursa.dynamics.inverse import GRAVITY_FORCES
@@ -132,6 +134,7 @@ class Quantity:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     exported: bool = True
     of_joints: bool = False
+    of_trees: bool = False
 
     def __post_init__(self) -> None:
         known = _REGISTRY.setdefault(self.name, self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,16 +13,27 @@ from recursa.sweeps.batching import Array, as_numbers
 ROTATION_TOLERANCE = 1e-6  # by which the rotation of a wanted pose may miss being one
 
 
-def poses(given: ArrayLike, name: str = "poses") -> Array:
-    """Homogeneous matrices (..., 4, 4), checked."""
-    array = as_numbers(name, given, 4)
+def poses(given: ArrayLike, name: str = "poses", instead: str = "", *, turned: bool = True) -> Array:
+    """Homogeneous matrices (..., 4, 4), checked.
+
+    ``instead``: what else would do, for the error; ``turned``: their rotations have to be some.
+    """
+    if type(given) is np.ndarray and given.shape == (4, 4) and given.dtype == float and _is_pose(given.tolist()):
+        return given
+    array = real(name, given, 4)
+    if array.ndim < 2 or array.shape[-2:] != (4, 4):
+        raise ShapeError(f"{name} has shape {array.shape}, expected homogeneous matrices (..., 4, 4){instead}")
+    if turned:
+        _require_rotations(name, array[..., :3, :3].reshape(-1, 3, 3))
+    return array
+
+
+def real(name: str, given: ArrayLike, count: int) -> Array:
+    """Finite numbers, ``count`` of them in the last axis of those that have one."""
+    array = as_numbers(name, given, count)
     if array.dtype.kind == "c":
         raise StateError(f"{name} must be real")
     require_finite(**{name: array})
-    if array.ndim < 2 or array.shape[-2:] != (4, 4):
-        raise ShapeError(f"{name} has shape {array.shape}, expected homogeneous matrices (..., 4, 4)")
-    if not (array.shape == (4, 4) and _surely_turns(array.tolist())):
-        _require_rotations(name, array[..., :3, :3].reshape(-1, 3, 3))
     return array.astype(float, copy=False)
 
 
@@ -31,13 +44,14 @@ def require_finite(**arrays: Array) -> None:
             raise StateError(f"{name} must be finite; entry {np.argwhere(~np.isfinite(values))[0].tolist()} is not")
 
 
-def _surely_turns(rows: list[list[float]]) -> bool:
-    """Whether a matrix has a rotation beyond doubt: of one, numbers say it sooner than arrays."""
-    (a, b, c, _), (d, e, f, _), (g, h, i, _), _ = rows
+def _is_pose(rows: list[list[float]]) -> bool:
+    """Whether a matrix is a pose beyond doubt: of one, numbers say it sooner than arrays."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = rows
     across = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
     along = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0) + abs(g * g + h * h + i * i - 1.0)
     turning = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    return across + along < 0.1 * ROTATION_TOLERANCE and turning > 0.0
+    finite = math.isfinite(x + y + z + sum(last))
+    return finite and across + along < 0.1 * ROTATION_TOLERANCE and turning > 0.0
 
 
 def _require_rotations(name: str, matrices: Array) -> None:

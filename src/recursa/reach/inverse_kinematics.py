@@ -1,84 +1,67 @@
-"""Inverse kinematics: joint positions at which a link has a wanted pose."""
+"""Inverse kinematics: joint positions at which links are where they are wanted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.errors import StateError, unknown_name
+from recursa.kernels.switch import Switch
 from recursa.model.model import Model
-from recursa.reach.ranges import Ranges, require_finite
-from recursa.reach.search import Found, Search
-from recursa.reach.starts import SPREAD, Starts, StartsInTurn, upper_rows
-from recursa.reach.steps import TASKS
-from recursa.sweeps.batching import Array, as_array, as_numbers, fitting
+from recursa.reach.found import InverseKinematics as InverseKinematics
+from recursa.reach.given import poses, require_finite
+from recursa.reach.goals import Goal, Orientation, Pose, Position
+from recursa.reach.motions import Motions
+from recursa.reach.ranges import Ranges, joints_named
+from recursa.reach.search import PlainSearch, settings
+from recursa.reach.starts import SPREAD, apart, starts
+from recursa.reach.tasks import Task
+from recursa.sweeps.batching import Array, as_array, fitting
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
-Task = Literal["pose", "position", "orientation"]
-ROTATION_TOLERANCE = 1e-6  # by which the rotation of a wanted pose may miss being one
-
-
-@dataclass(frozen=True)
-class InverseKinematics:
-    """What :func:`recursa.inverse_kinematics` found.
-
-    - ``q`` (..., nq): positions within the limits; where there is no solution, the nearest that were found.
-    - ``solved`` (...,): whether the link is where it should be, to the tolerance.
-    - ``error`` (..., 6): what is missing, (angular, linear) in rad and m, link axes.
-    - ``held_by`` (..., nv): the freedoms that stand at a limit and would have to go on; all False where it is solved.
-    - ``attempts`` (...,): starts that were tried up to the one that counts.
-    - ``robot``: whose they are.
-    """
-
-    q: Array
-    solved: Array
-    error: Array
-    held_by: Array
-    attempts: Array
-    robot: Robot
-
-    def __str__(self) -> str:
-        found, all_of_them = int(np.count_nonzero(self.solved)), self.solved.size
-        lines = [f"{found} of {all_of_them} targets reached"]
-        if found < all_of_them:
-            missing = np.where(self.solved[..., None], 0.0, self.error).reshape(-1, 6)
-            angle, distance = (np.sqrt(np.square(part).sum(axis=1)).max() for part in (missing[:, :3], missing[:, 3:]))
-            lines.append(f"missed by at most {distance:.3g} m and {angle:.3g} rad")
-            held = self.held_by.reshape(-1, self.robot.nv)
-            holding = [name for name, one in zip(self.robot.v_names, held.T, strict=True) if one.any()]
-            if holding:
-                lines.append(f"held back by limits of {', '.join(holding)}")
-        return "; ".join(lines)
+TaskName = Literal["pose", "position", "orientation"]
+TASKS = ("pose", "position", "orientation")
+_AT_ONCE = 4096  # targets in one call, between which the search can be interrupted
+_MOST_LEVELS = 16
+_SIX = (True,) * 3 + (False,) * 3  # which of (angular, linear) are angles
 
 
 def inverse_kinematics(
     robot: Robot,
-    link: str,
-    poses: ArrayLike,
+    link: str | Goal | Sequence[Goal],
+    poses: ArrayLike | None = None,
     q0: ArrayLike | None = None,
     *,
-    task: Task = "pose",
+    task: TaskName = "pose",
     joints: Sequence[str] | None = None,
+    hold: Sequence[str] = (),
+    posture: ArrayLike | None = None,
     restarts: int = 47,
     tolerance: float | tuple[float, float] = 1e-8,
 ) -> InverseKinematics:
-    """Joint positions that give a link a wanted pose, for one target or thousands.
+    """Joint positions that give a link a wanted pose, or meet several goals at once; for one target or thousands.
 
-    Damped least squares from several starts, ``dq = J* inv(J J* + lambda I) e`` with ``e = log(L^-1 T)``; joints stay
-    within their limits throughout. A target has the same answer alone and in a batch.
+    Damped least squares from several starts, ``dq = J* inv(J J* + lambda I) e``; joints stay within their limits
+    throughout. A target has the same answer alone and in a batch.
 
-    - ``poses``: homogeneous matrices (..., 4, 4), link to world. For ``task="position"`` points (..., 3) will do.
+    - ``link``: its name, or goals instead: one of :mod:`recursa.reach` (``Pose``, ``Position``, ``Orientation``,
+      ``Plane``, ``Line``, ``LookAt``, ``Along``, ``CenterOfMass``, ``Relative``), or a list of them.
+    - ``poses``: of that link: homogeneous matrices (..., 4, 4), link to world. For ``task="position"`` points (..., 3)
+      will do.
     - ``q0``: where to start, (..., nq). Without it, and where it does not lead there, the search starts from
-      configurations spread over the range, the nearest first. Joints that do not move the link keep these positions.
+      configurations spread over the range, the nearest first. Joints that have no part keep these positions.
     - ``task``: "pose", "position" (its axes may point anywhere) or "orientation" (it may be anywhere).
-    - ``joints``: the names of those that may move; the others stay as in ``q0``. None: all that move the link.
+    - ``joints``: the names of those that may move; the others stay as in ``q0``. None: all that matter.
+    - ``hold``: the names of those that stay as in ``q0``, as that of a free base.
+    - ``posture``: positions (..., nq) that are preferred where goals leave a choice; the search also starts there,
+      unless ``q0`` is given.
     - ``restarts``: how many further starts to try, at most; 0: that one alone.
     - ``tolerance``: in rad and m, or a pair (rad, m).
 
@@ -90,89 +73,90 @@ def inverse_kinematics(
     1 of 1 targets reached
     >>> bool(abs(robot.pose(found.q, "flange") - wanted).max() < 1e-7)
     True
+
+    A camera at the flange that looks at a point from half a metre above the table, its elbow high if possible:
+
+    >>> goals = [
+    ...     rc.reach.LookAt("flange", [0.5, 0.0, 0.0]),
+    ...     rc.reach.Plane("flange", [0.0, 0.0, 0.5], normal=[0.0, 0.0, 1.0]),
+    ...     rc.reach.Position("link4", [0.0, 0.0, 1.0], priority=1),
+    ... ]
+    >>> found = rc.inverse_kinematics(robot, goals)
+    >>> found.met[:2].tolist(), round(float(robot.pose(found.q, "flange")[2, 3]), 6)
+    ([True, True], 0.5)
     """
-    model = robot.model
-    model.link_index(link)
-    if task not in TASKS:
-        raise unknown_name("task", task, TASKS)
-    if joints is not None and q0 is None:
-        raise StateError("joints= says which joints may move; q0= must say where the others are")
-    targets = _targets(poses, task)
-    start = robot.neutral() if q0 is None else as_array(model, "q0", q0, coordinates=True)
-    batch = fitting(poses=targets, q0=start)
-    rows, home = (_rows(x, batch) for x in (targets, start))
-    require_finite(q0=home)
-    ranges = _ranges(robot, link, joints).holding_at(home)
-    spread = Starts.of(robot, link)
-    starts = StartsInTurn(home, ranges, spread, spread.distances(rows, TASKS[task]), from_home=q0 is not None)
-    options = {"link": link, "task": task}
-    found = Search(robot.evaluator, options, rows, _tolerances(tolerance), ranges).run(starts, _attempts(restarts))
+    if isinstance(link, str):
+        if task not in TASKS:
+            raise unknown_name("task", task, TASKS)
+        goals: tuple[Goal, ...] = (_goal(link, poses, task),)
+    else:
+        if poses is not None:
+            raise StateError("goals say themselves what is wanted: give no poses beside them, and q0 by its name, q0=")
+        goals = _goals(link)
+    prepared = _prepared(robot, goals, joints, hold, posture is not None)
+    if q0 is None and prepared.needs_q0:
+        raise StateError(f"{prepared.needs_q0} says which joints may move; q0= must say where the others are")
+    asked = prepared.asked(robot, goals, q0, posture)
+    pair, attempts = _tolerances(tolerance), _attempts(restarts)
+    q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
+    angles = prepared.angles
+    if isinstance(link, str):
+        errors, angles = _as_six(errors, task), (_SIX,)
+    batch = asked.batch
     return InverseKinematics(
-        _within_a_turn(model, found.q).reshape(*batch, model.nq),
-        found.solved.reshape(batch),
-        found.error.reshape(*batch, 6),
-        _held(robot, link, found, ranges).reshape(*batch, model.nv),
-        (found.attempt + 1).reshape(batch),
+        q.reshape(*batch, q.shape[1]),
+        told[:, 0].astype(bool).reshape(batch),
+        errors.reshape(*batch, errors.shape[1]),
+        held.reshape(*batch, held.shape[1]),
+        told[:, 1].reshape(batch),
+        told[:, 2].reshape(batch),
+        goals,
         robot,
+        angles,
+        pair,
     )
 
 
-def _ranges(robot: Robot, link: str, joints: Sequence[str] | None) -> Ranges:
-    """Made once for a robot, a link and joints."""
-    model, kept = robot.model, robot.evaluator.kept
-    chosen = None if joints is None else frozenset(map(model.joint_index, joints))
-    key = (Ranges, link, chosen)
-    return kept.get(key) or kept.setdefault(key, Ranges.of(model, model.link_index(link), chosen))
+# ---- what is wanted --------------------------------------------------------------------------------------------------
 
 
-def _held(robot: Robot, link: str, found: Found, ranges: Ranges) -> Array:
-    """The freedoms at a limit that would have to go on along ``J* e``, where the error becomes smaller."""
-    held = np.zeros((len(found.q), robot.nv), bool)
-    missed = np.flatnonzero(~found.solved)
-    if len(missed):
-        downhill = (robot.jacobian(found.q[missed], link) * found.error[missed, :, None]).sum(axis=1)
-        held[missed] = ranges.holding(missed, found.q[missed], downhill)
-    return held
+def _goal(link: str, given: ArrayLike | None, task: str) -> Goal:
+    """The goal that the short form means."""
+    if given is None:
+        raise StateError(f"say where link '{link}' is wanted: poses (..., 4, 4), or goals instead of the link")
+    if task == "pose":
+        return Pose(link, given)
+    if task == "orientation":
+        return Orientation(link, given)
+    array = np.asarray(given)
+    if array.ndim >= 1 and array.shape[-1] == 3 and array.shape[-2:] != (3, 3):
+        return Position(link, given)
+    return Position(link, poses(given, "poses", " or points (..., 3)", turned=False)[..., :3, 3])
 
 
-def _rows(array: Array, batch: tuple[int, ...]) -> Array:
-    size = array.shape[-1]
-    return np.ascontiguousarray(np.broadcast_to(array, (*batch, size)).reshape(-1, size), dtype=float)
+def _goals(given: Any) -> tuple[Goal, ...]:
+    goals = (given,) if isinstance(given, Goal) else tuple(given) if isinstance(given, Sequence) else ()
+    for one in goals or (given,):
+        if not isinstance(one, Goal):
+            raise StateError(
+                "what is wanted must be the name of a link with poses, or goals such as rc.reach.Pose(link, pose), "
+                f"not {one!r}"
+            )
+    return goals
 
 
-def _targets(poses: ArrayLike, task: str) -> Array:
-    """Wanted poses as rows of twelve numbers."""
-    array = as_numbers("poses", poses, 4)
-    if array.dtype.kind == "c":
-        raise StateError("poses must be real")
-    require_finite(poses=array)
-    if task == "position" and array.ndim >= 1 and array.shape[-1] == 3 and array.shape[-2:] != (3, 3):
-        whole = np.zeros((*array.shape[:-1], 3, 4))
-        whole[..., :3], whole[..., 3] = np.eye(3), array
-        return whole.reshape(*array.shape[:-1], 12)
-    if array.ndim < 2 or array.shape[-2:] != (4, 4):
-        points = " or points (..., 3)" if task == "position" else ""
-        raise ShapeError(f"poses has shape {array.shape}, expected homogeneous matrices (..., 4, 4){points}")
-    if task != "position":
-        _require_rotations(array[..., :3, :3])
-    return upper_rows(array)
-
-
-def _require_rotations(rotations: Array) -> None:
-    flat = rotations.reshape(-1, 3, 3)
-    off = np.abs(flat.swapaxes(1, 2) @ flat - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    mirrored = np.linalg.det(flat) < 0.0
-    wrong = np.flatnonzero((off > ROTATION_TOLERANCE) | mirrored)
-    if len(wrong):
-        row = int(wrong[0])
-        why = "it is a mirror image" if mirrored[row] else f"its columns miss being orthonormal by {off[row]:.3g}"
-        raise StateError(
-            f"poses: the upper left 3 x 3 block of matrix {row} is no rotation: {why}. "
-            "Poses are (R, p; 0 0 0 1) with R from link to world axes"
-        )
+def _as_six(errors: Array, task: str) -> Array:
+    """(angular, linear), zero where the task does not ask."""
+    if task == "pose":
+        return errors
+    whole = np.zeros((len(errors), 6))
+    whole[:, slice(3, 6) if task == "position" else slice(0, 3)] = errors
+    return whole
 
 
 def _tolerances(tolerance: float | tuple[float, float]) -> tuple[float, float]:
+    if type(tolerance) is float and 0.0 < tolerance < math.inf:
+        return tolerance, tolerance
     try:
         angle, distance = tolerance if isinstance(tolerance, tuple | list) else (tolerance, tolerance)
         pair = float(angle), float(distance)
@@ -189,10 +173,136 @@ def _attempts(restarts: int) -> int:
     return 1 + int(restarts)
 
 
-def _within_a_turn(model: Model, q: Array) -> Array:
-    """Angles of joints without limits in [-pi, pi]."""
-    for joint in model.joints:
-        if joint.independent and joint.kind.angle is not None and joint.limits is None:
-            at = joint.q_start + joint.kind.angle
-            q[:, at] -= 2.0 * np.pi * np.round(q[:, at] / (2.0 * np.pi))
-    return q
+# ---- what is made once -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows for every target: what is wanted, where it starts, the preferred posture; and the batch they are of."""
+
+    wanted: Array
+    home: Array
+    posture: Array
+    batch: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What does not change from call to call, for a robot, the tasks of its goals, and the joints that may move."""
+
+    motions: Motions
+    ranges: Ranges
+    bounds: Array
+    starts: Array
+    neutral: Array
+    no_posture: Array
+    apart: float
+    needs_q0: str
+    angles: tuple[tuple[bool, ...], ...]
+    _settings: dict[tuple[float, float], Array] = field(default_factory=dict)
+    _idle: list[Any] = field(default_factory=list)  # searches that nobody is using
+
+    @staticmethod
+    def of(
+        robot: Robot, tasks: tuple[Task, ...], joints: Sequence[str] | None, hold: Sequence[str], posture: bool
+    ) -> Prepared:
+        """Made for the setting of compiling that holds now."""
+        model = robot.model
+        motions = Motions(model, tasks, posture)
+        chosen, held = joints_named(model, "joints", joints), joints_named(model, "hold", hold) or frozenset()
+        frames = motions.goals.frames
+        ranges, spread = Ranges.of(model, frames.bodies, chosen, held), starts(model)
+        links = motions.frames(spread)[:, : 12 * len(frames.links)].reshape(len(spread), len(frames.links), 12)
+        needs = "joints=" if joints is not None else "hold=" if held else ""
+        angles = tuple(task.angles for task in tasks)
+        neutral, far = robot.neutral()[None], apart(links[:, :, 9:])
+        return Prepared(motions, ranges, ranges.stacked, spread, neutral, neutral[:, :0].copy(), far, needs, angles)
+
+    def asked(self, robot: Robot, goals: tuple[Goal, ...], q0: ArrayLike | None, posture: ArrayLike | None) -> Asked:
+        """Rows of numbers from what was handed in."""
+        given: dict[str, Array] = {}
+        home = liked = None
+        if posture is not None:
+            given["posture"] = home = liked = as_array(robot.model, "posture", posture, coordinates=True)
+            require_finite(posture=liked)
+        if q0 is not None:
+            given["q0"] = home = as_array(robot.model, "q0", q0, coordinates=True)
+            require_finite(q0=home)
+        every = [goal.numbers() for goal in goals]
+        if len(goals) == 1 and not given and every[0].ndim == 1:  # the everyday case, quickly
+            wanted = np.empty((1, self.motions.goals.size))
+            wanted[0, :-2], wanted[0, -2:] = every[0], goals[0].weights
+            return Asked(wanted, self.neutral, self.no_posture, ())
+        names = ["poses"] if len(goals) == 1 else [f"goal {number}" for number in range(len(goals))]
+        batch = every[0].shape[:-1]
+        if given or len(goals) > 1:
+            batch = fitting(**dict(zip(names, every, strict=True)), **given)
+        wanted = np.empty((*batch, self.motions.goals.size))
+        at = 0
+        for goal, numbers in zip(goals, every, strict=True):
+            size = numbers.shape[-1]
+            wanted[..., at : at + size] = numbers
+            wanted[..., at + size : at + size + 2] = goal.weights
+            at += size + 2
+        wanted = wanted.reshape(-1, at)
+        rows = _rows(self.neutral[0] if home is None else home, batch, len(wanted))
+        return Asked(wanted, rows, rows[:, :0].copy() if liked is None else _rows(liked, batch, len(wanted)), batch)
+
+    def run(
+        self, asked: Asked, tolerance: tuple[float, float], attempts: int, from_home: bool
+    ) -> tuple[Array, Array, Array, Array]:
+        """Positions, errors, freedoms that are held, and (solved, attempts, iterations), a row per target."""
+        count, nv, missed = len(asked.wanted), self.bounds.shape[1], 0
+        q, errors = np.empty(asked.home.shape), np.empty((count, self.motions.goals.rows))
+        downhill, told = np.zeros((count, nv)), np.empty((count, 3), np.int64)
+        going_by = self._settings.get(tolerance)
+        if going_by is None:
+            going_by = self._settings.setdefault(tolerance, settings(tolerance, self.apart))
+        search = self._idle.pop() if self._idle else self._made()
+        rows = asked.wanted, asked.home, asked.posture, q, errors, downhill, told
+        for start in range(0, count, _AT_ONCE):
+            some = rows if count <= _AT_ONCE else [x[start : start + _AT_ONCE] for x in rows]
+            given = self.bounds, self.ranges.moving_q, going_by, attempts, from_home
+            missed += search(*some[:3], *given, *some[3:])
+        self._idle.append(search)
+        return q, errors, self.ranges.holding(q, downhill) if missed else np.zeros((count, nv), bool), told
+
+    def _made(self) -> Any:
+        """A search of its own for every thread, as each has its scratch."""
+        singles = self.ranges.single_q, self.ranges.single_v
+        found = self.motions.search(self.starts, singles, self.ranges.angles)
+        return PlainSearch(self.motions, self.ranges, self.starts) if found is None else found
+
+
+def _prepared(
+    robot: Robot, goals: tuple[Goal, ...], joints: Sequence[str] | None, hold: Sequence[str], posture: bool
+) -> Prepared:
+    """Made once for what decides the code."""
+    model, kept = robot.model, robot.evaluator.kept
+    first = goals[0]
+    if isinstance(first, Pose | Position | Orientation) and len(goals) == 1 and joints is None and not hold:
+        quick: Hashable = (first.kind, first.link, first.level, posture, Switch.on, Switch.form)  # without a task
+        return kept.get(quick) or kept.setdefault(quick, Prepared.of(robot, _tasks(model, goals), None, (), posture))
+    chosen = joints if joints is None or isinstance(joints, str) else tuple(joints)
+    held = hold if isinstance(hold, str) else tuple(hold)
+    tasks = _tasks(model, goals)
+    key: Hashable = (Prepared, tasks, chosen, held, posture, Switch.on, Switch.form)
+    return kept.get(key) or kept.setdefault(key, Prepared.of(robot, tasks, chosen, held, posture))
+
+
+def _tasks(model: Model, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
+    """Goals as far as they decide the code, their priorities as levels from 0 on."""
+    priorities = sorted({goal.level for goal in goals})
+    if len(priorities) > _MOST_LEVELS:
+        raise StateError(f"goals have {len(priorities)} different priorities; at most {_MOST_LEVELS} can be told apart")
+    return tuple(Task(*goal.task(model), priorities.index(goal.level)) for goal in goals)
+
+
+def _rows(array: Array, batch: tuple[int, ...], count: int) -> Array:
+    """A row for every target."""
+    if array.ndim == 1:
+        found = np.empty((count, len(array)))
+        found[:] = array
+        return found
+    size = array.shape[-1]
+    return np.ascontiguousarray(np.broadcast_to(array, (*batch, size)).reshape(-1, size), dtype=float)

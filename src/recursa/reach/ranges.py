@@ -1,14 +1,14 @@
-"""What may move, and how far: limits of joints and joints that are held."""
+"""What may move, and how far: limits of joints, of those tied to them, and joints that are held."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from recursa.errors import ModelError, StateError
-from recursa.model.model import Model
+from recursa.model.model import Joint, Model
 from recursa.sweeps.batching import Array
 
 AT_A_LIMIT = 1e-9  # rad, m
@@ -16,71 +16,94 @@ AT_A_LIMIT = 1e-9  # rad, m
 
 @dataclass(frozen=True)
 class Ranges:
-    """Lowest and highest positions (B, nv) for each of B targets; joints with several freedoms have no limits.
+    """Lowest and highest positions (nv), and 1 for what may move (nv, and nq for its coordinates), else 0.
 
-    Where something is held, both are the same: the position, or 0 for one of several freedoms of a joint. ``moving``
-    (nq,) are the coordinates that may change. Those of joints with one freedom are at ``single_q`` in q and at
-    ``single_v`` in v.
+    Joints with several freedoms have no limits, nor has what is held: it stays wherever it is. Coordinates of joints
+    with one freedom are at ``single_q`` in q and at ``single_v`` in v; ``angles`` are the places in q of angles
+    without limits, to which whole turns may be added.
     """
 
     low: Array
     high: Array
     moving: Array
+    moving_q: Array
     single_q: Array
     single_v: Array
+    angles: Array
 
     @staticmethod
-    def of(model: Model, link: int, chosen: frozenset[int] | None) -> Ranges:
-        """Those of one target, with all joints that move a link, or only chosen ones; positions that hold are nan."""
-        path = model.support(model.links[link].body)
-        _require_independent(model, path)
-        low, high = np.full((1, model.nv), -np.inf), np.full((1, model.nv), np.inf)
-        moving, single = np.zeros(model.nq, bool), list[tuple[int, int]]()
+    def of(model: Model, bodies: Iterable[int], chosen: frozenset[int] | None, held: frozenset[int]) -> Ranges:
+        """With the joints that carry some bodies, or only chosen ones, without those that are held."""
+        low, high = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+        moving, moving_q = np.zeros(model.nv), np.zeros(model.nq)
+        carrying = {model.joints[k].v_start for k in bodies}
+        singles, angles = list[tuple[int, int]](), list[int]()
         for number, joint in enumerate(model.joints):
-            v = slice(joint.v_start, joint.v_start + joint.kind.nv)
-            free = number in path and (chosen is None or number in chosen)
-            moving[joint.q_start : joint.q_start + joint.kind.nq] = free
-            if joint.kind.nq == 1 and joint.independent:
-                single.append((joint.q_start, joint.v_start))
-                limits = (-np.inf, np.inf) if joint.limits is None else sorted(joint.limits)
-                low[:, v], high[:, v] = limits if free else (np.nan, np.nan)
-            elif not free:
-                low[:, v] = high[:, v] = 0.0
-        places = np.array(single, int).reshape(-1, 2)
-        return Ranges(low, high, moving, places[:, 0], places[:, 1])
+            if not joint.independent:
+                continue
+            kind, q, v = joint.kind, joint.q_start, joint.v_start
+            if kind.nq == 1:
+                singles.append((q, v))
+            limits = _limits(model, joint)
+            if kind.angle is not None and limits is None:
+                angles.append(q + kind.angle)
+            if v in carrying and number not in held and (chosen is None or number in chosen):
+                moving[v : v + kind.nv] = moving_q[q : q + kind.nq] = 1.0
+                if kind.nq == 1 and limits is not None:
+                    low[v], high[v] = limits
+        places = np.array(singles, np.int64).reshape(-1, 2).T.copy()
+        return Ranges(low, high, moving, moving_q, places[0], places[1], np.array(angles, np.int64))
 
-    def holding_at(self, home: Array) -> Ranges:
-        """The same for searches that start at home (B, nq), where what is held stays."""
-        own = np.zeros((len(home), self.low.shape[1]))
-        own[:, self.single_v] = home[:, self.single_q]
-        held = np.isnan(self.low)
-        return replace(self, low=np.where(held, own, self.low), high=np.where(held, own, self.high))
+    @property
+    def stacked(self) -> Array:
+        """Lowest, highest, moving."""
+        return np.stack([self.low, self.high, self.moving])
 
-    def clipped(self, rows: Array, q: Array) -> Array:
-        """Positions (n, m, nq) of some targets, within the limits."""
-        low, high = (bound[rows[:, None], self.single_v][:, None] for bound in (self.low, self.high))
-        q[..., self.single_q] = np.clip(q[..., self.single_q], low, high)
+    def clipped(self, q: Array) -> Array:
+        """Positions (..., nq) within the limits."""
+        single = self.single_v
+        q[..., self.single_q] = np.clip(q[..., self.single_q], self.low[single], self.high[single])
         return q
 
-    def holding(self, rows: Array, q: Array, wanted: Array) -> Array:
-        """The freedoms (n, nv) of some targets that stand at a limit which a wanted motion (n, nv) would pass."""
+    def holding(self, q: Array, wanted: Array) -> Array:
+        """The freedoms (n, nv) that stand at a limit which a wanted motion (n, nv) would pass."""
         position = np.full(wanted.shape, np.nan)
         position[:, self.single_v] = q[:, self.single_q]
-        at_low, at_high = position <= self.low[rows] + AT_A_LIMIT, position >= self.high[rows] - AT_A_LIMIT
+        at_low, at_high = position <= self.low + AT_A_LIMIT, position >= self.high - AT_A_LIMIT
         return (at_low & (wanted < 0.0)) | (at_high & (wanted > 0.0))
 
 
-def _require_independent(model: Model, path: Sequence[int]) -> None:
-    tied = [model.joints[k].name for k in path if not model.joints[k].independent]
-    if tied:
+def _limits(model: Model, joint: Joint) -> tuple[float, float] | None:
+    """Of a joint, and of those that are tied to it, in its own coordinate."""
+    low, high = -np.inf, np.inf
+    for other in model.joints:
+        if other.limits is None or other.q_start != joint.q_start:
+            continue
+        factor, offset = (1.0, 0.0) if other.tie is None else (other.tie.multiplier, other.tie.offset)
+        if factor == 0.0:
+            continue
+        least, most = sorted((limit - offset) / factor for limit in other.limits)
+        low, high = max(low, least), min(high, most)
+    if low > high:
         raise ModelError(
-            f"joint '{tied[0]}' is tied to another one, and inverse kinematics moves each joint by itself. Load the "
-            'robot with mimic="free", or hold the joint with robot.reduced(lock={...})'
+            f"joint '{joint.name}' and the joints that are tied to it cannot all be within their limits: "
+            f"'{joint.name}' would have to be at least {low:.6g} and at most {high:.6g}"
         )
+    return (low, high) if np.isfinite(low) or np.isfinite(high) else None
 
 
-def require_finite(**arrays: Array) -> None:
-    """Searches need numbers to start from."""
-    for name, values in arrays.items():
-        if not np.isfinite(values).all():
-            raise StateError(f"{name} must be finite; entry {np.argwhere(~np.isfinite(values))[0].tolist()} is not")
+def joints_named(model: Model, option: str, names: Sequence[str] | None) -> frozenset[int] | None:
+    """Numbers of joints; tied ones have no coordinates of their own."""
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise StateError(f"{option}= takes several names of joints, as in {option}=[{names!r}]")
+    numbers = frozenset(map(model.joint_index, names))
+    for number in sorted(numbers):
+        joint = model.joints[number]
+        if not joint.independent:
+            source = next(one.name for one in model.joints if one.independent and one.q_start == joint.q_start)
+            raise StateError(
+                f"joint '{joint.name}' is tied to '{source}' and moves with it; name '{source}' in {option}="
+            )
+    return numbers

@@ -1,150 +1,166 @@
-"""The search: many targets, each from several starts, stepped together; the first start that leads there counts.
+"""The search: many targets, each from several starts; the first start that leads there counts.
 
-What becomes of a target depends on its own starts alone, in their order, never on what else is in the batch: how many
-are under way at once is a matter of speed.
+What becomes of a target depends on its own starts alone, in their order, never on what else is in the batch.
+``_search.c`` does the same in native code, attempt by attempt in the lanes of compiled steps; what is here is for where
+nothing is compiled, and to be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from recursa.evaluation.evaluator import Evaluator, Question
+from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges
-from recursa.reach.starts import StartsInTurn
-from recursa.reach.steps import PATIENCE, REACHING
 from recursa.sweeps.batching import Array
 
-STEPS, LOOKS = 4, 16  # steps between two looks at what goes on, and such looks at one attempt
-NEAREST = 25  # looks at what cannot be reached
-MOST_AT_ONCE = 8  # attempts at one target, as many as fit into registers
-WORTH_A_CALL = 512  # rows; with fewer, several attempts at a target cost no more than one
+PATIENCE = 8.0  # steps within which the square of the error of the first level not met has to shrink by a quarter
+MOST_STEPS = 64.0  # of an attempt
+NEAREST = 100.0  # steps from the best attempt towards what cannot be reached
+POSTURE_STEPS = 60.0  # in which the posture is sought, too
+POSTURE_SHARE = 0.5  # of the way to the posture, at every step
+LONGEST = 0.5, 0.93  # rad, m: about how far lower levels go at first; times as far at each step, so that it dies away
+SETTLED = 1e-12  # rad^2, m^2: the square of a step of the posture that is worth no further one
+_BLOCK = 256  # targets at a time whose starts are compared
+
+
+def settings(tolerance: tuple[float, float], apart: float) -> Array:
+    """What a search goes by, in the order in which it is asked for."""
+    return np.array(
+        [*tolerance, 1.0 / apart**2, PATIENCE, MOST_STEPS, NEAREST, POSTURE_STEPS, POSTURE_SHARE, SETTLED, *LONGEST]
+    )
+
+
+@dataclass
+class Ended:
+    """How attempts (n) have ended: positions, errors, misses by level, whether they led there, after how many steps."""
+
+    q: Array
+    errors: Array
+    misses: Array
+    won: Array
+    steps: Array
+
+    def put(self, rows: Array, other: Ended, which: Array) -> None:
+        """Some of others in place of these."""
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            mine[rows[which]] = theirs[which]
 
 
 @dataclass(frozen=True)
-class Search:
-    """What is wanted of B targets: poses (B, 12), tolerances of angle and distance, and what may move how far."""
+class PlainSearch:
+    """The search on arrays; called as the native one is."""
 
-    evaluator: Evaluator
-    options: Mapping[str, str]
-    targets: Array
-    tolerance: tuple[float, float]
+    motions: Motions
     ranges: Ranges
+    starts: Array
 
-    def _entry(self) -> Any:
-        """The way straight into native code, which takes plain arrays of two rows or more; None where there is none."""
-        question = Question.of(REACHING, (), self.options)
-        found = self.evaluator.kept.get(question) or self.evaluator.entry(question)
-        if found is not None:  # there is none before the code was made, which answering does
-            self.evaluator.kept[question] = found
-        return found
+    def __call__(
+        self,
+        wanted: Array,
+        home: Array,
+        posture: Array,
+        ranges: Array,
+        moving_q: Array,
+        settings: Array,
+        attempts: int,
+        from_home: bool,
+        q: Array,
+        errors: Array,
+        downhill: Array,
+        told: Array,
+    ) -> int:
+        """Fill the last four: positions, errors, the way downhill, and (solved, attempts, iterations).
 
-    def run(self, starts: StartsInTurn, count: int) -> Found:
-        """Up to so many attempts at every target."""
-        left = np.arange(len(self.targets))
-        best, tried = Found(starts.home), 0
-        while len(left) and tried < count:
-            width = min(MOST_AT_ONCE, max(1, WORTH_A_CALL // len(left)), count - tried)
-            best.take(left, self._round(left, starts(left, width)), tried)
-            left, tried = left[~best.solved[left]], tried + width
-        if len(left):
-            best.square[left] = np.inf  # what is known of attempts without end is a step behind
-            best.take(left, self._nearest(left, best.q[left]), tried - 1)
-        return best
-
-    def _round(self, targets: Array, starts: Array) -> Found:
-        """So many attempts at some of the targets, from starts (n, width, nq)."""
-        count, width, nq = starts.shape
-        every = Found(starts.reshape(-1, nq))
-        rows = np.arange(count * width)
-        of = np.repeat(targets, width)
-        course = np.tile([*self.tolerance, np.inf, 0.0, 0.0, 0.0], (len(rows), 1))
-        given = self._given(of)
-        q, entry = every.q, self._entry()
-        for _ in range(LOOKS):
-            q, course, error = self._stepped(entry, q, course, given)
-            over = course[:, -1] == 0.0
-            if over.all() or (len(rows) == len(of) and _decided(over, course, width)):
+        Returns how many targets were missed.
+        """
+        count = len(wanted)
+        levels, rows = self.motions.goals.levels, self.motions.goals.rows
+        best = Ended(
+            home.copy(), np.full((count, rows), np.inf), np.full((count, levels), np.inf), np.zeros(count, bool),
+            np.zeros(count, int),
+        )  # fmt: skip
+        attempt, steps = np.zeros(count, int), np.zeros(count, int)
+        order = self._order(wanted, settings[2])
+        left = np.arange(count)
+        for number in range(attempts):
+            place = number - from_home
+            start = home[left] if place < 0 else self.starts[order[left, place]]
+            start = self.ranges.clipped(np.where(moving_q != 0.0, start, home[left]))
+            ended = self._attempt(start, wanted[left], posture[left], settings, nearing=False)
+            better = ended.won | _less(ended.misses, best.misses[left])
+            best.put(left, ended, better)
+            attempt[left[better]] = number
+            steps[left] += ended.steps
+            left = left[~ended.won]
+            if not len(left):
                 break
-            if len(rows) > MOST_AT_ONCE and 4 * np.count_nonzero(over) > len(rows):  # else they cost little
-                every.q[rows[over]], every.error[rows[over]] = q[over], error[over]
-                rows, q, course, error, *given = (x[~over] for x in (rows, q, course, error, *given))
-        every.q[rows], every.error[rows] = q, error
-        every.judge(self.tolerance)
-        return every.first_of_each(width)
+        if len(left):
+            attempt[left] = attempts - 1
+            ended = self._attempt(best.q[left], wanted[left], posture[left], settings, nearing=True)
+            best.put(left, ended, ended.won | _less(ended.misses, best.misses[left]))
+            steps[left] += ended.steps
+        q[...], errors[...] = best.q, best.errors
+        q[:, self.ranges.angles] -= 2.0 * np.pi * np.round(q[:, self.ranges.angles] / (2.0 * np.pi))
+        told[:, 0], told[:, 1], told[:, 2] = best.won, attempt + 1, steps
+        missed = np.flatnonzero(~best.won)
+        if len(missed):
+            moving = np.broadcast_to(self.ranges.moving, (len(missed), len(self.ranges.moving)))
+            downhill[missed] = self.motions.evaluate("downhill", self.motions.frames(q[missed]), wanted[missed], moving)
+        return len(missed)
 
-    def _nearest(self, targets: Array, q: Array) -> Found:
-        """From positions that miss some targets to where they are missed by less: steps that are never given up."""
-        entry, given = self._entry(), self._given(targets)
-        course = np.tile([*self.tolerance, 0.0, -np.inf, 0.0, 0.0], (len(q), 1))
-        ends = []
-        for looks in (0, NEAREST):
-            for _ in range(looks):
-                q, course, _ = self._stepped(entry, q, course, given)
-            ends.append(Found(q, self._step(entry, q, course, given)[2]))
-            ends[-1].judge(self.tolerance)
-        before, after = ends
-        before.take(np.arange(len(q)), after, 0)
-        return before
+    def _order(self, wanted: Array, scale: float) -> Array:
+        """The starts (B, n) of every target from near to far."""
+        frames, found = self.motions.frames(self.starts), []
+        for start in range(0, len(wanted), _BLOCK):
+            some = wanted[start : start + _BLOCK]
+            here = np.tile(frames, (len(some), 1)), np.repeat(some, len(frames), axis=0)
+            far = self.motions.evaluate("distance", *here, np.full((len(here[0]), 1), scale))
+            found.append(far.reshape(len(some), -1).argsort(axis=1, kind="stable"))
+        return np.concatenate(found) if found else np.zeros((0, len(frames)), int)
 
-    def _given(self, targets: Array) -> list[Array]:
-        return [self.targets[targets], self.ranges.low[targets], self.ranges.high[targets]]
+    def _attempt(self, q: Array, wanted: Array, posture: Array, settings: Array, *, nearing: bool) -> Ended:
+        """From starts (n, nq) to where the goals are met, or where nothing comes of it."""
+        patience, most, nearest, posture_steps, share, settled, longest, shorter = settings[3:]
+        limit = (nearest if nearing else most) + (posture_steps if posture.shape[1] else 0.0)
+        goals, count, q = self.motions.goals, len(q), q.copy()
+        ended = Ended(
+            q,
+            np.empty((count, goals.rows)),
+            np.empty((count, goals.levels)),
+            np.zeros(count, bool),
+            np.zeros(count, int),
+        )
+        at, least, waited = np.zeros(count, int), np.full(count, np.inf), np.zeros(count)
+        on, n = np.arange(count), 0
+        while len(on):
+            settling = posture.shape[1] > 0 and n < posture_steps
+            control = np.tile([*settings[:2], share if settling else 0.0, longest], (len(on), 1))
+            bounds = [np.tile(x, (len(on), 1)) for x in (self.ranges.low, self.ranges.high, self.ranges.moving)]
+            told = self.motions.evaluate(
+                "step", q[on], self.motions.frames(q[on]), wanted[on], *bounds, posture[on], control
+            )
+            after, errors, misses, moved = np.split(told, np.cumsum([q.shape[1], goals.rows, goals.levels]), axis=1)
+            n, longest = n + 1, longest * shorter
+            level = np.logical_and.accumulate(misses == 0.0, axis=1).sum(axis=1)  # the first that is not met
+            there = level == goals.levels
+            miss = misses[np.arange(len(on)), np.minimum(level, goals.levels - 1)]
+            ended.errors[on], ended.misses[on], ended.steps[on] = errors, misses, n
+            ended.won[on] = there & ((moved[:, 0] <= settled) | (not settling))
+            progress = ~there & ((level > at[on]) | ((level == at[on]) & (miss < 0.75 * least[on])))
+            at[on], least[on] = np.where(progress, level, at[on]), np.where(progress, miss, least[on])
+            waited[on] = np.where(progress | there, 0.0, waited[on] + 1.0)
+            goes_on = ~ended.won[on] & (n < limit) & ((waited[on] <= patience) | nearing)
+            q[on[goes_on]] = after[goes_on]
+            on = on[goes_on]
+        return ended
 
-    def _stepped(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
-        """Positions after some steps, how it goes, and the errors before the last step: theirs where all is over."""
-        for _ in range(STEPS):
-            q, course, error = self._step(entry, q, course, given)
-        return q, course, error
 
-    def _step(self, entry: Any, q: Array, course: Array, given: list[Array]) -> tuple[Array, Array, Array]:
-        """Positions after a step, how it goes, and the errors before it."""
-        nq, result = self.evaluator.model.nq, NotImplemented if entry is None else entry(q, course, *given)
-        if result is NotImplemented:
-            arguments = dict(zip(REACHING.inputs, (q, course, *given), strict=True))
-            result = self.evaluator.evaluate(REACHING, arguments, self.options)
-        return result[:, :nq].copy(), result[:, nq : nq + 6].copy(), result[:, nq + 6 :]
-
-
-def _decided(over: Array, course: Array, width: int) -> bool:
-    """Whether each target was reached by an attempt before which all others are over."""
-    before = np.logical_and.accumulate(over.reshape(-1, width), axis=1)
-    return bool((before & (course[:, 3] <= PATIENCE).reshape(-1, width)).any(axis=1).all())
-
-
-class Found:
-    """Positions (B, nq), errors (B, 6), whether they are within the tolerances, and by which attempt."""
-
-    def __init__(self, q: Array, error: Array | None = None) -> None:
-        """Without an error nothing is known yet."""
-        self.q = q.copy()
-        self.error = np.full((len(q), 6), np.inf) if error is None else error
-        self.solved = np.zeros(len(q), bool)
-        self.attempt = np.zeros(len(q), int)
-        self.square = np.full(len(q), np.inf)
-
-    def judge(self, tolerance: tuple[float, float]) -> None:
-        """Squares of errors, and whether they are small."""
-        squares = np.square(self.error)
-        angle, distance = squares[:, 0] + squares[:, 1] + squares[:, 2], squares[:, 3] + squares[:, 4] + squares[:, 5]
-        self.square = angle + distance
-        self.solved = (angle <= tolerance[0] ** 2) & (distance <= tolerance[1] ** 2)
-
-    def first_of_each(self, width: int) -> Found:
-        """Of so many attempts at each target: the first that led there, else the one with the least error."""
-        solved, square = self.solved.reshape(-1, width), self.square.reshape(-1, width)
-        attempt = np.where(solved.any(axis=1), solved.argmax(axis=1), square.argmin(axis=1))
-        rows = np.arange(len(solved)) * width + attempt
-        chosen = Found(self.q[rows], self.error[rows])
-        chosen.solved, chosen.square, chosen.attempt = self.solved[rows], self.square[rows], attempt
-        return chosen
-
-    def take(self, targets: Array, other: Found, tried: int) -> None:
-        """What further attempts have found, where it is better."""
-        better = other.solved | (other.square < self.square[targets])
-        rows = targets[better]
-        self.q[rows], self.error[rows] = other.q[better], other.error[better]
-        self.solved[rows], self.square[rows] = other.solved[better], other.square[better]
-        self.attempt[rows] = tried + other.attempt[better]
+def _less(misses: Array, others: Array) -> Array:
+    """Which rows (n, levels) are less than others, the first level first."""
+    less, equal = np.zeros(len(misses), bool), np.ones(len(misses), bool)
+    for mine, theirs in zip(misses.T, others.T, strict=True):
+        less |= equal & (mine < theirs)
+        equal &= mine == theirs
+    return less

@@ -122,7 +122,7 @@ def workspace(
     - ``samples``: how many.
     - ``q0`` (nq,): where joints stay that do not move the link, and those without bounds (free, planar, sliding ones
       without limits). None: neutral. Rotary joints without limits go once around, ball joints everywhere.
-    - ``task``: what manipulability is about, as in :meth:`Robot.manipulability`.
+    - ``task``: "pose", "position" or "orientation", what manipulability is about, as in :meth:`Robot.manipulability`.
     - ``seed``: another number shifts the sequence.
 
     >>> import recursa as rc

@@ -124,7 +124,8 @@ def _require_shapes(arrays: Mapping[str, Array], model: Model, events: int, opti
         wanted[TIMES] = (arrays[TIMES].size,)
     if any(name.startswith(DENSE) for name in arrays):
         pieces, width = len(np.atleast_1d(arrays[DENSE + "span"])), arrays[DENSE + "start"].shape[-1]
-        work = width - nq - nv in (0, 2)  # it is part of the state unless nothing does any
+        more = width - nq - nv  # work is part of the state unless nothing does any, what is learned behind it
+        work = more == 0 or more >= 2
         shapes = interpolants.shapes(options.integrator, pieces, width if work else nq + nv)
         wanted |= {DENSE + name: shape for name, shape in shapes.items()}
     for name, shape in wanted.items():

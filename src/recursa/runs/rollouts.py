@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 
-class Rollout(tuple[Array, Array]):
+class Rollout(tuple[Array, ...]):
     """What :func:`recursa.rollout` returns: a tuple ``q, v``, with names, units and time for tables.
 
     ``q`` (..., saved, nq) and ``v`` (..., saved, nv) are its two entries, ``t`` (saved,) the instants in seconds at
-    which states were saved, ``robot`` the one that moved.
+    which states were saved, ``robot`` the one that moved. With ``memory=True`` what a controller had learned,
+    ``memory`` (..., saved, m), is a third entry; else it is None.
 
     >>> import recursa as rc
     >>> moved = rc.rollout(rc.robots.planar(1), [[0.0], [0.5]], [[0.0], [0.0]], None, step=1e-3, steps=4, save_every=2)
@@ -32,14 +33,14 @@ class Rollout(tuple[Array, Array]):
     robot: Robot
     t: Array
 
-    def __new__(cls, q: Array, v: Array, robot: Robot, t: Array) -> Rollout:
+    def __new__(cls, q: Array, v: Array, robot: Robot, t: Array, memory: Array | None = None) -> Rollout:
         """The pair, and what it is about."""
-        made = super().__new__(cls, (q, v))
+        made = super().__new__(cls, (q, v) if memory is None else (q, v, memory))
         made.robot, made.t = robot, t
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.q, self.v, self.robot, self.t
+        return self.q, self.v, self.robot, self.t, self.memory
 
     @property
     def q(self) -> Array:
@@ -50,6 +51,11 @@ class Rollout(tuple[Array, Array]):
     def v(self) -> Array:
         """Speeds (..., saved, nv)."""
         return self[1]
+
+    @property
+    def memory(self) -> Array | None:
+        """What a controller had learned (..., saved, m), if that was asked for."""
+        return self[2] if len(self) > 2 else None
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame with a line per row of the batch and instant, q and v by the column names of CSV files.

@@ -80,6 +80,8 @@ class Run:
     - ``options``: what was asked for; ``statistics``: steps, evaluations, seconds.
     - ``base``: how the base was moved, q (n, 7), v (n, 6), a (n, 6) as of a free joint; None where it stood still.
       Energies and momentum are those in the world, the motion of the base included.
+    - ``memory`` (n, m): what a controller with memory had learned, such as the estimates of ``control.Adaptive``; else
+      None. Files do not keep it.
 
     >>> import recursa as rc
     >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)
@@ -103,6 +105,7 @@ class Run:
     momentum_kept: bool = False  # whether nothing but gravity acts from outside
     pieces: Sequence[tuple[float, float, Any]] = field(default=())  # the integrator's interpolants, if they were kept
     base: BaseMotion | None = None
+    memory: Array | None = None
 
     def __len__(self) -> int:
         return len(self.t)

@@ -195,13 +195,16 @@ class Kept:
         nq, nv, time = self.model.nq, self.model.nv, real(0.0, self.options.duration)
         for name, n in (("q0", nq), ("v0", nv)):
             require_described(floats(n), self._header[name], name)
-        where = pair(floats(nq), floats(nv), floats(2))
+        sums = len(self._checkpoints[0]["state"]["accepted"][1][2])  # two of work, then what a controller remembers
+        if sums < 2:
+            raise ValueError("it has no work")
+        where = pair(floats(nq), floats(nv), floats(sums))
         done = 0.0
         for one in self._checkpoints:
             require_described(pair(time, where), one["state"]["accepted"], "accepted")
             if one["samples"]:
                 rows = len(one["samples"][0])
-                for column, width in zip(one["samples"], ((), (nq,), (nv,), (nv,), (nv,), (2,)), strict=True):
+                for column, width in zip(one["samples"], ((), (nq,), (nv,), (nv,), (nv,), (sums,)), strict=True):
                     require_described(array(float, rows, *width), column, "samples")
                 times = np.concatenate([[done], one["samples"][0], [self.options.duration]])
                 if not (np.diff(times) >= 0.0).all():

@@ -82,7 +82,8 @@ class Simulation:
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         q = equations.normalized(q0)
-        start = RunState(q, equations.from_joint(q, v0.copy()), np.zeros(2))
+        learned = np.zeros(0) if equations.learner is None else equations.learner.now
+        start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
         with np.errstate(all="ignore"):
             self._begin()
@@ -91,6 +92,11 @@ class Simulation:
         options = self.options
         if options.fixed:
             method = INTEGRATORS[options.integrator]
+            if self.equations.memory and options.integrator == "implicit-midpoint":
+                raise StateError(
+                    "the implicit midpoint rule does not carry along what a controller remembers: take another "
+                    "integrator, such as 'rk4'"
+                )
             if method.takes_losses and self.equations.rubbed and self.equations.diagonal:
                 raise StateError(
                     f"integrator {options.integrator!r} stops joints by impulses of friction, which are on joint rates:"
@@ -189,7 +195,8 @@ class Simulation:
             self._require_progress()
 
     def _speeds(self, state: RunState) -> Array:
-        """Joint rates of a state."""
+        """Joint rates of a state, which is from now on what a controller remembers."""
+        self.equations.recall(state.work)
         return self.equations.to_joint(state.q, state.u)
 
     # ---- what happens within a step ----------------------------------------------------------------------------------
@@ -336,7 +343,7 @@ class Simulation:
         equations = self.equations
         rows = list(zip(*self.samples, strict=True)) or [()] * len(Sample._fields)
         times = np.array(rows[0], dtype=float)
-        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2)
+        widths = (equations.nq, equations.nv, equations.nv, equations.nv, 2 + equations.memory)
         q, v, a, tau, work = (
             np.array(column, dtype=float).reshape(len(times), width)
             for column, width in zip(rows[1:], widths, strict=True)
@@ -361,6 +368,7 @@ class Simulation:
             kept,
             tuple(self.pieces),
             None if equations.base is None else BaseMotion.of([equations.base.at(t) for t in times.tolist()]),
+            work[:, 2:] if equations.memory else None,
         )
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------

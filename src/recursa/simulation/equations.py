@@ -15,7 +15,7 @@ from recursa.dynamics.springs import acting, with_springs
 from recursa.integrators.asking import from_outside, told_when
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
-from recursa.simulation.forces import StopForces, Torque, checked_torque
+from recursa.simulation.forces import Remembering, StopForces, Torque, checked_torque
 from recursa.simulation.moved_base import MovedBase
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import Values
@@ -73,6 +73,8 @@ class Equations:
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
         self._undriven = torque is None and wrenches is None and stops is None and base is None
         self.passive = self._undriven and not (self.damped or self.rubbed)
+        self.learner = torque if isinstance(torque, Remembering) else None
+        self.memory = 0 if self.learner is None else len(self.learner.now)  # numbers that a controller remembers
         self.evaluations = 0
         self.trouble = ""  # why rates were not finite, if it is known
         self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
@@ -85,8 +87,18 @@ class Equations:
 
     @property
     def size(self) -> int:
-        """Entries of a state: q, speeds, and where there is work done the work gained and lost."""
-        return self.nq + self.nv + (0 if self.passive else 2)
+        """Entries of a state: q, speeds; where there is work done, the work gained and lost, then what is learned."""
+        return self.nq + self.nv + (0 if self.passive else 2 + self.memory)
+
+    def recall(self, sums: Array) -> None:
+        """Tell a controller what it remembers: the numbers behind work gained and lost."""
+        if self.learner is not None:
+            self.learner.now = sums[2:]
+
+    @property
+    def learning(self) -> Array:
+        """How fast what a controller remembers changes, as of the last instant that was asked for."""
+        return self._zero[:0] if self.learner is None else self.learner.rate
 
     def packed(self, q: Array, u: Array, work: Array) -> Array:
         """One vector."""
@@ -144,10 +156,12 @@ class Equations:
                     return result
             return self._general(self.normalized(y[: self.nq]), y[self.nq :], self._zero, ())
         n = self.nq + self.nv
-        result = np.empty(n + 2)
+        result = np.empty(n + 2 + self.memory)
+        self.recall(y[n:])
         rates = self.slopes(t, self.normalized(y[: self.nq]), y[self.nq : n])
         result[: self.nq], result[self.nq : n] = rates.qdot, rates.a
         result[n], result[n + 1] = rates.gained, rates.lost
+        result[n + 2 :] = self.learning
         return result
 
     def rates(self, t: float, q: Array, v: Array) -> Rates:

@@ -78,7 +78,7 @@ class FixedStep(Stepper):
     def described(self, end: float) -> dict[str, Any]:
         """Two times, two counts, a state."""
         time, nq, nv = real(0.0, end), self.equations.nq, self.equations.nv
-        state = {"q": floats(nq), "u": floats(nv), "work": floats(2)}
+        state = {"q": floats(nq), "u": floats(nv), "work": floats(2 + self.equations.memory)}
         return {"t": time, "origin": time, "count": count(), "steps": count(), **state}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -113,7 +113,8 @@ class Manifold:
 class OneRun:
     """Mechanics of one robot with what acts on it, from t to t + h; see :class:`recursa.integrators.Mechanics`.
 
-    v holds the speeds that are integrated, and behind them, unless nothing does work, the work gained and lost.
+    v holds the speeds that are integrated, and behind them, unless nothing does work, the work gained and lost, and
+    what a controller remembers.
     """
 
     def __init__(self, equations: Equations, manifold: Manifold, t: float, h: float) -> None:
@@ -132,10 +133,11 @@ class OneRun:
 
     def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:
         """Speeds along the manifold, and accelerations with powers behind them."""
+        self.equations.recall(v[self.nv :])
         rates = self.equations.slopes(self.t + at * self.h, q, v[: self.nv])
         if self.equations.passive:
             return rates.v, rates.a
-        return rates.v, np.concatenate([rates.a, (rates.gained, rates.lost)])
+        return rates.v, np.concatenate([rates.a, (rates.gained, rates.lost), self.equations.learning])
 
     def combined(self, start: Array | None, *terms: tuple[float, Array]) -> Array:
         """``start + h (c1 x1 + c2 x2 + ...)``."""
@@ -158,10 +160,11 @@ class Settling(OneRun):
         eq, u = self.equations, v[: self.nv]
         eq.evaluations += 1
         self._before = eq.to_joint(q, u)
+        eq.recall(v[self.nv :])
         self._tau, self._outside, self._stop = eq.acting(self.t + at * self.h, q, self._before)
         moving = self._tau if self._stop is None else self._tau + self._stop
         rate = eq.accelerated(q, u, moving, self._outside)
-        return u, rate if eq.passive else np.concatenate([rate, np.zeros(2)])
+        return u, rate if eq.passive else np.concatenate([rate, np.zeros(2), eq.learning])
 
     def settled(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Speeds after losses; behind them the work of the step."""
@@ -176,7 +179,7 @@ class Settling(OneRun):
         if self._stop is not None:
             lost -= self.h * float(self._stop @ v1)
         gained = self.h * eq.power(q, v1, (v1 - self._before) / self.h, self._tau, self._outside)
-        return v1, np.concatenate([u1, v[self.nv :] + np.array([gained, lost])])
+        return v1, np.concatenate([u1, v[self.nv : self.nv + 2] + np.array([gained, lost]), v[self.nv + 2 :]])
 
     def _slowed(self, q: Array, v1: Array) -> tuple[Array, float]:
         """Speeds after losses, and the energy that these take."""

@@ -41,6 +41,20 @@ class DesiredMotion(Protocol):
         """q, v, a at time t."""
 
 
+class Remembering:
+    """A controller with memory as a function of (t, q, v): ``now`` is set by whoever integrates, with ``rate``."""
+
+    def __init__(self, controller: Any) -> None:
+        self.controller = controller
+        self.now: Array = controller.start()
+        self.rate: Array = np.zeros_like(self.now)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Torques; how fast it learns stays in ``rate``."""
+        tau, self.rate = self.controller.driven(t, q, v, self.now)
+        return tau  # type: ignore[no-any-return]
+
+
 # ---- torques ---------------------------------------------------------------------------------------------------------
 
 
@@ -53,7 +67,7 @@ def torque_function(robot: Robot, torque: Any, base: MovedBase | None = None) ->
     if torque is None:
         return None
     if isinstance(torque, Controller):
-        return torque.torque
+        return Remembering(torque) if getattr(torque, "memory", 0) else torque.torque
     if hasattr(torque, "sample"):
         return _feed_forward(robot, torque, base)
     if callable(torque):

@@ -13,7 +13,8 @@ _EVERY = 0.1
 class ProgressBar:
     """Shows how far a run is, if standard error is a terminal and the run has taken a while."""
 
-    def __init__(self, wanted: bool, end: float) -> None:
+    def __init__(self, wanted: bool, end: float, doing: str = "simulating", unit: str = "s") -> None:
+        self._doing, self._unit = doing, unit
         self._wanted = wanted and sys.stderr.isatty()
         self._end = end
         self._next = time.perf_counter() + _PATIENCE
@@ -32,9 +33,9 @@ class ProgressBar:
             columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[at]}"))
             console = Console(stderr=True)
             self._bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
-            self._task = self._bar.add_task("simulating", total=self._end, at="")
+            self._task = self._bar.add_task(self._doing, total=self._end, at="")
             self._bar.start()
-        self._bar.update(self._task, completed=t, at=f"{t:.4g} of {self._end:.4g} s")
+        self._bar.update(self._task, completed=t, at=f"{t:.4g} of {self._end:.4g} {self._unit}")
 
     def close(self) -> None:
         """The run is over."""

@@ -21,7 +21,7 @@ from scipy.integrate import solve_ivp
 from recursa.errors import ShapeError, SimulationError, StateError, unknown_name
 from recursa.runs.run import Run
 from recursa.runs.sensitivity import Sensitivity
-from recursa.simulation.forces import checked_torque, torque_function
+from recursa.simulation.forces import Remembering, checked_torque, torque_function
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.vec3 import SYM_ZERO, ZERO, Vec3
 from recursa.sweeps.batching import Array, as_numbers
@@ -129,6 +129,11 @@ class _Along:
     def __init__(self, robot: Robot, run: Run, torque: Any, wrenches: Any) -> None:
         self.robot, self.run, self.losses = robot, run, run.options.losses
         self.torque, self.wrenches = torque_function(robot, torque), wrenches
+        if isinstance(self.torque, Remembering):
+            raise StateError(
+                f"{type(torque).__name__} remembers, and what it learns would change, too: sensitivities are of runs "
+                "whose torques depend on time and state alone"
+            )
 
     def at(self, t: float, directions: Array) -> tuple[Array, Array]:
         """``A + B K``, and ``inv(mass) Y D`` (nv, k)."""

@@ -11,7 +11,7 @@ from recursa.sweeps.batching import Array
 
 
 class RunState(NamedTuple):
-    """Where a run is: coordinates, speeds, and the work (gained, lost) since the start.
+    """Where a run is: coordinates, speeds, and the work (gained, lost) since the start; behind it what is learned.
 
     The speeds are those that are integrated: v, or in diagonal coordinates nu. ``Equations.to_joint`` makes v of them.
     """

@@ -96,8 +96,8 @@ def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> in
         raise StudyError(f"store '{place.path}' has results already, and resume=False: remove it, or take another name")
     if found["recursa"] != __version__:
         raise StudyError(
-            f"store '{place.path}' was begun with Recursa {found['recursa']}, and this is {__version__}: its rows would "
-            "not be of one kind. Go on with that version, or begin a new store"
+            f"store '{place.path}' was begun with Recursa {found['recursa']}, and this is {__version__}: its rows "
+            "would not be of one kind. Go on with that version, or begin a new store"
         )
     if block is not None and block != found["block"]:
         raise StudyError(

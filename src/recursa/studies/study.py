@@ -53,7 +53,7 @@ class Study:
         measure: Mapping[str, Measure],
         options: Mapping[str, Any],
     ) -> None:
-        """See :func:`recursa.study`."""
+        """See :func:`recursa.study`; ``design`` is "random", "latin-hypercube" or "sobol"."""
         self.robot = robot
         self._said = vary, compute, samples, seed, keep, design, payload_at, measure, options
         self.computation: Computation = computation(robot, compute, options)

@@ -80,7 +80,9 @@ class InputKind:
         """What steps get at every body (or link) of the numbers of one state."""
         if self.of_joint is not None:
             return [self.of_joint(joint, numbers) for joint in model.joints]
-        count = model.nbodies if self.over is Over.BODIES else len(model.links)
+        count = {Over.BODIES: model.nbodies, Over.EITHER: max(model.nbodies, len(model.links))}.get(
+            self.over, len(model.links)
+        )
         return [self.value(numbers[self.part(model, k)]) for k in range(count)]
 
 
@@ -184,6 +186,22 @@ INPUT_KINDS: dict[str, InputKind] = {
             value=Motion.of,
             fixes_frames=True,
             words="(angular, linear) velocity of the base in rad/s and m/s, world axes",
+        ),
+        InputKind(
+            "prescribed",
+            Over.EITHER,
+            lambda model, _: (model.ntold,),
+            lambda model, k: slice(0, None),
+            meaning="accelerations of prescribed joints and links, in the order of the constraints",
+            words="prescribed accelerations, in the order of the constraints",
+        ),
+        InputKind(
+            "multipliers",
+            Over.BODIES,
+            lambda model, _: (model.ncon,),
+            lambda model, k: slice(0, None),
+            meaning="one number per equation of the constraints",
+            words="constraint forces, in the order of the constraints",
         ),
         speeds("joint:", "a number per freedom, places as in v"),
         per_body("body:", 6, "six numbers per moving body, base first"),

@@ -66,11 +66,12 @@ class Pieces:
         piece = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.widths) - 1)
         width = self.widths[piece][:, None]
         u = (t - self.breaks[piece])[:, None] / width
-        x = dx = ddx = np.zeros((len(t), self.coefficients.shape[2]))
-        for c in self.coefficients[::-1]:
-            ddx = ddx * u + 2.0 * dx
-            dx = dx * u + x
-            x = x * u + c[piece]
+        x, *others = (c[piece] for c in self.coefficients[::-1])
+        dx = ddx = np.zeros_like(x)
+        for k, c in enumerate(others):  # what is still zero is not multiplied
+            ddx = ddx * u + 2.0 * dx if k > 1 else 2.0 * dx
+            dx = dx * u + x if k > 0 else x
+            x = x * u + c
         return x, dx / width, ddx / width / width
 
 

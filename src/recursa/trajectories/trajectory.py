@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa import datasets
-from recursa.dynamics.losses import Losses
+from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import ShapeError, StateError
 from recursa.sweeps.batching import Array
 from recursa.trajectories import coordinates, csv_files, curves, inputs, laws
+from recursa.trajectories.bounds import Bound, Limits
 from recursa.trajectories.coordinates import States
 from recursa.trajectories.courses import from_to, moving, points_in, spline_of, through
 from recursa.trajectories.frames import warn_of_other_frames
 from recursa.trajectories.inputs import Posture
 from recursa.trajectories.limits import Violation, violations
+from recursa.trajectories.scaling import factor
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -58,6 +60,16 @@ class Trajectory:
         names: Sequence[str] | None = None,
     ) -> None:
         """From a function of instants (N,) to q, v, a, which is valid from the first to the last of ``breaks``."""
+        self._begin(states, breaks, robot, names)
+        with np.errstate(all="ignore"):
+            probe = states(np.union1d(self._breaks, self.times(9)))
+        if not all(np.isfinite(part).all() for part in probe):
+            raise StateError("the motion is too far or too fast for floating-point numbers")
+        self.nq = probe[0].shape[1]
+
+    def _begin(
+        self, states: Callable[[Array], States], breaks: Array, robot: Robot | None, names: Sequence[str] | None = None
+    ) -> None:
         self._states = states
         self._breaks = np.array(breaks, dtype=float)
         self._breaks.flags.writeable = False
@@ -65,11 +77,6 @@ class Trajectory:
         self.names = None if names is None else tuple(names)
         if robot is not None:
             self.names = csv_files.names_of(robot)[0]
-        with np.errstate(all="ignore"):
-            probe = states(np.union1d(self._breaks, self.times(9)))
-        if not all(np.isfinite(part).all() for part in probe):
-            raise StateError("the motion is too far or too fast for floating-point numbers")
-        self.nq = probe[0].shape[1]
 
     # ---- between two configurations ----------------------------------------------------------------------------------
 
@@ -371,22 +378,59 @@ class Trajectory:
         if found:
             raise min(found, key=lambda one: one.first).error()
 
+    def scaled_to_limits(
+        self,
+        robot: Robot | None = None,
+        *,
+        velocity: Bound | None = None,
+        acceleration: Bound | None = None,
+        effort: Bound | None = None,
+        losses: Losses = False,
+        samples: int = 1001,
+    ) -> Trajectory:
+        """The same motion faster or slower by one factor, as fast as the limits allow: found in closed form.
+
+        With k times the speed torques are ``k^2 i + k d + c`` (inertia, damping, the rest), so every limit is a
+        quadratic inequality in k at every instant. Looked at ``samples`` instants and the knots, then more and more
+        densely about the one that decides. The motion starts at the same time.
+
+        - ``velocity``, ``effort``: limits, default the robot's own; ``acceleration``: default none. Each one number,
+          one per freedom (nv,), or some by the names of joints; inf for none.
+        - ``losses`` (True, False, "damping" or "friction"): whether damping and friction of the joints count, as for
+          inverse dynamics.
+
+        The way is kept and so is the shape of the motion in time; :func:`recursa.time_optimal` keeps the way alone, and
+        is faster.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like()
+        >>> start, end = {"joint4": -1.5, "joint6": 1.5}, {"joint1": 2.0, "joint4": -1.5, "joint6": 1.5}
+        >>> motion = rc.Trajectory.cycloid(start, end, 6.0, robot=arm)
+        >>> round(motion.scaled_to_limits().duration, 6)   # joint1 turns at 2.175 rad/s half way
+        1.83908
+        """
+        chosen = self._for(robot)
+        k = factor(
+            chosen,
+            self,
+            Limits.of(chosen, velocity, acceleration, effort),
+            known_losses(losses),
+            len(self.times(samples)),
+        )
+        states, start = self._states, self.start
+
+        def faster(t: Array) -> States:
+            q, v, a = states(np.clip(start + k * (t - start), start, self.end))
+            return q, k * v, k * k * a
+
+        return Trajectory(faster, start + (self._breaks - start) / k, robot=self.robot, names=self.names)
+
     def _for(self, robot: Robot | None) -> Robot:
         """The robot to ask, whose coordinates these are."""
         chosen = robot or self.robot
         if chosen is None:
             raise StateError("which robot? Give one: trajectory.check(robot)")
-        names = csv_files.names_of(chosen)[0]
-        if self.names is not None and self.names != names:
-            raise StateError(
-                f"the columns are in the order {', '.join(self.names)}, those of robot '{chosen.name}' in the order "
-                f"{', '.join(names)}. Read the file with Trajectory.from_csv(path, robot)"
-            )
-        if self.nq != chosen.nq or (self.robot is None and not coordinates.is_flat(chosen.model)):
-            raise ShapeError(
-                f"the motion has {self.nq} plain coordinates, robot '{chosen.name}' has nq = {chosen.nq}, nv = "
-                f"{chosen.nv}. Make the trajectory with robot="
-            )
+        require_coordinates_of(chosen, self.nq, self.names, self.robot)
         return chosen
 
     def to_pandas(self, robot: Robot | None = None, times: ArrayLike | None = None) -> DataFrame:
@@ -440,3 +484,18 @@ class Trajectory:
         """
         t = self._instants(times)
         csv_files.write(path, self.robot, self.names, t, self.sample(t))
+
+
+def require_coordinates_of(robot: Robot, nq: int, names: tuple[str, ...] | None, made_for: Robot | None) -> None:
+    """That a motion or path of so many coordinates, by these names, is one of the robot."""
+    own = csv_files.names_of(robot)[0]
+    if names is not None and names != own:
+        raise StateError(
+            f"the columns are in the order {', '.join(names)}, those of robot '{robot.name}' in the order "
+            f"{', '.join(own)}. Read the file with Trajectory.from_csv(path, robot)"
+        )
+    if nq != robot.nq or (made_for is None and not coordinates.is_flat(robot.model)):
+        raise ShapeError(
+            f"the motion has {nq} plain coordinates, robot '{robot.name}' has nq = {robot.nq}, nv = "
+            f"{robot.nv}. Make it with robot="
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recursa.dynamics.gathering import flat, speed_index
-from recursa.dynamics.inverse import FORCE_BUFFERS, STATIC, moving_force, resting_force
+from recursa.dynamics.inverse import STATIC, moving_force, resting_force
 from recursa.dynamics.kinematics import ACCELERATION, RELATIVE, VELOCITY
+from recursa.dynamics.reference import OUTWARD, REFERENCE_BUFFERS, forces_by_parameter
 from recursa.dynamics.regressor import UNIT_BODIES, WEIGHTS
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
@@ -26,14 +27,14 @@ def resting_forces(place: Transform, acceleration: Motion) -> tuple[Force, ...]:
     return tuple(place.force(resting_force(unit, acceleration)) for unit in WEIGHTS)
 
 
-_NAMES = {buffer.name for buffer in FORCE_BUFFERS}
+_NAMES = {buffer.name for buffer in REFERENCE_BUFFERS}
 
 
 def _regressor_pairs(name: str, *outward: Step) -> Plan:
     own = Step(dots, ("S", "F"), ("own",), "Y(i,i) = s(i).f(i)")
     inward = Step(dots, ("S@here", "F@start"), ("entries",), "Y(j,i) = s(j).f(i)")
     buffers = (
-        *FORCE_BUFFERS,
+        *REFERENCE_BUFFERS,
         *(buffer for buffer in BUFFERS if buffer.name not in _NAMES),
         *(Buffer(name, ()) for name in ("F", "own", "entries")),
     )
@@ -56,6 +57,20 @@ STATIC_REGRESSOR_PAIRS = _regressor_pairs(
     PLACE,
     COLUMNS,
     Step(resting_forces, ("O", "alpha"), ("F",), "f = O M alpha per parameter"),
+)
+
+
+def reference_forces(place: Transform, faster: Motion, moving: Motion, reference: Motion) -> tuple[Force, ...]:
+    """Force per unit of each parameter, along a reference velocity."""
+    return tuple(place.force(force) for force in forces_by_parameter(faster, moving, reference))
+
+
+REFERENCE_REGRESSOR_PAIRS = _regressor_pairs(
+    "reference_regressor by walks",
+    *OUTWARD,
+    PLACE,
+    COLUMNS,
+    Step(reference_forces, ("O", "alpha", "V", "VR"), ("F",), "f = O (M alpha_r + B(V) V_r) per parameter"),
 )
 
 

@@ -1,0 +1,97 @@
+"""The verb ``recursa time``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+import recursa as rc
+from recursa.cli import show
+from recursa.cli.group import ROBOT
+from recursa.cli.losses import losses_options
+from recursa.cli.root import open_robot, robot_options
+from recursa.trajectories.csv_files import TIME
+from recursa.trajectories.csv_numbers import read_table
+
+
+@click.command()
+@click.argument("robot", type=ROBOT)
+@click.argument("points", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the motion as CSV: t, q, v, a.")
+@click.option("--samples", type=click.IntRange(2), default=401, show_default=True, help="Instants in the CSV.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw speed over place, and what holds it (png, pdf, svg)."
+)
+@click.option("--velocity", type=float, help="For all joints, rad/s or m/s; else the robot's limits.")
+@click.option("--acceleration", type=float, help="For all joints, rad/s^2 or m/s^2; else none.")
+@click.option("--jerk", type=float, help="For all joints, rad/s^3 or m/s^3; else none.")
+@click.option("--lines", is_flag=True, help="Straight from point to point, rather than a spline.")
+@click.option("--blend", type=float, default=0.0, help="How far before and after corners of lines these are left.")
+@losses_options("Torques cover damping and friction.  [default]", default=True)
+@robot_options
+def time(
+    robot: str,
+    points: Path,
+    out: Path | None,
+    samples: int,
+    plot: Path | None,
+    lines: bool,
+    blend: float,
+    floating: bool | None,
+    mimic: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """The fastest motion through points within the robot's limits, and which limit holds it where.
+
+    \b
+    Examples:
+      recursa time arm.urdf points.csv -o moves.csv --plot speed.png
+      recursa time panda_like points.csv --acceleration 15 --jerk 500
+      recursa time arm.urdf moves.csv --lines --blend 0.1 --json
+
+    POINTS has a column by the name of each joint and a row for each point. With a column t too it is a motion, whose
+    way is kept and whose times are not. Limits of velocity and effort are the robot's.
+    """
+    chosen = open_robot(robot, floating=floating, mimic=mimic)
+    motion = rc.time_optimal(chosen, _path(chosen, points, lines, blend), **options)
+    if out is not None:
+        motion.to_csv(out, motion.times(samples))
+    if plot is not None:
+        motion.timing.plot(plot)
+    held = motion.timing.active
+    if as_json:
+        rows = [
+            {"joint": one.joint, "quantity": one.quantity, "limit": one.limit, "times": one.times, "places": one.places}
+            for one in held
+        ]
+        files = [str(file) for file in (out, plot) if file is not None]
+        show.print_json({"robot": chosen.name, "duration": motion.duration, "active": rows, "files": files})
+        return
+    shown = show.console()
+    shown.print(f"[bold]{escape(chosen.name)}[/]: {motion.duration:.6g} s", highlight=False)
+    table = Table()
+    for title, side in (("from t, s", "right"), ("to t, s", "right"), ("held by", "left"), ("at", "right")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    for one in held:
+        times = (f"{t:.4f}" for t in one.times)
+        table.add_row(*times, escape(f"{one.quantity} of {one.joint}"), f"{one.limit:g} {one.unit}")
+    show.put(shown, table)
+    for file in (out, plot):
+        if file is not None:
+            shown.print(f"wrote {escape(str(file))}", highlight=False)
+
+
+def _path(robot: rc.Robot, file: Path, lines: bool, blend: float) -> rc.Path:
+    """Through the rows of a file; with times, the way of its motion."""
+    table = read_table(file)
+    if TIME in table.names and not lines:
+        return rc.Path.of(rc.Trajectory.from_csv(file, robot))
+    missing = [name for name in robot.q_names if name not in table.names]
+    if missing:
+        raise table.error(f"lacks columns for joints of robot '{robot.name}': {', '.join(missing)}")
+    return rc.Path(table.columns(robot.q_names), kind="lines" if lines else "spline", blend=blend, robot=robot)

@@ -1,0 +1,1 @@
+"""Constraints beside the tree: their errors, rows, Delassus matrix, multipliers, and the motion that obeys them."""

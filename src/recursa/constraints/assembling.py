@@ -1,0 +1,176 @@
+"""Loops closed from a rough start: Gauss-Newton steps on the manifold of configurations, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from recursa.constraints import dense
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, require_constraints
+from recursa.dynamics.configuration import INTEGRATE
+from recursa.errors import StateError, shortened
+from recursa.model.constraints import called
+from recursa.model.model import Model
+from recursa.sweeps.batching import Array, as_array
+
+STEPS = 200  # near a singular configuration steps halve the error
+HALVINGS = 12
+EXACT = 1e-13  # where errors are zero but for rounding, in rad or the robot's own lengths
+CLOSED = 1e-10  # where it has to come, if rounding does not let it come further
+LONGEST = 0.5  # rad or own lengths that a step changes a joint by
+
+
+class _Limits:
+    """Ranges of joints of one freedom, as arrays over q and v."""
+
+    def __init__(self, model: Model) -> None:
+        self.at_q, self.at_v, low, high = [], [], [], []
+        for joint in model.joints:
+            if joint.independent and joint.kind.nv == 1 and joint.limits is not None:
+                self.at_q.append(joint.q_start)
+                self.at_v.append(joint.v_start)
+                low.append(joint.limits[0])
+                high.append(joint.limits[1])
+        self.low, self.high = np.array(low), np.array(high)
+
+    def kept(self, q: Array) -> Array:
+        """The nearest configuration within."""
+        inside = q.copy()
+        inside[:, self.at_q] = np.clip(q[:, self.at_q], self.low, self.high)
+        return inside
+
+    def blocked(self, q: Array, step: Array) -> Array:
+        """Per speed whether a step leads out of a limit that has been reached."""
+        held = np.zeros(step.shape, bool)
+        values, change = q[:, self.at_q], step[:, self.at_v]
+        held[:, self.at_v] = ((values <= self.low) & (change < 0.0)) | ((values >= self.high) & (change > 0.0))
+        return held
+
+
+def assembled(evaluator: Any, q: Any, fixed: Collection[str]) -> Array:
+    """The nearest configurations that gradient steps find, (..., nq)."""
+    model: Model = evaluator.model
+    require_constraints(model)
+    given = as_array(model, "q", q, coordinates=True)
+    start = np.array(given, float).reshape(-1, model.nq)
+    if not np.isfinite(start).all():
+        raise StateError("q has entries that are not finite, so there is nothing to start from")
+    limits = _Limits(model)
+    held = _held(model, fixed)
+    found = _Search(evaluator, limits, held).run(limits.kept(start))
+    return found.reshape(given.shape)
+
+
+def _held(model: Model, fixed: Collection[str]) -> Array:
+    if isinstance(fixed, str):
+        fixed = (fixed,)
+    held = np.zeros(model.nv, bool)
+    for name in fixed:
+        joint = model.joints[model.joint_index(name)]
+        held[joint.v_start : joint.v_start + joint.kind.nv] = True
+    return held
+
+
+class _Search:
+    """Many configurations on their way, together."""
+
+    def __init__(self, evaluator: Any, limits: _Limits, held: Array) -> None:
+        self.evaluator, self.limits, self.held = evaluator, limits, held
+        model: Model = evaluator.model
+        self.model = model
+        units = [unit for one in model.equations for unit in one.units]
+        self.scales = np.array(dense.row_scales(units, model.unit_length))
+        self.lengths = np.ones(model.nv)
+        for joint in model.joints:
+            for k, turns in enumerate(joint.kind.angular):
+                self.lengths[joint.v_start + k] = 1.0 if turns else model.unit_length
+
+    def errors(self, q: Array) -> Array:
+        """In rad and own lengths."""
+        return np.asarray(self.evaluator.evaluate(CONSTRAINT_ERROR, {"q": q})) / self.scales
+
+    def run(self, q: Array) -> Array:
+        """Steps until every one is closed; those that no step improves are judged."""
+        error = self.errors(q)
+        going = np.arange(len(q))
+        for _ in range(STEPS):
+            going = going[np.abs(error[going]).max(axis=1, initial=0.0) > EXACT]
+            if not going.size:
+                break
+            moved, left, better = self._improved(q[going], error[going])
+            q[going], error[going] = moved, left
+            going = going[better]
+        self._require_closed(q, error)
+        return q
+
+    def _improved(self, q: Array, error: Array) -> tuple[Array, Array, Array]:
+        """One step each, and which came nearer."""
+        step = self._step(q, error)
+        before = (error**2).sum(axis=1)
+        moved, left, better = q.copy(), error.copy(), np.zeros(len(q), bool)
+        share = 1.0
+        for _ in range(HALVINGS):
+            rest = np.flatnonzero(~better)
+            if not rest.size:
+                break
+            tried = self.evaluator.evaluate(INTEGRATE, {"q": q[rest], "dv": share * step[rest]})
+            tried = self.limits.kept(tried)
+            errors = self.errors(tried)
+            good = (errors**2).sum(axis=1) < before[rest] * (1.0 - 1e-4 * share)
+            chosen = rest[good]
+            moved[chosen], left[chosen], better[chosen] = tried[good], errors[good], True
+            share *= 0.5
+        return moved, left, better
+
+    def _step(self, q: Array, error: Array) -> Array:
+        """The shortest change that least squares of the errors ask for, without what fixed joints and limits forbid."""
+        G = np.asarray(self.evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q})) / self.scales[:, None] * self.lengths
+        forbidden = np.broadcast_to(self.held, (len(q), self.model.nv)).copy()
+        step = np.zeros_like(forbidden, float)
+        for _ in range(self.model.nv + 1):
+            step = shortest_fit(np.where(forbidden[:, None, :], 0.0, G), -error) * self.lengths
+            blocked = self.limits.blocked(q, step)
+            if not (blocked & ~forbidden).any():
+                break
+            forbidden |= blocked
+        largest = np.abs(step / self.lengths).max(axis=1, initial=0.0)[:, None]
+        return step * np.minimum(1.0, LONGEST / np.maximum(largest, LONGEST))
+
+    def _require_closed(self, q: Array, error: Array) -> None:
+        for row in np.flatnonzero(np.abs(error).max(axis=1, initial=0.0) > CLOSED)[:1].tolist():
+            raise StateError(self._missed(q[row], error[row], row if len(q) > 1 else None))
+
+    def _missed(self, q: Array, error: Array, row: int | None) -> str:
+        model, parts = self.model, []
+        own = error * self.scales
+        for one in model.equations:
+            mine = own[one.start : one.start + len(one.units)]
+            sizes = {
+                u: float(np.sqrt(sum(x * x for x, y in zip(mine, one.units, strict=True) if y == u))) for u in "rm"
+            }
+            texts = [
+                f"{size:.3g} {unit}" for (key, unit) in (("r", "rad"), ("m", "m")) if (size := sizes[key]) > CLOSED
+            ]
+            if texts:
+                parts.append(f"the {called(one.constraint)} by {' and '.join(texts)}")
+        at = [name for name, low, high, k in self._named() if q[k] <= low or q[k] >= high]
+        limits = f" Joints at a limit: {shortened([repr(x) for x in at])}." if at else ""
+        of_row = "" if row is None else f" (row {row})"
+        return (
+            f"robot '{model.name}': the constraints cannot all be kept from this start{of_row}. Missed: "
+            f"{'; '.join(parts)}.{limits} Start nearer, fix fewer joints, or see whether lengths and axes allow it"
+        )
+
+    def _named(self) -> list[tuple[str, float, float, int]]:
+        limited = [j for j in self.model.joints if j.independent and j.kind.nv == 1 and j.limits is not None]
+        return [(j.name, *j.limits, j.q_start) for j in limited if j.limits is not None]
+
+
+def shortest_fit(G: Array, right: Array) -> Array:
+    """The shortest x (B, n) of all that make ``G x - b`` smallest, of matrices (B, m, n) of any rank."""
+    rows = [[G[:, i, j] for j in range(G.shape[2])] for i in range(G.shape[1])]
+    found = dense.orthonormal(rows, [1.0] * len(rows))
+    x = dense.fitted(found, [right[:, i] for i in range(G.shape[1])])
+    return np.stack([np.broadcast_to(entry, (len(G),)) for entry in x], axis=1)

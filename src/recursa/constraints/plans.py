@@ -1,0 +1,416 @@
+"""Plans of robots with constraints: errors, rows, bias, Delassus matrix, multipliers, and motion that obeys them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from recursa.constraints import augmentation, closing
+from recursa.constraints.augmentation import (
+    ACCELERATION,
+    DRIVEN,
+    PLACED,
+    POSE,
+    TWIST,
+    Felt,
+    Numbers,
+    Pull,
+    Response,
+    constraint_buffers,
+    demand_steps,
+    inward,
+    marking,
+    put_down_ends,
+    read_ends,
+    row_bodies,
+    row_buffers,
+    slope,
+    solving,
+    wrench_steps,
+    wrenches_on_link,
+)
+from recursa.dynamics import kinematics
+from recursa.dynamics.articulated import (
+    ACCELERATIONS,
+    ARTICULATED_BUFFERS,
+    BIAS_ACCELERATION,
+    BIAS_FORCE,
+    ELIMINATE,
+    INNOVATIONS,
+    LOSSY_INNOVATIONS,
+    Elimination,
+    completed,
+    smoothed,
+)
+from recursa.dynamics.inverse import drift
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.dynamics.losses import Losses, less_losses
+from recursa.dynamics.needs import divides_by_hinges
+from recursa.model.equations import NO_LINK, Closing, Relating, Telling
+from recursa.model.model import Joint, Model
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link, tip_to_base
+
+_LINK_POSES = Buffer("L", IDENTITY_TRANSFORM)
+_ONCE = (0,)  # where what is done once for the robot is done
+
+
+def _posed(model: Model, *steps: Step) -> Sweep:
+    """Poses of the bodies that ends are on, with further steps there."""
+    return base_to_tip(PLACED, *steps, only=row_bodies(model))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+def error_plan(model: Model) -> Plan:
+    """How far every constraint is from being kept."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (base_to_tip(RELATIVE), _posed(model), *ends, *_error_steps(model))
+    own = (_LINK_POSES, *buffers, Buffer("error", Numbers.zero(model.ncon)))
+    return Plan("constraint_error", (*kinematics.BUFFERS, *own), sweeps)
+
+
+def _error_steps(model: Model) -> Iterator[Sweep]:
+    for of in model.equations:
+        if isinstance(of, Closing):
+            yield each_link(_closing_error(model.ncon, of), only=(next(x for x in of.links if x != NO_LINK),))
+        elif isinstance(of, Relating):
+            for at, (number, powers) in enumerate(of.terms):
+                offset = of.offset if at == 0 else 0.0
+                yield base_to_tip(_relation_error(model.ncon, of, powers, offset), only=(number,))
+
+
+def _closing_error(count: int, of: Closing) -> Step:
+    reads, both = read_ends(of)
+
+    def error(*put: Numbers) -> Numbers:
+        first, second = both(*put)
+        pose = closing.seen(of, first.pose, second.pose).pose
+        return Numbers.at(count, of.start, closing.errors(of, pose))
+
+    return Step(error, reads, ("error@robot",), "how far the loop is from closed")
+
+
+def _relation_error(count: int, of: Relating, powers: tuple[float, ...], offset: float) -> Step:
+    def error(q: Sequence[Scalar]) -> Numbers:
+        total: Scalar = powers[-1]
+        for c in reversed(powers[:-1]):
+            total = total * q[0] + c
+        return Numbers.at(count, of.start, (total * q[0] + offset,))
+
+    return Step(error, ("q",), ("error@robot",), "sum of c q + offset")
+
+
+def errors_of(values: Values, count: int) -> tuple[Scalar, ...]:
+    """The result of :func:`error_plan`."""
+    return values.robot["error"].entries if "error" in values.robot else (0.0,) * count
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+def rigidly_passed(
+    joint: Joint, rows: tuple[int, ...], felt: Felt, pull: tuple[Pull, ...], step: Transform
+) -> tuple[tuple[Response, ...], Felt]:
+    """What rows do at a joint of a robot whose other joints stand still: ``T + H phi w``, rows of G."""
+    pulled = dict(pull)
+    responses = []
+    for row in rows:
+        torque = pulled.get(row, (0.0,) * joint.kind.nv)
+        across = joint.project(felt.forces[row])
+        responses.append(Response(row, tuple(t + x for t, x in zip(torque, across, strict=True)), ()))
+    onward = {row: step.force(felt.forces[row]) for row in rows}
+    return tuple(responses), Felt.of(len(felt.forces), onward)
+
+
+RIGIDLY_PASSED = Step(
+    rigidly_passed,
+    ("joint", "rows here", "felt", "pull", "X"),
+    ("responses", "felt@parent"),
+    "G = T + H phi w",
+)
+
+
+def jacobian_plan(model: Model) -> Plan:
+    """Rows of G at the joints."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (base_to_tip(RELATIVE), _posed(model), *ends, *_rows_inward(model))
+    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
+    return Plan("constraint_jacobian", (*kinematics.BUFFERS, *own), sweeps)
+
+
+def _rows_inward(model: Model) -> tuple[Sweep, ...]:
+    bodies = row_bodies(model)
+    return (
+        *marking(model),
+        *wrench_steps(model),
+        tip_to_base(RIGIDLY_PASSED, only=bodies),
+    )
+
+
+def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """G row by row; what a tied joint does counts for its source."""
+    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.ncon)]
+    for joint, responses in zip(model.joints, values.lists.get("responses", []), strict=False):
+        factor = 1.0 if joint.tie is None else joint.tie.multiplier
+        for row, eps, _ in responses:
+            for i, x in enumerate(eps):
+                own = rows[row]
+                own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
+    return (x for row in rows for x in row)
+
+
+DRIFT = Step(drift, ("joint", "X", "drift@parent", "V", "v"), ("drift",), "alpha with joints that do not accelerate")
+
+
+def still(joint: Joint) -> tuple[Scalar, ...]:
+    """Joints that do not accelerate."""
+    return (0.0,) * joint.kind.nv
+
+
+def bias_plan(model: Model, *, told: bool) -> Plan:
+    """``gamma`` of ``G a + gamma = 0``: how the errors accelerate while the joints do not."""
+    sweeps, buffers = _drifting(model, told=told)
+    return Plan("constraint_bias", buffers, sweeps)
+
+
+def _drifting(model: Model, *, told: bool) -> tuple[tuple[Sweep, ...], tuple[Buffer, ...]]:
+    ends, buffers = put_down_ends(model, ACCELERATION, "drift")
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY),
+        _posed(model, DRIFT, Step(still, ("joint",), ("qdd",), "a = 0")),
+        *ends,
+        *demand_steps(model, told, rising=False),
+    )
+    own = (Buffer("drift", Motion.zero()), Buffer("qdd", ()), Buffer("demand", Numbers.zero(model.ncon)))
+    return sweeps, (*kinematics.BUFFERS, _LINK_POSES, *buffers, *own)
+
+
+def equations_plan(model: Model, *, told: bool) -> Plan:
+    """G and gamma together."""
+    sweeps, buffers = _drifting(model, told=told)
+    return Plan("constraint_equations", (*buffers, *row_buffers(model.ncon)), (*sweeps, *_rows_inward(model)))
+
+
+def added_up(name: str) -> Callable[[Values], Iterable[Scalar]]:
+    """What a plan added up for the robot, from its values."""
+    return lambda values: values.robot[name].entries
+
+
+# ---- the Delassus matrix ---------------------------------------------------------------------------------------------
+
+
+def delassus_plan(model: Model, unit_length: float) -> Plan:
+    """A = G inv(mass) G*, and how much the joints yield."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (
+        base_to_tip(RELATIVE),
+        _posed(model),
+        tip_to_base(ELIMINATE),
+        *ends,
+        *inward(model, unit_length),
+    )
+    return Plan(
+        "constraint_delassus", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES), sweeps
+    )
+
+
+def delassus_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """The matrix row by row."""
+    rows = augmentation.matrix(model.ncon, values.robot["delassus"].entries)
+    return (x for row in rows for x in row)
+
+
+# ---- forward dynamics ------------------------------------------------------------------------------------------------
+
+
+def forward_plan(
+    model: Model,
+    unit_length: float,
+    *,
+    wrenches: bool = False,
+    links: bool = False,
+    losses: Losses = False,
+    told: bool = False,
+) -> Plan:
+    """Accelerations that obey the constraints."""
+    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(ELIMINATE, *torque),
+        *_multipliers(model, unit_length, told=told),
+        base_to_tip(DRIVEN, only=row_bodies(model)),
+        base_to_tip(ACCELERATIONS),
+    )
+    ready = completed(sweeps, wrenches=wrenches, links=links)
+    return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
+
+
+def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
+    _, buffers = put_down_ends(model, ACCELERATION)
+    return *ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, _LINK_POSES, Buffer("acting", Force.zero())
+
+
+def _multipliers(model: Model, unit_length: float, *, told: bool, least: bool = False) -> tuple[Sweep, ...]:
+    """From the innovations of the free motion to multipliers."""
+    ends, _ = put_down_ends(model, ACCELERATION)
+    return (
+        _posed(model, ACCELERATIONS),
+        *ends,
+        *inward(model, unit_length),
+        *demand_steps(model, told),
+        base_to_tip(solving(model, unit_length, least=least), only=_ONCE),
+    )
+
+
+def forces_plan(
+    model: Model,
+    unit_length: float,
+    *,
+    on_links: bool = False,
+    wrenches: bool = False,
+    losses: Losses = False,
+    told: bool = False,
+) -> Plan:
+    """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
+    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    sweeps = (
+        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
+        tip_to_base(ELIMINATE, *torque),
+        *_multipliers(model, unit_length, told=told, least=True),
+    )
+    ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]
+    ready = (*ready, *_acting_steps(model)) if on_links else ready
+    return Plan("constraint_forces", _forward_buffers(model), ready)
+
+
+def acting_plan(model: Model) -> Plan:
+    """What given multipliers do to links, "acting"."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (
+        base_to_tip(RELATIVE),
+        _posed(model),
+        *ends,
+        base_to_tip(
+            Step(lambda given: Numbers(tuple(given)), ("multipliers",), ("lambda@robot",), "lambda"), only=_ONCE
+        ),
+        *_acting_steps(model),
+    )
+    own = (_LINK_POSES, *buffers, Buffer("lambda", Numbers.zero(model.ncon)), Buffer("acting", Force.zero()))
+    return Plan("constraint_wrenches of multipliers", (*kinematics.BUFFERS, *own), sweeps)
+
+
+def _acting_steps(model: Model) -> Iterator[Sweep]:
+    ends = augmentation.ends_of(model)
+    if ends:
+        yield each_link(Step(lambda offset: Force.zero(), ("offset",), ("acting",), "nothing yet"), only=ends)
+    for of in model.equations:
+        if isinstance(of, Closing):
+            for side, link in enumerate(of.links):
+                if link != NO_LINK:
+                    yield each_link(_acting(of, side), only=(link,))
+
+
+def _acting(of: Closing, side: int) -> Step:
+    reads, both = read_ends(of)
+
+    def acting(before: Force, multipliers: Numbers, *put: Numbers) -> Force:
+        total = before
+        for k, wrench in enumerate(wrenches_on_link(of, side, *both(*put))):
+            total = total + wrench * multipliers.entries[of.start + k]
+        return total
+
+    return Step(acting, ("acting", "lambda@robot", *reads), ("acting",), "G* lambda on a link")
+
+
+def acting_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """Six numbers per link."""
+    ends, found = augmentation.ends_of(model), values.lists.get("acting", [])
+    for number in range(len(model.links)):
+        yield from found[number].components() if number in ends else (0.0,) * 6
+
+
+# ---- speeds ----------------------------------------------------------------------------------------------------------
+
+
+def velocity_demand_steps(model: Model) -> Iterator[Sweep]:
+    """``G v``, added up in "demand"."""
+    for of in model.equations:
+        if isinstance(of, Closing):
+            link = next(x for x in of.links if x != NO_LINK)
+            yield each_link(_closing_speed(model.ncon, of), only=(link,))
+        elif isinstance(of, Relating):
+            for number, powers in of.terms:
+                yield base_to_tip(_relation_speed(model.ncon, of, powers), only=(number,))
+        else:
+            yield base_to_tip(_telling_speed(model.ncon, of), only=(of.joint,))
+
+
+def _closing_speed(count: int, of: Closing) -> Step:
+    reads, both = read_ends(of)
+
+    def speed(*put: Numbers) -> Numbers:
+        first, second = both(*put)
+        seen = closing.seen(of, first.pose, second.pose)
+        moving = closing.relative(
+            seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity)
+        )
+        return Numbers.at(count, of.start, closing.first_rates(of, seen.pose, moving))
+
+    return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")
+
+
+def _relation_speed(count: int, of: Relating, powers: tuple[float, ...]) -> Step:
+    def speed(q: Sequence[Scalar], v: Sequence[Scalar]) -> Numbers:
+        return Numbers.at(count, of.start, (slope(powers, q[0]) * v[0],))
+
+    return Step(speed, ("q", "v"), ("demand@robot",), "G v of a relation")
+
+
+def _telling_speed(count: int, of: Telling) -> Step:
+    def speed(v: Sequence[Scalar]) -> Numbers:
+        return Numbers.at(count, of.start, tuple(v))
+
+    return Step(speed, ("v",), ("demand@robot",), "v of a joint")
+
+
+@divides_by_hinges
+def jumped(
+    done: tuple[Elimination, ...], v: Sequence[Scalar], nu: Sequence[Scalar], step: Transform, parent: Motion
+) -> tuple[tuple[Scalar, ...], Motion]:
+    """Speeds after impulses: ``v + inv(mass) G* lambda``."""
+    change, here = smoothed(done, nu, step.inverse_motion(parent))
+    return tuple(x + dx for x, dx in zip(v, change, strict=True)), here
+
+
+def unmoved(joint: Joint) -> tuple[Scalar, ...]:
+    """No innovations."""
+    return (0.0,) * joint.kind.nv
+
+
+def impulse_plan(model: Model, unit_length: float) -> Plan:
+    """Speeds after impulses along the constraints that leave ``G v = 0``: the nearest such in the kinetic energy."""
+    ends, buffers = put_down_ends(model, TWIST)
+    bodies = row_bodies(model)
+    sweeps = (
+        base_to_tip(RELATIVE),
+        base_to_tip(PLACED, VELOCITY, only=bodies),
+        tip_to_base(ELIMINATE, Step(unmoved, ("joint",), ("nu",), "nu = 0")),
+        *ends,
+        *inward(model, unit_length),
+        *velocity_demand_steps(model),
+        base_to_tip(solving(model, unit_length), only=_ONCE),
+        base_to_tip(DRIVEN, only=bodies),
+        base_to_tip(
+            Step(
+                jumped,
+                ("elimination", "v", "nu", "X", "jump@parent"),
+                ("after", "jump"),
+                "v+ = v + inv(mass) G* lambda",
+            )
+        ),
+    )
+    own = (_LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
+    return Plan("project_velocity", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)

@@ -1,0 +1,308 @@
+"""What can be asked of a robot with constraints, as quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recursa.constraints import dense, plans
+from recursa.dynamics import mass_matrix
+from recursa.dynamics.gathering import joint_matrix, joint_vector
+from recursa.dynamics.joint_space import vector_of
+from recursa.dynamics.kinematics import motion_entries
+from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
+from recursa.dynamics.springs import acting, with_springs
+from recursa.errors import ModelError, NoSweepError, known_method
+from recursa.model.model import Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.small_systems import shortest, solve_ranked
+from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, fuse
+from recursa.sweeps.batching import Array
+
+AUGMENTATION, PROJECTION = "augmentation", "projection"
+METHODS = (AUGMENTATION, PROJECTION)
+"""How constrained forward dynamics are computed, by name."""
+
+_BASE_MOTION = ("base_twist", "base_acceleration")
+
+
+def constrained(of: Subject | Model) -> bool:
+    """Whether a robot has constraints."""
+    return bool((of.model if isinstance(of, Subject) else of).description.constraints)
+
+
+def require_constraints(model: Model) -> None:
+    """Raise for a robot that has none."""
+    if not model.description.constraints:
+        raise ModelError(
+            f"robot '{model.name}' has no constraints: there is nothing to ask. robot.with_constraints(...) adds some"
+        )
+
+
+# ---- kinematics ------------------------------------------------------------------------------------------------------
+
+
+def _error(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    gather = partial(plans.errors_of, count=model.ncon)
+    return Recipe(plans.error_plan(model), gather, (model.ncon,), MayMove.FRAMES)
+
+
+def _jacobian(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    gather = partial(plans.jacobian_entries, model)
+    return Recipe(plans.jacobian_plan(model), gather, (model.ncon, model.nv), MayMove.FRAMES)
+
+
+def _bias(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    plan = plans.bias_plan(model, told="prescribed" in given)
+    return Recipe(plan, plans.added_up("demand"), (model.ncon,), MayMove.FRAMES)
+
+
+# ---- from matrices ---------------------------------------------------------------------------------------------------
+
+
+class Matrices(NamedTuple):
+    """What the dense methods start from."""
+
+    mass: list[list[Scalar]]
+    moments: list[Scalar]  # T - bias
+    rows: list[list[Scalar]]  # G
+    gamma: list[Scalar]
+
+
+def as_given(tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Torques, kept for the end."""
+    return tuple(tau)
+
+
+_KEEP = Plan(
+    "torques", (Buffer("driving", ()),), (base_to_tip(Step(as_given, ("tau",), ("driving",), "the given torques")),)
+)
+
+
+def matrices_plan(model: Model, *, wrenches: bool, told: bool) -> Plan:
+    """The mass matrix, the bias, G, gamma and the torques."""
+    equations = mass_matrix.equations_of_motion_plan(wrenches=wrenches)
+    return fuse(equations, plans.equations_plan(model, told=told), _KEEP, name="constrained motion")
+
+
+def _matrices(model: Model, values: Values) -> Matrices:
+    driving = independent_vector(model, values.lists.get("driving", []))
+    bias = joint_vector(model, values.lists.get("T", []))
+    mass, rows = _mass_and_rows(model, values)
+    moments = [t - b for t, b in zip(driving, bias, strict=True)]
+    return Matrices(mass, moments, rows, list(values.robot["demand"].entries))
+
+
+def _scales(model: Model, unit_length: float) -> list[float]:
+    return dense.row_scales([unit for one in model.equations for unit in one.units], unit_length)
+
+
+def _projected(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+    mass, moments, G, gamma = _matrices(model, values)
+    return dense.by_projection(mass, moments, dense.orthonormal(G, _scales(model, unit_length)), gamma)
+
+
+def _dense_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+    mass, moments, G, gamma = _matrices(model, values)
+    found = dense.augmented(mass, G, _scales(model, unit_length))
+    demand = [dense.dot(row, moments) + x for row, x in zip(found.responses, gamma, strict=True)]
+    return shortest(found.factors, solve_ranked(found.factors, [-x for x in demand]))
+
+
+def _dense_recipe(
+    of: Subject, given: Names, finish: Callable[[Model, float, Values], Iterable[Scalar]], shape: tuple[int, ...]
+) -> Recipe:
+    plan = matrices_plan(of.model, wrenches="wrenches" in given, told="prescribed" in given)
+    return Recipe(plan, partial(finish, of.model, of.model.unit_length), shape, MayMove.INERTIAS)
+
+
+# ---- forward dynamics ------------------------------------------------------------------------------------------------
+
+
+def forward_recipe(of: Subject, given: Names, *, losses: Losses, method: str | None, links: bool) -> Recipe:
+    """Accelerations that obey the constraints; with ``links`` those of all links behind them."""
+    model = of.model
+    if not given.isdisjoint(_BASE_MOTION):
+        raise NoSweepError("a base that is moved is for trees: prescribe its motion by rc.Prescribed on a free joint")
+    chosen = chosen_method(of, method)
+    if chosen == AUGMENTATION and of.tied:
+        raise NoSweepError(
+            f"robot '{model.name}' has tied joints, and method 'augmentation' needs independent ones. Use "
+            f'method="projection". {model.how_to_untie}'
+        )
+    if chosen == PROJECTION:
+        if links or losses:
+            raise NoSweepError("method 'projection' is for joints without losses, and not for accelerations of links")
+        return _dense_recipe(of, given, _projected, (model.nv,))
+    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
+    plan = plans.forward_plan(model, model.unit_length, links=links, **options)
+    gather = partial(joints_and_links, model) if links else vector_of(model, "qdd")
+    shape = (model.nv + 6 * len(model.links) if links else model.nv,)
+    return Recipe(plan, gather, shape, MayMove.INERTIAS)
+
+
+def chosen_method(of: Subject, method: str | None) -> str:
+    """The method by name, or the one that suits."""
+    chosen = method or (PROJECTION if of.tied else AUGMENTATION)
+    known_method("forward dynamics of a robot with constraints", chosen, METHODS)
+    return chosen
+
+
+def joints_and_links(model: Model, values: Values) -> Iterator[Scalar]:
+    """Accelerations of joints, then of links."""
+    return chain(joint_vector(model, values.lists.get("qdd", [])), motion_entries(values.lists.get("AL", [])))
+
+
+# ---- forces ----------------------------------------------------------------------------------------------------------
+
+
+@with_springs(acting)
+def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
+    model, losses = of.model, known_losses(losses)
+    require_constraints(model)
+    if of.tied:
+        if losses:
+            return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
+        return _dense_recipe(of, given, _dense_multipliers, (model.ncon,))
+    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
+    plan = plans.forces_plan(model, model.unit_length, **options)
+    return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
+
+
+def _losses_first(record: Quantity, losses: Losses, others: Any, *, tau: Any, v: Any, **more: Any) -> Array:
+    """Methods that know no losses get torques from which they are taken off."""
+    left = np.asarray(tau) - others(JOINT_LOSSES, {"losses": losses}, v=v)
+    return others(record, {"losses": False}, tau=left, v=v, **more)  # type: ignore[no-any-return]
+
+
+@with_springs(acting)
+def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
+    model, losses = of.model, known_losses(losses)
+    require_constraints(model)
+    shape = (len(model.links), 6)
+    if of.tied:
+        return Composed(partial(_from_multipliers, losses))
+    options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
+    plan = plans.forces_plan(model, model.unit_length, on_links=True, **options)
+    return Recipe(plan, partial(plans.acting_entries, model), shape, MayMove.INERTIAS)
+
+
+def _from_multipliers(losses: Losses, others: Any, *, q: Any, **more: Any) -> Array:
+    found = others(CONSTRAINT_FORCES, {"losses": losses}, q=q, **more)
+    return others(WRENCHES_OF_MULTIPLIERS, q=q, multipliers=found)  # type: ignore[no-any-return]
+
+
+def _of_multipliers(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    plan = plans.acting_plan(model)
+    return Recipe(plan, partial(plans.acting_entries, model), (len(model.links), 6), MayMove.FRAMES)
+
+
+# ---- matrices --------------------------------------------------------------------------------------------------------
+
+
+def _delassus(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    shape = (model.ncon, model.ncon)
+    if of.tied:
+        plan = fuse(mass_matrix.MASS_MATRIX_PLAN, plans.jacobian_plan(model), name="constraint_delassus, tied")
+        return Recipe(plan, partial(_dense_delassus, model, model.unit_length), shape, MayMove.INERTIAS)
+    plan = plans.delassus_plan(model, model.unit_length)
+    return Recipe(plan, partial(plans.delassus_entries, model), shape, MayMove.INERTIAS)
+
+
+def _mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    nv = model.nv
+    entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
+    flat = list(plans.jacobian_entries(model, values))
+    mass = [entries[k * nv : k * nv + nv] for k in range(nv)]
+    return mass, [flat[k * nv : k * nv + nv] for k in range(model.ncon)]
+
+
+def _dense_delassus(model: Model, unit_length: float, values: Values) -> Iterator[Scalar]:
+    found = dense.augmented(*_mass_and_rows(model, values), _scales(model, unit_length))
+    return (x for row in found.delassus for x in row)
+
+
+# ---- speeds ----------------------------------------------------------------------------------------------------------
+
+
+def _project_velocity(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    if not of.tied:
+        plan = plans.impulse_plan(model, model.unit_length)
+        return Recipe(plan, vector_of(model, "after"), (model.nv,), MayMove.INERTIAS)
+    keep = Step(as_given, ("v",), ("driving",), "the given speeds")
+    given_speeds = Plan("speeds", (Buffer("driving", ()),), (base_to_tip(keep),))
+    plan = fuse(mass_matrix.MASS_MATRIX_PLAN, plans.jacobian_plan(model), given_speeds, name="project_velocity, tied")
+    return Recipe(plan, partial(_dense_speeds, model, model.unit_length), (model.nv,), MayMove.INERTIAS)
+
+
+def _dense_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+    mass, G = _mass_and_rows(model, values)
+    found = dense.augmented(mass, G, _scales(model, unit_length))
+    v = independent_vector(model, values.lists.get("driving", []))
+    impulses = solve_ranked(found.factors, [-dense.dot(row, v) for row in G])
+    return [x + dx for x, dx in zip(v, dense.combined(found.responses, impulses, model.nv), strict=True)]
+
+
+def independent_vector(model: Model, per_joint: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """nv entries of the joints that have any of their own."""
+    own = [x if joint.independent else () for joint, x in zip(model.joints, per_joint, strict=True)]
+    return joint_vector(model, own)
+
+
+# ---- the records -----------------------------------------------------------------------------------------------------
+
+_ROWS = "in the order of the constraints"
+_MULTIPLIERS = "N m where an equation turns, N where it moves, in the order of the constraints"
+_OPTIONAL = ("wrenches", "parameters", "prescribed")
+_READS = {"wrenches": "wrench"}
+
+CONSTRAINT_ERROR = Quantity("constraint_error", ("q",), _error, f"rad and m, {_ROWS}")
+CONSTRAINT_JACOBIAN = Quantity("constraint_jacobian", ("q",), _jacobian, f"times v: rad/s and m/s, {_ROWS}")
+CONSTRAINT_BIAS = Quantity(
+    "constraint_bias", ("q", "v"), _bias, f"rad/s^2 and m/s^2, {_ROWS}", optional=("prescribed",)
+)
+CONSTRAINT_FORCES = Quantity(
+    "constraint_forces", ("q", "v", "tau"), _forces, _MULTIPLIERS, optional=_OPTIONAL, reads=_READS
+)
+CONSTRAINT_WRENCHES = Quantity(
+    "constraint_wrenches",
+    ("q", "v", "tau"),
+    _wrenches,
+    "per link (moment, force) in N m and N, link axes at the link origin",
+    optional=_OPTIONAL,
+    reads=_READS,
+)
+WRENCHES_OF_MULTIPLIERS = Quantity(
+    "constraints.wrenches_of_multipliers",
+    ("q", "multipliers"),
+    _of_multipliers,
+    "per link (moment, force) in N m and N, link axes at the link origin",
+)
+CONSTRAINT_DELASSUS = Quantity(
+    "constraint_delassus", ("q",), _delassus, "times constraint forces: rad/s^2 and m/s^2", optional=("parameters",)
+)
+PROJECT_VELOCITY = Quantity(
+    "project_velocity",
+    ("q", "v"),
+    _project_velocity,
+    "rad/s for rotations, m/s for translations; places as in v",
+    optional=("parameters",),
+)

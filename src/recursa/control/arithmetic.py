@@ -1,0 +1,188 @@
+"""What control laws are written in, so that one text of a law runs on arrays and becomes part of a native loop.
+
+A law asks for quantities of its robot, applies functions of scalars to arrays, and multiplies matrices with vectors.
+:class:`OnArrays` does that at once, on any batch; :class:`OnSizes` only finds out which native functions it takes, and
+:class:`OnLoop` writes calls of them into the loop over time steps of a rollout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from recursa.errors import ShapeError, StateError, UntraceableError
+from recursa.evaluation.evaluator import NO_OPTIONS, Options, Question, Way
+from recursa.kernels.kernel import FunctionProgram, Program, program
+from recursa.kernels.rollout_emit import Loop, Slot
+from recursa.quantities import Quantity
+from recursa.robot import Robot
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.batching import Array
+from recursa.sweeps.inputs import kind_of_input
+
+X = TypeVar("X")  # an array of some states: numbers, or a place in memory
+Function = Callable[..., Iterable[Scalar]]  # of lists of scalars, one per array
+
+
+class Arithmetic(Protocol[X]):
+    """What a law may do. Arrays have one axis: matrices are lists of rows, one after the other."""
+
+    robot: Robot
+
+    def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: X) -> X:
+        """A quantity of the law's robot."""
+
+    def apply(self, function: Function, size: int, *arrays: X) -> X:
+        """``size`` numbers made of some arrays by a function of lists of scalars."""
+
+    def product(self, matrix: X, vector: X, size: int, *, transposed: bool = False) -> X:
+        """``size`` numbers: a matrix, or its transpose, times a vector."""
+
+    def part(self, array: X, start: int, size: int) -> X:
+        """Some of an array's numbers."""
+
+
+class OnArrays:
+    """On numbers: arrays (..., n), whose batch axes broadcast."""
+
+    def __init__(self, robot: Robot, threads: int | None = None) -> None:
+        self.robot, self.threads = robot, threads
+
+    def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Array) -> Array:
+        """By the robot's evaluator, compiled where that is possible; single states by a native entry, once there is."""
+        evaluator, single = self.robot.evaluator, all(x.ndim == 1 for x in arrays.values())
+        key = (OnArrays, quantity, *options.items(), *arrays)
+        entry = evaluator.kept.get(key) if single else None
+        if entry is not None:
+            found = entry(*(arrays[name] for name in quantity.arrays if name in arrays))
+            if found is not NotImplemented:
+                return found.reshape(-1)  # type: ignore[no-any-return]
+        found = evaluator.evaluate(quantity, arrays, options, None, self.threads)
+        if single and entry is None and (made := evaluator.entry(Question.of(quantity, arrays, options))) is not None:
+            evaluator.kept[key] = made
+        axes = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
+        return found.reshape(*axes, prod(found.shape[len(axes) :]))
+
+    def apply(self, function: Function, size: int, *arrays: Array) -> Array:
+        """On floats for one state, on columns of a batch."""
+        if all(x.ndim == 1 for x in arrays):
+            return np.array([*function(*(x.tolist() for x in arrays))], dtype=np.result_type(*arrays))
+        shape = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        result = np.empty((*shape, size), np.result_type(*arrays))
+        for k, found in enumerate(function(*(list(np.moveaxis(x, -1, 0)) for x in arrays))):
+            result[..., k] = found
+        return result
+
+    def product(self, matrix: Array, vector: Array, size: int, *, transposed: bool = False) -> Array:
+        """By NumPy."""
+        inner = vector.shape[-1]
+        rows = matrix.reshape(*matrix.shape[:-1], *((inner, size) if transposed else (size, inner)))
+        turned = rows.swapaxes(-1, -2) if transposed else rows
+        return (turned @ vector[..., None])[..., 0]
+
+    def part(self, array: Array, start: int, size: int) -> Array:
+        """A view."""
+        return array[..., start : start + size]
+
+
+class OnSizes:
+    """On sizes alone: collects the native functions that a law calls, in the order of its calls.
+
+    UntraceableError where there is none, as for quantities that are made of others.
+    """
+
+    def __init__(self, robot: Robot, form: str | None) -> None:
+        self.robot, self.form = robot, form
+        self.programs: list[Program] = []
+
+    def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: int) -> int:
+        """The function of a quantity, as kernels have it."""
+        evaluator = self.robot.evaluator
+        optional = [name for name in quantity.optional if name in arrays]
+        way = evaluator.way(Question.of(quantity, optional, options))
+        if not isinstance(way, Way):
+            raise UntraceableError(f"{quantity.name} of this robot is made of other quantities")
+        recipe = way.recipe
+        evaluator.require_inertia(recipe.plan, tuple(quantity.read(arrays)))
+        if recipe.require is not None:
+            recipe.require(evaluator.model)
+        names = [quantity.reads.get(name, name) for name in (*quantity.inputs, *optional)]
+        sizes = {name: kind_of_input(name).size(evaluator.model) for name in names}
+        made = program(
+            way.compiled_plan, way.kernels.compiled_model, sizes, recipe.gather, recipe.form or self.form, recipe.looped
+        )
+        self.programs.append(made)
+        return prod(recipe.shape)
+
+    def apply(self, function: Function, size: int, *arrays: int) -> int:
+        """The function spelled out."""
+        try:
+            made = FunctionProgram(function, arrays)
+        except TypeError as error:
+            raise StateError(
+                f"a function of the law cannot be followed into native code: {error}.\n  It gets lists of numbers, may "
+                "add, multiply and divide them, and takes sin, cos, sqrt, atan2 and where from recursa.spatial.scalars"
+            ) from error
+        if len(made.outputs) != size:
+            raise ShapeError(f"a function of the law gives {len(made.outputs)} numbers, and {size} were announced")
+        self.programs.append(made)
+        return size
+
+    def product(self, matrix: int, vector: int, size: int, *, transposed: bool = False) -> int:
+        """No function: a loop of its own."""
+        return size
+
+    def part(self, array: int, start: int, size: int) -> int:
+        """So many."""
+        return size
+
+
+class OnLoop:
+    """Into a native loop, with the functions that :class:`OnSizes` has found."""
+
+    def __init__(self, robot: Robot, loop: Loop, programs: Sequence[Program]) -> None:
+        self.robot, self.loop, self.programs = robot, loop, programs
+        self._next = 0
+
+    def ask(self, quantity: Quantity, options: Options = NO_OPTIONS, **arrays: Slot) -> Slot:
+        """A call; inputs in the order of the quantity."""
+        way: Any = self.robot.evaluator.way(Question.of(quantity, arrays, options))
+        given = [arrays[name] for name in quantity.arrays if name in arrays]
+        return self._called(given, prod(way.recipe.shape))
+
+    def apply(self, function: Function, size: int, *arrays: Slot) -> Slot:
+        """A call."""
+        return self._called(list(arrays), size)
+
+    def _called(self, inputs: list[Slot], size: int) -> Slot:
+        number, self._next = self._next, self._next + 1
+        return self.loop.call(f"law{number}", self.programs[number], inputs, self.loop.slot(size))
+
+    def product(self, matrix: Slot, vector: Slot, size: int, *, transposed: bool = False) -> Slot:
+        """A loop over rows."""
+        return self.loop.product(matrix, vector, size, transposed=transposed)
+
+    def part(self, array: Slot, start: int, size: int) -> Slot:
+        """A place within another."""
+        return array.part(start, size)
+
+
+# ---- functions that many laws apply ----------------------------------------------------------------------------------
+
+
+def added(*arrays: Sequence[Scalar]) -> list[Scalar]:
+    """The sum of arrays."""
+    first, *others = arrays
+    total = list(first)
+    for other in others:
+        total = [a + b for a, b in zip(total, other, strict=True)]
+    return total
+
+
+def parts_of(on: Arithmetic[X], array: X, *sizes: int) -> list[X]:
+    """An array cut into parts of these sizes."""
+    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    return [on.part(array, start, size) for start, size in zip(starts, sizes, strict=True)]

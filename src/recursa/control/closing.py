@@ -1,0 +1,124 @@
+"""A law in the loop of a rollout: its gains per row, its samples per stage, and its native functions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.control.arithmetic import OnArrays, OnLoop, OnSizes, parts_of
+from recursa.control.law import Law, size_of
+from recursa.errors import ShapeError, StateError, TooLargeError
+from recursa.kernels.rollout_emit import Loop, Slot
+from recursa.robot import Robot
+from recursa.sweeps.batching import Array
+
+_HOME = __name__.rpartition(".")[0]
+_MOST_SAMPLES = 2**31  # bytes; more steps than that are no longer one table
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A law with what it is given in one rollout: ``gains`` (B, n) or (1, n), ``start`` (B, memory) or (1, memory)."""
+
+    law: Law
+    gains: Array
+    start: Array
+
+    @staticmethod
+    def of(law: Law, robot: Robot, shape: tuple[int, ...], gains: Mapping[str, ArrayLike] | None) -> Closed:
+        """For a batch of this shape; ``gains`` are those that differ from the law's own, with batch axes or without."""
+        own = law.robot
+        if (own.nq, own.nv, own.joint_names) != (robot.nq, robot.nv, robot.joint_names):
+            raise StateError(
+                f"the controller is one for robot '{own.name}', whose joints are others than those of '{robot.name}'"
+            )
+        if gains is not None and not isinstance(gains, Mapping):
+            raise StateError(f"gains are arrays by name, such as {{'stiffness': ...}}, not {gains!r}")
+        given = {name: law.gains_of_rows(name, value) for name, value in (gains or {}).items()}
+        columns = []
+        for name, array in law.tuning.items():
+            columns.append(_in_rows(name, given.get(name, array), array.shape, shape))
+        start = law.start()
+        remembered = given.get(law.remembers, start)
+        rows = max([len(column) for column in columns], default=1)
+        together = [np.broadcast_to(column, (rows, column.shape[1])) for column in columns]
+        return Closed(
+            law,
+            np.concatenate(together, axis=1) if together else np.zeros((1, 0)),
+            _in_rows(law.remembers, remembered, start.shape, shape),
+        )
+
+    def samples(self, step: float, steps: int, stages: tuple[float, ...]) -> Array:
+        """What the law follows, (steps, stages, n)."""
+        size = self.law.sample(0.0).shape[-1]
+        if 8 * size * steps * len(stages) > _MOST_SAMPLES:
+            raise TooLargeError(
+                f"{steps} steps with {len(stages)} samples of {size} numbers each are more than "
+                f"{_MOST_SAMPLES / 2**30:.3g} GiB to be followed: take the motion in parts, each from the last states"
+            )
+        if not size:
+            return np.zeros((steps, len(stages), 0))
+        times = step * (np.arange(steps)[:, None] + np.array(stages))
+        found = np.ascontiguousarray(self.law.sample(times))
+        if not np.isfinite(found).all():
+            late = times[~np.isfinite(found).all(axis=-1)].min()
+            raise StateError(f"what {type(self.law).__name__} is to follow is not finite at t = {late:g} s")
+        return found
+
+    def torques(self, q: Array, v: Array, sample: Array, memory: Array, gains: Array, threads: int) -> Any:
+        """On arrays of rows."""
+        on = OnArrays(self.law.robot, threads)
+        return self.law.drive(on, q, v, _by_name(self.law, gains, on), sample, memory)
+
+    def key(self) -> Hashable:
+        """What the native functions depend on, beside the integrator; of laws of others, all that they are."""
+        law = self.law
+        own = () if type(law).__module__.startswith(_HOME) else (law,)
+        shapes = tuple((name, x.shape) for name, x in law.tuning.items())
+        return type(law), law.robot.evaluator, law.memory, law.sample(0.0).shape, law.built_in(), shapes, own
+
+    def followed(self, stages: tuple[float, ...], form: str | None) -> Followed:
+        """The native functions, for an integrator that asks at these fractions of a step."""
+        return Followed(self.law, stages, form)
+
+
+class Followed:
+    """A law as native loops know it: :class:`recursa.kernels.rollout_emit.FollowedLaw`."""
+
+    def __init__(self, law: Law, stages: tuple[float, ...], form: str | None) -> None:
+        self.law, self.stages, self.memory = law, stages, law.memory
+        self.gains, self.samples = size_of(law.tuning), law.sample(0.0).shape[-1]
+        on = OnSizes(law.robot, form)
+        law.drive(on, law.robot.nq, law.robot.nv, _by_name(law, self.gains, on), self.samples, self.memory)
+        self.programs = on.programs
+
+    def write(self, loop: Loop, q: Slot, v: Slot, gains: Slot, sample: Slot, memory: Slot) -> tuple[Slot, Slot | None]:
+        """Calls and products in the order of the law."""
+        on = OnLoop(self.law.robot, loop, self.programs)
+        return self.law.drive(on, q, v, _by_name(self.law, gains, on), sample, memory)
+
+
+def _by_name(law: Law, gains: Any, on: Any) -> dict[str, Any]:
+    """The gains of a row by name."""
+    tuning = law.tuning
+    return dict(zip(tuning, parts_of(on, gains, *(prod(x.shape) for x in tuning.values())), strict=True))
+
+
+def _in_rows(name: str, array: Array, own: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+    """Numbers (B, n), or (1, n) where all rows have the same, for a batch of a shape."""
+    batch = array.shape[: array.ndim - len(own)]
+    try:
+        fits = np.broadcast_shapes(batch, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        wanted = ", ".join(str(n) for n in (*shape, *own))
+        raise ShapeError(f"{name} has shape {array.shape}, expected ({wanted}): as many rows as the states have")
+    if prod(batch) == 1:
+        return np.ascontiguousarray(array.reshape(1, -1))
+    return np.ascontiguousarray(np.broadcast_to(array, (*shape, *own))).reshape(prod(shape), -1)

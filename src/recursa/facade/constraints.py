@@ -1,0 +1,234 @@
+"""Robots with loops, contacts and relations: errors, rows, forces; closing loops, allowed speeds, mobility."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from recursa.constraints.assembling import assembled
+from recursa.constraints.mobility import Mobility, mobility_of
+from recursa.constraints.quantities import (
+    CONSTRAINT_BIAS,
+    CONSTRAINT_DELASSUS,
+    CONSTRAINT_ERROR,
+    CONSTRAINT_FORCES,
+    CONSTRAINT_JACOBIAN,
+    CONSTRAINT_WRENCHES,
+    PROJECT_VELOCITY,
+)
+from recursa.dynamics.losses import Losses, known_losses
+from recursa.evaluation.answering import answers
+from recursa.evaluation.facade import Facade
+from recursa.model.constraints import Constraint
+from recursa.sweeps.batching import Array
+
+
+class ConstraintMethods(Facade):
+    """What the constraints of a robot say, and what they do."""
+
+    __slots__ = ()
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The loops, contacts, relations and prescribed motions that its motion obeys.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).constraints
+        ()
+        """
+        return self.model.description.constraints
+
+    @property
+    def ncon(self) -> int:
+        """Number of scalar equations of its constraints.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(2).with_constraints(rc.Contact("point", "tip")).ncon
+        3
+        """
+        return self.model.ncon
+
+    @answers(CONSTRAINT_ERROR)
+    def constraint_error(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """How far the constraints are from being kept, (..., ncon), in the order of :attr:`constraints`; zero: kept.
+
+        Of a loop joint turning first, as ``2 sin(angle/2)`` about its axes, then lengths in m, both in axes of the
+        first frame, z along the joint's axis. Of a relation its sum. Contacts without an anchor and prescribed motions
+        hold wherever they are: theirs is zero.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0)))
+        >>> arm.constraint_error([0.0, 0.0]).round(12)
+        array([0.05, 0.  , 0.  ])
+        """
+        return self._answer(CONSTRAINT_ERROR, {"q": q}, {}, out, threads)
+
+    @answers(CONSTRAINT_JACOBIAN)
+    def constraint_jacobian(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """G (..., ncon, nv): its product with v is the rate of :meth:`constraint_error`, exactly, at every q.
+
+        Row by row what a unit constraint force does at the joints: each is a wrench on the second link and its opposite
+        on the first, carried inward.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_constraints(rc.JointRelation({"joint1": 1, "joint2": -3}))
+        >>> arm.constraint_jacobian([0.1, 0.2])
+        array([[ 1., -3.]])
+        """
+        return self._answer(CONSTRAINT_JACOBIAN, {"q": q}, {}, out, threads)
+
+    @answers(CONSTRAINT_BIAS)
+    def constraint_bias(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        prescribed: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The accelerations of the errors while the joints have none, (..., ncon): ``G a + bias = 0`` is what holds.
+
+        ``prescribed``: accelerations of the prescribed joints and links, zero by default; they are taken off.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1).with_constraints(rc.Loop("point", "world", "tip"))
+        >>> arm.constraint_bias([0.0], [2.0]).round(12) + 0.0  # towards the axis, 0.3 m away
+        array([-1.2,  0. ,  0. ])
+        """
+        return self._answer(CONSTRAINT_BIAS, {"q": q, "v": v, "prescribed": prescribed}, {}, out, threads)
+
+    @answers(CONSTRAINT_FORCES)
+    def constraint_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: Losses = False,
+        parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The multipliers lambda (..., ncon): ``mass a + bias_forces = tau + G* lambda``.
+
+        Each is the force (N) or moment (N m) with which its equation is kept, positive where it acts on the second link
+        along the equation. Where constraints are redundant, several lambdas do the same; this is the shortest, in N and
+        N m. Accelerations do not depend on the choice. Arguments as of :meth:`forward_dynamics`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(1).with_constraints(rc.Prescribed("joint1"))
+        >>> arm.constraint_forces([0.0], [0.0], [0.0]).round(6)  # what holds the rod level
+        array([0.73575])
+        """
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters, "prescribed": prescribed}
+        return self._answer(CONSTRAINT_FORCES, arrays, {"losses": known_losses(losses)}, out, threads)
+
+    @answers(CONSTRAINT_WRENCHES)
+    def constraint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrenches: Any = None,
+        losses: Losses = False,
+        parameters: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """What loops and contacts do to each link, (..., nlinks, 6): (moment, force) in link axes at the link origin.
+
+        Given as ``wrenches=`` to the tree, they make it move in the same way, where no relation acts. Arguments as of
+        :meth:`forward_dynamics`; of redundant constraints as :meth:`constraint_forces` says.
+
+        >>> import recursa as rc
+        >>> robot = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))
+        >>> q, still = robot.neutral(), [0.0] * 7
+        >>> tau = robot.inverse_dynamics(q, still, still, actuated=["joint1"])
+        >>> force = robot.constraint_wrenches(q, still, tau)[robot.link_names.index("bus"), 3:]
+        >>> bool(abs(force[2] - 9.81 * robot.mass) < 1e-9)
+        True
+        """
+        arrays = {"q": q, "v": v, "tau": tau, "wrenches": wrenches, "parameters": parameters, "prescribed": prescribed}
+        return self._answer(CONSTRAINT_WRENCHES, arrays, {"losses": known_losses(losses)}, out, threads)
+
+    @answers(CONSTRAINT_DELASSUS)
+    def constraint_delassus(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The Delassus matrix of the constraints, (..., ncon, ncon): ``A = G inv(mass) G*``, without forming either.
+
+        What unit constraint forces do to the accelerations of the errors. Each row goes inward once through the
+        eliminations of forward dynamics; A is the sum of ``eps inv(D) eps*`` over joints.
+
+        >>> import numpy as np
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like().with_constraints(rc.Contact("point", "flange"))
+        >>> q, _ = arm.random_state(1)
+        >>> G = arm.constraint_jacobian(q)
+        >>> bool(np.allclose(arm.constraint_delassus(q), G @ arm.mass_matrix_inverse(q) @ G.T))
+        True
+        """
+        return self._answer(CONSTRAINT_DELASSUS, {"q": q, "parameters": parameters}, {}, out, threads)
+
+    @answers(PROJECT_VELOCITY)
+    def project_velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The nearest speeds (..., nv) that the constraints allow, ``G v = 0``: nearest in the kinetic energy.
+
+        ``v - inv(mass) G* inv(A) G v``, what impulses along the constraints leave. Prescribed joints and links stop.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0)))
+        >>> q = arm.assemble([0.5, 0.8, 0.4])
+        >>> v = arm.project_velocity(q, [1.0, 2.0, 3.0])
+        >>> bool(abs(arm.constraint_jacobian(q) @ v).max() < 1e-12)
+        True
+        """
+        return self._answer(PROJECT_VELOCITY, {"q": q, "v": v, "parameters": parameters}, {}, out, threads)
+
+    def assemble(self, q: ArrayLike, fixed: Collection[str] = ()) -> Array:
+        """A configuration (..., nq) near q that closes the loops and keeps the relations.
+
+        Gauss-Newton steps on the manifold, each as short as possible, halved where they do not help. Joints ``fixed``
+        by name stay where they are; joints with limits stay within them. Where it cannot be done, a
+        :class:`~recursa.StateError` says which constraints miss, by how much, and which limits are in the way.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0)))
+        >>> q = arm.assemble([0.5, 0.8, 0.4], fixed=["joint1"])
+        >>> float(q[0]), bool(abs(arm.constraint_error(q)).max() < 1e-12)
+        (0.5, True)
+        """
+        return assembled(self._evaluator, q, fixed)
+
+    def mobility(self, q: ArrayLike, *, tolerance: float | None = None) -> Mobility:
+        """How many freedoms the constraints leave at a configuration, and which speeds can be chosen freely.
+
+        The rank is that of G, rows judged against the robot's own length: what is not more than ``tolerance`` of a row,
+        5e-13 by default, counts as zero. The independent speeds are those that determine the others best.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))
+        >>> arm.mobility(arm.assemble([0.5, 0.8, 0.4])).freedoms
+        1
+        """
+        return mobility_of(self._evaluator, q, tolerance)

@@ -1,0 +1,258 @@
+"""Logs: what was measured on a robot over time, from arrays, runs or CSV files, with every doubt named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recursa.errors import StateError, did_you_mean, shortened, unknown_name
+from recursa.model.columns import freedom_names
+from recursa.runs.run import Run
+from recursa.sweeps.batching import Array
+from recursa.trajectories import inputs
+from recursa.trajectories.coordinates import aligned, coordinate_rates
+from recursa.trajectories.csv_files import TIME, TORQUE, names_of, require_times
+from recursa.trajectories.csv_numbers import NumberTable, read_table
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+CURRENT = ":current"
+KEYS = ("t", "q", "v", "a", "tau", "current", "payload")
+"""What a log given as a mapping may have."""
+
+GAP = 5.0
+"""A step so many times the usual one is a gap."""
+
+FEWEST = 20
+"""Samples: with fewer nothing can be filtered, let alone identified."""
+
+_DEGREES, _MILLIMETRES = 180.0 / np.pi, 1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Samples of one motion: t (n,), q (n, nq), and tau or current (n, nv); v, a (n, nv) where they were measured.
+
+    ``payload``: a load of known mass that the robot carried, as the arguments of :meth:`recursa.Robot.with_payload`.
+    """
+
+    t: Array
+    q: Array
+    tau: Array
+    v: Array | None = None
+    a: Array | None = None
+    current: bool = False  # whether tau is in ampere
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    source: str = "the log"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+Given = Any
+"""A log as users have it: a mapping of arrays, a run, a DataFrame, the path of a CSV file, or a list of these."""
+
+
+def logs_of(robot: Robot, given: Given) -> list[Log]:
+    """One log or several, checked."""
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    found = [_log(robot, one, f"log {k + 1}" if several else "the log") for k, one in enumerate(_listed(given))]
+    if not found:
+        raise StateError("there is no log: an empty list was given")
+    if len({log.current for log in found}) > 1:
+        raise StateError("some logs have torques and some have currents; give one or the other")
+    for log in found:
+        _require_sound(robot, log)
+    return found
+
+
+def _listed(given: Given) -> list[Given]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _log(robot: Robot, given: Given, source: str) -> Log:
+    if isinstance(given, Log):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _from_table(robot, read_table(given), f"file '{os.fspath(given)}'")
+    if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        return _from_table(robot, _frame(given, source), source)
+    if isinstance(given, Run):
+        if given.base is not None:
+            raise StateError(f"{source}: its base was moved, which identification does not follow. Hold the base")
+        given = {"t": given.t, "q": given.q, "v": given.v, "a": given.a, "tau": given.tau}
+    if isinstance(given, Mapping):
+        return _from_arrays(robot, given, source)
+    raise StateError(
+        f"{source} must be a mapping of arrays t, q and tau, a run, a DataFrame, the path of a CSV file, or a list "
+        f"of these, not {type(given).__name__}"
+    )
+
+
+def _from_arrays(robot: Robot, given: Mapping[str, Any], source: str) -> Log:
+    for key in given:
+        if key not in KEYS:
+            raise unknown_name("entry of a log", key, KEYS)
+    current = "current" in given
+    drive = "current" if current else "tau"
+    if current and "tau" in given:
+        raise StateError(f"{source} has both tau and current; give one of them")
+    for key in ("t", "q", drive):
+        if key not in given:
+            raise StateError(f"{source} has no '{key}'; it needs t, q and tau (or current), and has {', '.join(given)}")
+    q = inputs.coordinates("q", given["q"], robot, rows=True)
+    t = inputs.instants(given["t"], len(q), "samples")
+    rest = {
+        key: inputs.freedoms(key, given[key], robot, q, rows=True)
+        for key in (drive, "v", "a")
+        if given.get(key) is not None
+    }
+    return Log(t, q, rest[drive], rest.get("v"), rest.get("a"), current, given.get("payload") or {}, source)
+
+
+def _frame(frame: Any, source: str) -> NumberTable:
+    """A DataFrame of pandas, over t or with a column of it, such as :meth:`recursa.Run.to_pandas` makes."""
+    names = [str(name) for name in frame.columns]
+    try:
+        rows = np.asarray(frame.to_numpy(), float)
+        if TIME not in names:
+            names, rows = [TIME, *names], np.column_stack([np.asarray(frame.index, float), rows])
+    except (TypeError, ValueError):
+        raise StateError(f"{source} is a table whose columns, or index of times, are not all numbers") from None
+    wrong = np.argwhere(~np.isfinite(rows))
+    if len(wrong):
+        row, column = wrong[0]
+        raise StateError(f"{source} contains {rows[row, column]} (row {row}, '{names[column]}'); it must be finite")
+    return NumberTable(source, tuple(names), rows, tuple(range(len(rows))))
+
+
+def _from_table(robot: Robot, table: NumberTable, source: str) -> Log:
+    """Columns t, one per coordinate, ``name:tau`` or ``name:current``, and ``name:v``, ``name:a`` where there are any.
+
+    Other columns are left alone, unless their ending says that they are meant. The base of a floating robot needs no
+    torques: without them nothing pushes it.
+    """
+    if TIME not in table.names:
+        raise table.error(f"has no column '{TIME}' for the time in seconds; its columns are {shortened(table.names)}")
+    coordinates, freedoms = names_of(robot)
+    require_times(table)
+    q = _columns(table, coordinates, "coordinates", robot)
+    current = any(name.endswith(CURRENT) for name in table.names)
+    ending = CURRENT if current else TORQUE
+    known = {name + end for name in freedoms for end in (":v", ":a", TORQUE, CURRENT)}
+    for name in table.names:
+        if name.endswith((":v", ":a", TORQUE, CURRENT)) and name not in known:
+            raise table.error(
+                f"belongs to no joint of robot '{robot.name}'. {did_you_mean(name, sorted(known))}", column=name
+            )
+    undriven = [k for k, name in enumerate(freedoms) if not driven(robot)[k] and name + ending not in table.names]
+    wanted = [name + ending for k, name in enumerate(freedoms) if k not in undriven]
+    tau = np.zeros((len(table.rows), robot.nv))
+    tau[:, [k for k in range(robot.nv) if k not in undriven]] = _columns(table, wanted, "torques", robot)
+    parts = [
+        _columns(table, [name + end for name in freedoms], what, robot)
+        if any(name.endswith(end) for name in table.names)
+        else None
+        for end, what in ((":v", "speeds"), (":a", "accelerations"))
+    ]
+    checked = inputs.coordinates("q", q, robot, rows=True)
+    return Log(table.column(TIME), checked, tau, parts[0], parts[1], current, {}, source)
+
+
+def _columns(table: NumberTable, names: Sequence[str], what: str, robot: Robot) -> Array:
+    there = set(table.names)
+    missing = [name for name in names if name not in there]
+    if missing:
+        hint = did_you_mean(missing[0], table.names)
+        raise table.error(f"lacks columns for {what} of robot '{robot.name}': {shortened(missing)}. {hint}")
+    return table.columns(names)
+
+
+def driven(robot: Robot) -> Array:
+    """Which freedoms (nv,) have a drive, friction and armature: all but those of free joints."""
+    joints = (joint for joint in robot.model.joints if joint.independent)
+    return np.array([joint.kind.name != "free" for joint in joints for _ in range(joint.kind.nv)], bool)
+
+
+# ---- doubts ----------------------------------------------------------------------------------------------------------
+
+
+def _require_sound(robot: Robot, log: Log) -> None:
+    """Refuse what filters would turn into numbers that look fine: too few samples, gaps, wrong units."""
+    if len(log) < FEWEST:
+        raise StateError(f"{log.source} has {len(log)} samples; at least {FEWEST} are needed, and thousands are usual")
+    steps = np.diff(log.t)
+    usual = float(np.median(steps))
+    widest = int(np.argmax(steps))
+    if steps[widest] > GAP * usual:
+        raise StateError(
+            f"{log.source} has a gap of {steps[widest]:.4g} s after t = {log.t[widest]:.6g} s, where samples are "
+            f"{usual:.4g} s apart. Give the parts before and after it as two logs, in a list"
+        )
+    _require_units(robot, log)
+    _require_rates(robot, log)
+
+
+def _require_units(robot: Robot, log: Log) -> None:
+    """Positions far out of limits that degrees or millimetres would explain."""
+    low, high = robot.position_limits
+    for k, (name, unit) in enumerate(zip(robot.q_names, robot.q_units, strict=True)):
+        least, most = float(log.q[:, k].min()), float(log.q[:, k].max())
+        width = high[k] - low[k]
+        if not np.isfinite(width) or (least >= low[k] - width and most <= high[k] + width):
+            continue
+        factor, word, right = (_DEGREES, "degrees", "rad") if unit == "rad" else (_MILLIMETRES, "millimetres", "m")
+        hint = f"They look like {word}; give {right}" if _inside(least, most, low[k], high[k], factor) else "Is it q?"
+        raise StateError(
+            f"{log.source}: '{name}' goes from {least:.4g} to {most:.4g} {unit}, and its limits are {low[k]:.4g} and "
+            f"{high[k]:.4g}. {hint}"
+        )
+
+
+def _inside(least: float, most: float, low: float, high: float, factor: float) -> bool:
+    slack = 0.1 * (high - low)
+    return bool(least / factor >= low - slack and most / factor <= high + slack)
+
+
+def _require_rates(robot: Robot, log: Log) -> None:
+    """Speeds that do not add up to the positions: other units, another order of joints."""
+    if log.v is None:
+        return
+    q = aligned(robot.model, log.q)
+    rates = coordinate_rates(robot.model, q, log.v, np.zeros_like(log.v))[0]
+    steps = np.diff(log.t)[:, None]
+    summed = np.concatenate([np.zeros((1, robot.nq)), np.cumsum(0.5 * steps * (rates[1:] + rates[:-1]), axis=0)])
+    ways, sums = q - q.mean(axis=0), summed - summed.mean(axis=0)
+    for name, way, total in zip(robot.q_names, ways.T, sums.T, strict=True):
+        moved = max(_rms(way), _rms(total))
+        if moved < _MOVED or _rms(way - total) <= _APART * moved:
+            continue
+        factor = _rms(total) / max(_rms(way), 1e-12)
+        guess = "degrees per second" if abs(factor / _DEGREES - 1.0) < 0.2 else "another unit, or another joint's"
+        raise StateError(
+            f"{log.source}: the speeds of '{name}' do not add up to its positions: they come to {factor:.3g} times the "
+            f"way. They look like {guess}; leave v out, and it is found from q"
+        )
+
+
+_MOVED = 1e-2  # rad or m: a joint that moves less stands still
+_APART = 0.5  # of the way: by so much speeds and positions may disagree
+
+
+def _rms(x: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(x))))
+
+
+def still_joints(robot: Robot, logs: Sequence[Log]) -> list[str]:
+    """Freedoms that no log moves."""
+    ranges = []
+    for log in logs:
+        q = aligned(robot.model, log.q)
+        ranges.append(np.abs(robot.difference(np.broadcast_to(q[0], q.shape), q)).max(axis=0))
+    widest = np.max(ranges, axis=0)
+    return [name for name, size in zip(freedom_names(robot.model), widest, strict=True) if size < _MOVED]

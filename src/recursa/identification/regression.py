@@ -1,0 +1,154 @@
+"""Least squares: rows from logs, weighted by the noise of every joint, and with less trust in what lies far off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recursa.errors import StateError, TooLargeError
+from recursa.identification.filtering import Filtered, steps_between, windows
+from recursa.identification.unknowns import Unknowns
+from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+HUBER = 1.345
+"""Standard deviations beyond which a row counts less: 95 % as good as least squares where noise is normal."""
+
+_SLOW = 5e-3  # of a joint's largest speed: below, dry friction may be anything, and the row is left out
+_ROUNDS = 6  # of weights
+_NOISE_FLOOR = 1e-4  # of a joint's torques: nothing is measured better
+_AT_ONCE = 1 << 22  # numbers of a block of rows before they are filtered
+_MOST = 1 << 28  # numbers of all rows
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Few rows for many samples: ``matrix`` (m, nv, columns), ``torque`` (m, nv) beside what is known.
+
+    ``used`` (m, nv) says which count, ``drive`` (m, nv) are the whole torques, ``at`` (m,) the instants.
+    """
+
+    matrix: Array
+    torque: Array
+    used: Array
+    drive: Array
+    at: Array
+
+    @classmethod
+    def joined(cls, parts: Iterable[Rows]) -> Rows:
+        """One below the other."""
+        found = [(p.matrix, p.torque, p.used, p.drive, p.at) for p in parts]
+        return cls(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
+
+    def residual(self, change: Array) -> Array:
+        """What a change of the unknowns leaves of the torques, (m, nv)."""
+        return self.torque - self.matrix @ change
+
+    def rms(self, residual: Array) -> Array:
+        """Of each freedom, (nv,), over the rows that are used."""
+        counts = np.maximum(1, self.used.sum(axis=0))
+        return np.sqrt((np.square(residual) * self.used).sum(axis=0) / counts)
+
+
+def rows_of(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Rows:
+    """The rows of one motion; ``loaded`` is the robot as it is known, with the load that it carried."""
+    every = steps_between(motion)
+    nv, width = unknowns.robot.nv, len(unknowns.columns)
+    if (len(motion) // every + 1) * nv * width > _MOST:
+        raise TooLargeError(
+            f"a log of {len(motion)} samples for {width} unknowns makes {len(motion) // every} rows for each of {nv} "
+            "freedoms, which do not fit into memory. Give a lower cutoff=, or a part of the log"
+        )
+    known = loaded.inverse_dynamics(motion.q, motion.v, motion.a, losses=True)
+    drive = motion.tau * unknowns.constants
+    moving = _moving(motion, unknowns, loaded)
+    parts = []
+    for window in windows(len(motion), every, max(1, _AT_ONCE // (nv * width * every))):
+        span = slice(window.start, window.stop)
+        rows = unknowns.matrix(motion.q[span], motion.v[span], motion.a[span], motion.tau[span])
+        few = (window.weights @ rows.reshape(len(rows), -1)).reshape(-1, nv, width)
+        drives, extra = window.weights @ drive[span], window.weights @ known[span]
+        half = every // 2
+        used = np.stack([moving[max(0, k - half) : k + half + 1].all(axis=0) for k in window.at])
+        parts.append(Rows(few, drives - extra, used, drives, motion.t[window.at]))
+    if not parts:
+        raise StateError(
+            f"a log of {len(motion)} samples is too short for a cutoff of {motion.cutoff:.3g} Hz: not one filtered row "
+            "is left. Give a longer log, or a higher cutoff="
+        )
+    return Rows.joined(parts)
+
+
+def _moving(motion: Filtered, unknowns: Unknowns, loaded: Robot) -> Array:
+    """Where friction is that of a joint that slides: (n, nv). Without dry friction everywhere."""
+    joints = [joint for joint in loaded.model.joints if joint.independent]
+    dry = np.array([bool(np.any(f)) for joint in joints for f in joint.friction], bool)
+    if "coulomb" in unknowns.terms or "stribeck" in unknowns.terms:
+        dry[list(unknowns.freedoms)] = True
+    fastest = np.abs(motion.v).max(axis=0)
+    return ~dry | (np.abs(motion.v) > _SLOW * fastest)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Rows over the noise of their joint and with the weights of a robust fit: ``matrix`` (m nv, columns), ``torque``.
+
+    ``noise`` (nv,): standard deviations of the rows of each freedom; ``trust`` (m, nv) from 0 to 1.
+    """
+
+    matrix: Array
+    torque: Array
+    noise: Array
+    trust: Array
+
+    def reduced(self) -> tuple[Array, Array]:
+        """R (k, columns) and r (k,) with the same sum of squares as all rows but for a constant: by QR."""
+        return _triangle(self.matrix, self.torque)
+
+
+def weighted(rows: Rows, chosen: Sequence[int], *, robust: bool) -> Weighted:
+    """Weights by repeated least squares over the columns ``chosen``: noise of joints, then Huber's trust in rows."""
+    used, matrix = rows.used, rows.matrix[:, :, list(chosen)]
+    size = np.maximum(rows.rms(rows.drive), rows.rms(rows.torque))
+    floor = _NOISE_FLOOR * np.where(size > 0.0, size, size.max(initial=0.0) or 1.0)
+    noise, trust = np.maximum(rows.rms(rows.torque), floor), used.astype(float)
+    for _ in range(_ROUNDS if robust else 3):
+        weights = np.sqrt(trust) / noise
+        change = _least_squares(matrix * weights[:, :, None], rows.torque * weights)
+        left = rows.torque - matrix @ change
+        noise = np.maximum(_spread(left, used, len(chosen), robust), floor)
+        if robust:
+            trust = np.minimum(1.0, HUBER / np.maximum(np.abs(left / noise), 1e-300)) * used
+    weights = np.sqrt(trust) / noise
+    shape = (-1, rows.matrix.shape[2])
+    return Weighted((rows.matrix * weights[:, :, None]).reshape(shape), (rows.torque * weights).ravel(), noise, trust)
+
+
+def _triangle(matrix: Array, torque: Array) -> tuple[Array, Array]:
+    both = np.asarray(np.linalg.qr(np.column_stack([matrix, torque]), mode="r"))[: matrix.shape[1]]
+    return both[:, :-1], both[:, -1]
+
+
+def _least_squares(matrix: Array, torque: Array) -> Array:
+    """The least solution; columns of one size, so that what counts as zero does not depend on units."""
+    R, r = _triangle(matrix.reshape(-1, matrix.shape[2]), torque.ravel())
+    sizes = np.linalg.norm(R, axis=0)
+    sizes[sizes == 0.0] = 1.0
+    return np.linalg.lstsq(R / sizes, r, rcond=1e-9)[0] / sizes
+
+
+def _spread(left: Array, used: Array, columns: int, robust: bool) -> Array:
+    """The standard deviation of each freedom's rows, (nv,), with a share of the freedoms of the fit."""
+    counts = used.sum(axis=0)
+    total = max(1, int(counts.sum()))
+    share = 1.0 / np.sqrt(max(0.1, 1.0 - columns / total))
+    if not robust:
+        return share * np.sqrt((np.square(left) * used).sum(axis=0) / np.maximum(1, counts))
+    hidden = np.where(used, np.abs(left), np.nan)
+    middles = np.array([np.nanmedian(x) if np.isfinite(x).any() else 0.0 for x in hidden.T])
+    return share * 1.4826 * middles

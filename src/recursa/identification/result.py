@@ -1,0 +1,224 @@
+"""What was identified: a robot, how well each of its numbers is known, and how well it tells the torques."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import shortened
+from recursa.identification.excited import Score
+from recursa.identification.filtering import filtered
+from recursa.identification.logs import Given, logs_of
+from recursa.identification.regression import Rows, rows_of
+from recursa.identification.unknowns import Unknowns
+from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from recursa.robot import Robot
+
+_POORLY = 0.5  # relative standard deviation beyond which a number is hardly known
+
+
+class Payload(NamedTuple):
+    """A load on a link: the arguments of :meth:`recursa.Robot.with_payload`, in its order.
+
+    ``com`` (3,) in m and ``inertia`` (3, 3) in kg m^2 about it, both in axes of the link.
+    """
+
+    link: str
+    mass: float
+    com: Array
+    inertia: Array
+
+
+@dataclass(frozen=True, eq=False)
+class BaseEstimate:
+    """What the torques alone say: the base parameters of all unknowns, without anything known before.
+
+    ``values`` and ``deviations`` (standard deviations) by ``names``; ``covariance``; ``relations`` says what each
+    stands for, such as "link1.Izz + joint1.armature".
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    relations: tuple[str, ...]
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+
+    @property
+    def relative(self) -> Array:
+        """Standard deviations relative to the values; infinite where a value is zero."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.deviations > 0.0, self.deviations / np.abs(self.values), 0.0)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names), default=0)
+        rows = zip(self.names, self.values, self.deviations, self.relative, self.relations, strict=True)
+        return "\n".join(
+            f"{name:<{width}}  {value:>11.4g} +- {deviation:<9.2g} ({100 * relative:>7.2g} %)  = {relation}"
+            for name, value, deviation, relative, relation in rows
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How well torques are told over a part of a log, by freedom (nv,) in N m or N, root mean squares.
+
+    ``before``: by the robot as it was known; ``after``: by the identified one. ``measured`` are the torques themselves.
+    ``t``, ``torque``, ``told`` and ``told_before`` (m, nv) are those of the rows.
+    """
+
+    before: Array
+    after: Array
+    measured: Array
+    t: Array = field(repr=False)
+    torque: Array = field(repr=False)
+    told: Array = field(repr=False)
+    told_before: Array = field(repr=False)
+
+    @classmethod
+    def of(cls, rows: Rows, change: Array) -> Fit:
+        """Of rows of a regression and a change of the unknowns."""
+        left = rows.residual(change)
+        before, after, measured = (rows.rms(x) for x in (rows.torque, left, rows.drive))
+        return cls(before, after, measured, rows.at, rows.drive, rows.drive - left, rows.drive - rows.torque)
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What :func:`recursa.identify` found.
+
+    - ``robot``: the robot with the identified numbers; masses, friction, armature, or a payload.
+    - ``parameters``: the inertial parameters of all its bodies, (10 nbodies,), in the regressor's order; of a payload
+      its ten, about the origin of the link that carries it, in its axes.
+    - ``covariance``: of these, with what was known before: what torques do not tell is as uncertain as ``prior`` says.
+    - ``residual``: root mean square of what torques are left over, (nv,) in N m or N, in the part that was fitted.
+    - ``base``: what torques alone say, :class:`BaseEstimate`; ``score``: of the excitation.
+    - ``fitted``, ``held_out``: :class:`Fit` of both parts of the log; the second is None where nothing was held out.
+    - ``noise`` (nv,): standard deviation of filtered torques; ``joints``: numbers of joints by term and freedom, as in
+      ``joints["coulomb"]["joint2"]``; ``deviations`` their standard deviations.
+    - ``cutoff`` in Hz, ``rows``: how many filtered rows there are of each freedom; ``notes``: what was noticed.
+    """
+
+    robot: Robot
+    parameters: Array
+    covariance: Array
+    residual: Array
+    base: BaseEstimate
+    score: Score
+    fitted: Fit
+    held_out: Fit | None
+    noise: Array
+    joints: dict[str, dict[str, float]]
+    deviations: dict[str, dict[str, float]]
+    cutoff: float
+    rows: int
+    notes: tuple[str, ...]
+    unknowns: Unknowns = field(repr=False)
+    change: Array = field(repr=False)  # of all unknowns
+
+    @property
+    def payload_at(self) -> str:
+        """The link whose load was identified, else ""."""
+        return self.unknowns.payload_at
+
+    @property
+    def payload(self) -> Payload | None:
+        """The load, where one was identified."""
+        if not self.payload_at or "inertia" not in self.unknowns.terms:
+            return None
+        mass, first, moment = self.parameters[0], self.parameters[1:4], _matrix(self.parameters[4:])
+        center = first / mass
+        about = moment - mass * (center @ center * np.eye(3) - np.outer(center, center))
+        return Payload(self.payload_at, float(mass), center, about)
+
+    def torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """The torques that a motion takes, (..., nv): of the robot with losses, with offsets and Stribeck's friction.
+
+        A robot has no offsets and no Stribeck friction, so these are added here.
+        """
+        tau = self.robot.inverse_dynamics(q, v, a, losses=True)
+        rates = np.asarray(v, float)
+        for k, name in enumerate(self.robot.v_names):
+            tau[..., k] += self.joints.get("offset", {}).get(name, 0.0)
+            more = self.joints.get("stribeck", {}).get(name, 0.0)
+            if more:
+                tau[..., k] += (
+                    more * np.sign(rates[..., k]) * np.exp(-np.square(rates[..., k] / self.unknowns.speeds[k]))
+                )
+        return tau
+
+    def check(self, log: Given, *, cutoff: float | None = None) -> Fit:
+        """How well torques of another log are told, by the identified robot and by the one before.
+
+        ``log`` and ``cutoff`` as for :func:`recursa.identify`.
+        """
+        robot, parts = self.unknowns.robot, []
+        for one in logs_of(robot, log):
+            loaded = robot.with_payload(**one.payload) if one.payload else robot
+            parts.append(rows_of(filtered(robot, one, cutoff), self.unknowns, loaded))
+        return Fit.of(Rows.joined(parts), self.change)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Measured torques of the held-out part with what the robot tells, as it was known and as identified.
+
+        Where nothing was held out it is the part that was fitted. Returns the figure, and saves it to ``path``.
+        """
+        from recursa.plotting.torques import plot_torques  # matplotlib takes long to import
+
+        shown = self.held_out or self.fitted
+        curves = {"measured": shown.torque, "as it was known": shown.told_before, "identified": shown.told}
+        units = ["N m" if unit == "rad/s" else "N" for unit in self.robot.v_units]
+        part = "the part that was held out" if self.held_out else "the part that was fitted"
+        return plot_torques(shown.t, curves, self.robot.v_names, units, f"{self.robot.name}: {part}", path=path)
+
+    def __str__(self) -> str:
+        what = f"payload at '{self.payload_at}'" if self.payload_at else f"'{self.robot.name}'"
+        lines = [
+            f"identification of {what}: {len(self.base.names)} parameters from {self.rows} rows of each joint, "
+            f"filtered at {self.cutoff:.3g} Hz",
+            f"excitation: {self.score}",
+            *self._joint_table(),
+        ]
+        load = self.payload
+        if load is not None:
+            center = ", ".join(f"{x:.4g}" for x in load.com)
+            spread = np.sqrt(self.covariance[0, 0])
+            lines.append(f"payload: {load.mass:.4g} +- {spread:.2g} kg at ({center}) m")
+        poorly = [name for name, x in zip(self.base.names, self.base.relative, strict=True) if x > _POORLY]
+        if poorly:
+            lines.append(f"known to no better than {100 * _POORLY:g} %: {shortened(poorly, limit=12)}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _joint_table(self) -> list[str]:
+        names, terms = self.robot.v_names, list(self.joints)
+        width = max(5, *map(len, names))
+        head = f"{'joint':<{width}}  {'torque':>8}  {'before':>8}  {'after':>8}"
+        head += f"  {'held out':>8}" if self.held_out else ""
+        lines = [head + "".join(f"  {term:>18}" for term in terms)]
+        for k, name in enumerate(names):
+            line = f"{name:<{width}}"
+            sizes = [self.fitted.measured, self.fitted.before, self.fitted.after]
+            sizes += [self.held_out.after] if self.held_out else []
+            line += "".join(f"  {size[k]:>8.3g}" for size in sizes)
+            for term in terms:
+                value, spread = (table[term].get(name) for table in (self.joints, self.deviations))
+                line += f"  {'' if value is None else f'{value:.4g} +- {spread:.1g}':>18}"
+            lines.append(line)
+        return lines
+
+
+def _matrix(moments: Array) -> Array:
+    """The symmetric matrix of (xx, xy, yy, xz, yz, zz)."""
+    xx, xy, yy, xz, yz, zz = moments
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -1,0 +1,101 @@
+"""What a motion must keep to: velocities, accelerations, efforts and jerks of every freedom, as users give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recursa.errors import ShapeError, StateError, unknown_name
+from recursa.sweeps.batching import Array, as_numbers
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+Bound = ArrayLike | Mapping[str, float]
+"""One number, one per freedom, or some by the names of joints or freedoms; inf where there is no limit."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest magnitudes (nv,), inf where there is none; efforts are compared with the robot's torques."""
+
+    velocity: Array
+    acceleration: Array
+    effort: Array
+    jerk: Array
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        velocity: Bound | None,
+        acceleration: Bound | None,
+        effort: Bound | None,
+        jerk: Bound | None = None,
+    ) -> Limits:
+        """Those that are given, else the robot's; accelerations and jerks are in no robot file."""
+        none = np.full(robot.nv, np.inf)
+        return cls(
+            bound("velocity", velocity, robot, _speeds(robot)),
+            bound("acceleration", acceleration, robot, none),
+            bound("effort", effort, robot, robot.effort_limits),
+            bound("jerk", jerk, robot, none),
+        )
+
+    def require_some(self, robot: Robot) -> None:
+        """At least one that keeps the robot from being infinitely fast."""
+        if not any(np.isfinite(part).any() for part in (self.velocity, self.acceleration, self.effort, self.jerk)):
+            raise StateError(
+                f"robot '{robot.name}' has no limits of velocity or effort, so no motion is too fast. Give some: "
+                "time_optimal(robot, path, velocity=2.0, acceleration=10.0), or effort=[...] in N m and N"
+            )
+
+
+def _speeds(robot: Robot) -> Array:
+    """The robot's limits of velocity, with those of joints that are tied to others."""
+    limits = robot.velocity_limits
+    for joint in robot.model.joints:
+        if joint.tie is not None and joint.velocity is not None and joint.tie.multiplier != 0.0:
+            at = joint.v_start
+            limits[at] = min(limits[at], joint.velocity / abs(joint.tie.multiplier))
+    return limits
+
+
+def bound(name: str, given: Bound | None, robot: Robot, otherwise: Array) -> Array:
+    """One limit per freedom; where names are given, the others stay as they are otherwise."""
+    if given is None:
+        return otherwise
+    if isinstance(given, Mapping):
+        limits = otherwise.copy()
+        for key, value in given.items():
+            limits[_freedoms(robot, str(key))] = _positive(f"{name}['{key}']", value)
+        return limits
+    array = as_numbers(name, given, robot.nv)
+    if array.ndim == 0:
+        array = np.full(robot.nv, array)
+    if array.shape != (robot.nv,):
+        raise ShapeError(f"{name} has shape {array.shape}, expected one number, ({robot.nv},) or names with numbers")
+    for freedom, value in zip(robot.v_names, array, strict=True):
+        _positive(f"{name} of '{freedom}'", value)
+    return array.astype(float)
+
+
+def _freedoms(robot: Robot, key: str) -> list[int]:
+    names = robot.v_names
+    if key in names:
+        return [names.index(key)]
+    for joint in robot.model.joints:
+        if joint.name == key and joint.independent:
+            return list(range(joint.v_start, joint.v_start + joint.kind.nv))
+    raise unknown_name("independent joint", key, names, owner=f"robot '{robot.name}'")
+
+
+def _positive(name: str, value: Any) -> float:
+    array = as_numbers(name, value, 1)
+    if array.ndim or array.dtype.kind == "c" or not array > 0.0:
+        raise StateError(f"{name} must be a positive number, not {value!r}; inf where there is no limit")
+    return float(array)
