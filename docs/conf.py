@@ -14,7 +14,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
-    "sphinx_mathjax_offline",  # formulas without a network
+    "sphinx-mathjax-offline",  # formulas without a network
     "sphinx_design",  # cards
     "sphinx_copybutton",
 ]
