@@ -37,7 +37,9 @@ def main() -> None:
     palette = pictures[0].quantize(96, method=Image.Quantize.MEDIANCUT)
     frames = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
     times = [900, *[50] * (FRAMES - 2), 1200]  # ms
-    frames[0].save(HERE / "images" / "run.gif", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True)
+    frames[0].save(
+        HERE / "images" / "run.gif", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True
+    )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ QUANTITIES = {
 def ratios() -> dict[str, dict[str, tuple[float, float]]]:
     """How many times as fast as Pinocchio, by quantity and robot: a single call, a state in a batch."""
     text = (HERE / "notes" / "measurements.md").read_text("utf-8").split("## Every size")[1]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)
+    ]
     robots = rows[0][1:]
     found = {}
     for name, *cells in rows[2:]:
@@ -54,7 +56,13 @@ def draw(folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     for theme, ink in (("light", "#222222"), ("dark", "#dddddd")):
-        style = {"text.color": ink, "axes.labelcolor": ink, "xtick.color": ink, "ytick.color": ink, "axes.edgecolor": ink}
+        style = {
+            "text.color": ink,
+            "axes.labelcolor": ink,
+            "xtick.color": ink,
+            "ytick.color": ink,
+            "axes.edgecolor": ink,
+        }
         with plt.rc_context({**style, "svg.hashsalt": "recursa", "font.size": 11}):
             figure, axis = plt.subplots(figsize=(8.4, 4.6))
             for k, (robot, colour) in enumerate(zip(ROBOTS, ("#2563a8", "#e08a2c", "#4a9a54"), strict=True)):
@@ -69,7 +77,9 @@ def draw(folder: Path) -> None:
             axis.minorticks_off()
             axis.set_yticks(range(len(QUANTITIES)), list(QUANTITIES.values()))
             axis.invert_yaxis()
-            axis.set_title("Faster than Pinocchio called from Python, a state in a batch of 512", fontsize=11, loc="left")
+            axis.set_title(
+                "Faster than Pinocchio called from Python, a state in a batch of 512", fontsize=11, loc="left"
+            )
             axis.spines[["top", "right"]].set_visible(False)
             axis.legend(frameon=False, fontsize=9, loc="lower right")
             figure.tight_layout()

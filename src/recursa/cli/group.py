@@ -14,7 +14,7 @@ from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
-    "Start here": ("demo", "info", "view", "doctor"),
+    "Start here": ("demo", "examples", "info", "view", "doctor"),
     "Motions": ("ik", "time", "inverse", "simulate", "plot"),
     "Models": ("excite", "identify", "linearize", "compare"),
     "Many at once": ("study",),
