@@ -9,7 +9,12 @@ from typing import NamedTuple
 BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n\n```(?:text|c)\n(.*?)```)?", flags=re.DOTALL)
 ALONE = ("README.md", "index.md", "robots.md")  # pages whose blocks do not build on each other
 SETTING_UP = ("pip ", "make ", "cc ")  # lines of shell that are not ours to run
-PEERS = {"pinocchio": ("import pinocchio", "--with pin"), "mujoco": ("interop.mujoco", "--with mujoco")}
+PEERS = {
+    "pinocchio": ("import pinocchio", "--with pin"),
+    "mujoco": ("interop.mujoco", "--with mujoco"),
+    "casadi": ("import casadi", ".casadi("),
+    "jax": ("import jax",),
+}
 
 
 class Block(NamedTuple):
