@@ -9,7 +9,8 @@ LENGTHY := docs* cli* *fuzz faulty_disks count_tables checkpoints may_move base_
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist fresh docs frontend clean
+.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist fresh docs notebooks stranger \
+  frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -60,6 +61,12 @@ fresh: dist                    ## each of them in an empty environment, without 
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+notebooks: $(VENV)/.test $(VENV)/.docs   ## the examples, executed as notebooks
+	$(BIN)/python -m pytest -n 0 -m slow tests/unit/test_examples.py
+
+stranger: $(VENV)/.base        ## the wheel in an empty environment, and what README, quickstart and pages say
+	$(BIN)/python tools/strangers_path.py
 
 frontend:                      ## the page that shows robots, built into src/recursa/view/
 	npm ci --prefix frontend --no-audit --no-fund

@@ -9,12 +9,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "Recursa"
 author = "The Recursa developers"
 release = _version("recursa")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx.ext.mathjax"]
-myst_enable_extensions = ["dollarmath", "deflist"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
+    "sphinx_design",  # cards
+    "sphinx_copybutton",
+]
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "Recursa"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+copybutton_selector = "div.highlight-python pre, div.highlight-sh pre, div.highlight-c pre"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Array": "ndarray"}
@@ -22,11 +33,19 @@ nitpicky = False
 
 
 def _with_tables(_app, docname, source):
-    """The page of quantities has its tables from the registry."""
+    """Pages whose tables are made from what stands elsewhere: the registry, the hints, the measurements."""
     if docname == "quantities":
         from make_quantities import filled
 
         source[0] = filled(source[0])
+    if docname == "coming-from":
+        from make_dictionary import filled as with_dictionaries
+
+        source[0] = with_dictionaries(source[0])
+    if docname == "speed":
+        from make_speeds import filled as with_speeds
+
+        source[0] = with_speeds(source[0])
 
 
 def _with_pages(app):

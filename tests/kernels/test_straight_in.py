@@ -112,7 +112,7 @@ TABLE |= {
 TABLE |= {
     f"mass matrix, {name}": lambda r, s, name=name: r.mass_matrix(s.q, method=name) for name in get_args(MassMethod)
 }
-OTHERWISE: dict[str, Call] = {  # as docs/benchmarks.md says
+OTHERWISE: dict[str, Call] = {  # as docs/notes/measurements.md says
     "single precision": lambda r, s: r.inverse_dynamics(*(x.astype(np.float32) for x in (s.q, s.v, s.a))),
     "a batch": lambda r, s: r.inverse_dynamics(s.q[None], s.v[None], s.a[None]),
     "several results": lambda r, s: r.forward_dynamics(s.q, s.v, s.a, links=True),

@@ -88,6 +88,20 @@ def test_names_stay_whole(arguments: tuple[str, ...], width: int, folder: Path) 
     assert {word.strip("'") for word in whole if re.match("'?(arm|torso|link|joint)_", word)} <= {*JOINTS, *LINKS}
 
 
+def test_the_list_of_verbs_is_wrapped_and_not_cut() -> None:
+    lines = printed(80, "--help")
+    assert max(map(len, lines)) <= 80
+    assert not any(line.endswith("...") for line in lines[1:])  # but the usage
+    assert {"examples", "identify", "completion"} <= {line.split()[0] for line in lines if line.strip()}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("examples", "--list"), ("ik", "robot.urdf", "--link", LINKS[3], "--position", "0 0.2 0.1")]
+)
+def test_other_verbs_fit_eighty_columns(arguments: tuple[str, ...], folder: Path) -> None:
+    assert max(map(len, printed(80, *arguments))) <= 80
+
+
 def example() -> Table:
     table = Table("name", title="title", caption="caption")
     for header in ("peak", "at, s", "nothing", "a rather long header", "remark"):

@@ -10,7 +10,6 @@ import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -19,32 +18,12 @@ import recursa as rc
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 from make_command_line import output  # noqa: E402
+from page_blocks import ALONE, BLOCK, PEERS, SETTING_UP, blocks  # noqa: E402
 
-BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n\n```(?:text|c)\n(.*?)```)?", flags=re.DOTALL)
-ALONE = ("README.md", "index.md", "robots.md")
-SETTING_UP = ("pip ", "make ", "cc ")  # lines of shell that are not ours to run here
 COMPILED = (  # thousands of evaluations
-    "README.md", "index.md", "rollout.md", "control.md", "diagonal-simulation.md", "lqr.md", "simulation.md",
-    "trajectories.md",
+    "README.md", "index.md", "quickstart.md", "rollout.md", "control.md", "diagonal-simulation.md", "lqr.md",
+    "simulation.md", "trajectories.md",
 )  # fmt: skip
-PEERS = {
-    "pinocchio": ("import pinocchio", "--with pin"),
-    "mujoco": ("interop.mujoco", "--with mujoco"),
-    "casadi": ("import casadi", ".casadi("),
-    "jax": ("import jax",),
-}
-
-
-class Block(NamedTuple):
-    """Code, and what the page says it prints: a block of text or C right below."""
-
-    language: str
-    code: str
-    printed: str
-
-
-def blocks(page: Path) -> list[Block]:
-    return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8"))]
 
 
 def as_run(page: Path) -> object:
@@ -95,16 +74,18 @@ def test_no_command_hides_in_a_block_that_is_not_run() -> None:
 
 
 def test_readme_tells_strangers_first_what_they_ask_first() -> None:
-    """In this order: what it is, how to install it, code, a picture, the neighbours, the limits; then the papers."""
+    """In this order: what it is, for whom, beside what, how to install it, code, a moving picture; limits, papers."""
     text = (ROOT / "README.md").read_text("utf-8")
     wanted = (
-        "Recursa computes", "It is for", "pip install", "make demo", "make test", "```python", "rc.load", "simulate(",
-        "<img", "Pinocchio", "MuJoCo", "Drake", "Robotics Toolbox", "does not do", "papers",
+        "Recursa computes", "is for people", "Pinocchio", "MuJoCo", "Drake", "Robotics Toolbox", "pip install",
+        "```python", "rc.load", "inverse_dynamics", "simulate(", "to_html", "<img", "make demo", "make test",
+        "Three everyday tasks", "does not do", "papers",
     )  # fmt: skip
     places = [text.find(words) for words in wanted]
     assert -1 not in places
     assert places == sorted(places)
-    assert text[: text.index("```python")].count("\n") < 20  # the code is on the first screen
+    assert text[: text.index("```python")].count("\n") < 26  # the code is on the first screen
+    assert text[: text.index("<img")].count("\n") < 48
     picture = re.search(r'src="([^"]+)"', text)
     assert picture is not None
     assert (ROOT / picture[1]).stat().st_size > 10_000

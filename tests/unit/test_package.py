@@ -59,6 +59,7 @@ LAYERS = (
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),
+    ("examples",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

@@ -13,6 +13,7 @@ import click
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.bench_command import bench
+from recursa.cli.examples_command import examples
 from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
 from recursa.cli.identify_command import excite, identify
 from recursa.cli.losses import losses_options
@@ -28,7 +29,7 @@ from recursa.waits import told
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
-for verb in (demo, ik, time, inverse, simulate, plot, view, bench, excite, identify, study):
+for verb in (demo, examples, ik, time, inverse, simulate, plot, view, bench, excite, identify, study):
     recursa.add_command(verb)
 
 

@@ -14,7 +14,7 @@ from recursa.errors import did_you_mean
 from recursa.formats.source import SUFFIXES
 
 SECTIONS = {
-    "Start here": ("demo", "info", "view", "doctor"),
+    "Start here": ("demo", "examples", "info", "view", "doctor"),
     "Motions": ("ik", "time", "inverse", "simulate", "plot"),
     "Models": ("excite", "identify", "linearize", "compare"),
     "Many at once": ("study",),
@@ -24,6 +24,9 @@ SECTIONS = {
 }
 
 
+_SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
+
+
 class Verbs(click.Group):
     """Commands under headings; those that no heading names come last."""
 
@@ -31,9 +34,10 @@ class Verbs(click.Group):
         """Write the sections of the help page."""
         named = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in named)
-        width = formatter.width - 6 - max(map(len, self.commands))
         for title, names in {**SECTIONS, "Others": others}.items():
-            rows = [(name, self.commands[name].get_short_help_str(width)) for name in names if name in self.commands]
+            rows = [
+                (name, self.commands[name].get_short_help_str(_SENTENCE)) for name in names if name in self.commands
+            ]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -48,7 +48,7 @@ def excite(robot: str, out: Path | None, floating: bool | None, mimic: str, as_j
         names = ("condition", "log_determinant", "random_condition", "random_log_determinant")
         show.print_json({"robot": chosen.name, "duration": motion.duration, **{n: getattr(motion, n) for n in names}})
         return
-    click.echo(str(motion))
+    click.echo(click.wrap_text(str(motion), 80))
     if out is not None:
         click.echo(f"wrote {printable(str(out))}")
 

@@ -85,6 +85,10 @@ class MassPropertyMethods(Facade):
 
         ``base_velocity``: "body", "mixed" or "world", what the first six speeds of a robot with a free base are, as in
         :meth:`mass_matrix`.
+
+        >>> import recursa as rc
+        >>> rc.robots.planar(1).center_of_mass_jacobian([0.0]).round(3)[:, 0] + 0.0
+        array([0.  , 0.15, 0.  ])
         """
         return self._answer(CENTER_OF_MASS_JACOBIAN, {"q": q}, {"base_velocity": base_velocity}, out, threads)
 

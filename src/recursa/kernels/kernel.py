@@ -160,7 +160,7 @@ def program(
 
 
 def _cost(one: Program) -> float:
-    """Estimated operations' worth of time for one state (docs/benchmarks.md, "Straight or loop")."""
+    """Estimated operations' worth of time for one state (docs/notes/measurements.md, "Straight or loop")."""
     operations = one.operations.total
     if isinstance(one, StraightProgram):
         return operations * (1.0 + (_length(one) / LONG_CODE) ** 4)

@@ -21,7 +21,11 @@ NO_SCALE = Vec3(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Material:
-    """What a shape looks like: red, green, blue and opacity from 0 to 1, and an image as the source refers to it."""
+    """What a shape looks like: red, green, blue and opacity from 0 to 1, and an image as the source refers to it.
+
+    >>> Material("rust", (0.7, 0.3, 0.1, 1.0)).rgba
+    (0.7, 0.3, 0.1, 1.0)
+    """
 
     name: str = ""
     rgba: tuple[float, float, float, float] | None = None

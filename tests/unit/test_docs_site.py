@@ -1,0 +1,159 @@
+"""The site: pages are linked and not too long, links lead somewhere, public names have an entry and an example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recursa as rc
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS))
+from make_dictionary import LIBRARIES, dictionary, library_of  # noqa: E402
+from make_speeds import QUANTITIES, ROBOTS, ratios  # noqa: E402
+from page_blocks import blocks  # noqa: E402
+
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+SCREEN = 60  # lines
+TABLES = {  # made from data, looked up rather than read; and the map and the diary for those who work on Recursa
+    "architecture.md", "measurements.md", "counts.md", "command-line.md",
+}  # fmt: skip
+
+
+def test_pages_are_at_most_ten_screens_long() -> None:
+    long = {page.name for page in PAGES if len(page.read_text("utf-8").splitlines()) > 10 * SCREEN}
+    assert long <= TABLES
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    named = {"index.md"}
+    for page in PAGES:
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+            entries = [line for line in tree.splitlines() if line.strip() and not line.startswith(":")]
+            named |= {str((page.parent / f"{entry}.md").resolve().relative_to(DOCS.resolve())) for entry in entries}
+    assert {str(page.relative_to(DOCS)) for page in PAGES} <= named
+
+
+def anchors(page: Path) -> set[str]:
+    """As MyST makes them from headings."""
+    headings = re.findall(r"^#{1,3} (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        place = (page.parent / name).resolve() if name else page
+        assert place.exists(), f"{page.name}: {target}"
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_cards_and_pictures_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for target in re.findall(r"^:link: (\S+)$", text, flags=re.MULTILINE):
+        assert (page.parent / f"{target}.md").is_file(), f"{page.name}: {target}"
+    for picture in re.findall(r"^:img-top: (\S+)$|\{image\} (\S+)$", text, flags=re.MULTILINE):
+        assert (page.parent / "".join(picture)).is_file(), f"{page.name}: {picture}"
+
+
+def test_dictionaries_have_every_library() -> None:
+    page = (DOCS / "coming-from.md").read_text("utf-8")
+    for library in LIBRARIES.keys() - {"nobody"}:
+        assert f"<!-- dictionary: {library} -->" in page
+        assert dictionary(library).count("\n") > 5
+    assert library_of("rnea") == "pinocchio"
+    assert library_of("fkine") == "toolbox"
+    assert "| `crba` | `robot.mass_matrix(q)` |" in dictionary("pinocchio")
+
+
+def test_what_dictionaries_propose_exists() -> None:
+    for library in LIBRARIES:
+        for name in re.findall(r"`robot\.(\w+)", dictionary(library)):
+            assert hasattr(rc.Robot, name) or name in ("nq", "nv"), name
+        for name in re.findall(r"`rc\.(\w+)", dictionary(library)):
+            assert hasattr(rc, name), name
+
+
+def test_chart_of_speeds_has_its_figures_from_the_measurements() -> None:
+    found = ratios()
+    assert found.keys() == QUANTITIES.keys()
+    assert all(set(ROBOTS) <= set(row) for row in found.values())
+    assert found["inverse dynamics"]["arm, nv 7"] == (9.3, 100.4)
+
+
+def public() -> dict[str, object]:
+    """Names of the module and of robots, as users write them."""
+    module = {f"rc.{name}": getattr(rc, name) for name in dir(rc) if not name.startswith("_")}
+    robot = {f"robot.{name}": getattr(rc.Robot, name) for name in dir(rc.Robot) if not name.startswith("_")}
+    return {**module, **robot}
+
+
+def reference() -> str:
+    return "\n".join(page.read_text("utf-8") for page in PAGES if "{eval-rst}" in page.read_text("utf-8"))
+
+
+def examples() -> str:
+    """All code that tests run: blocks of pages and doctests."""
+    pages = [block.code for page in [*PAGES, ROOT / "README.md"] for block in blocks(page)]
+    sources = [path.read_text("utf-8") for path in Path(rc.__file__).parent.rglob("*.py")]
+    doctests = [line for text in sources for line in re.findall(r"^\s*(?:>>>|\.\.\.) (.*)$", text, flags=re.MULTILINE)]
+    return "\n".join([*pages, *doctests])
+
+
+def test_every_public_name_has_an_entry_in_the_reference() -> None:
+    text = reference()
+    missing = []
+    for name, value in public().items():
+        if name.startswith("robot."):
+            continue  # all members of Robot are on the page, checked below
+        short = name.removeprefix("rc.")
+        if not inspect.ismodule(value) and not (inspect.isclass(value) and issubclass(value, Exception)):
+            home = getattr(value, "__module__", "recursa")
+            entry = re.search(rf"recursa\.{short}\b", text) or re.search(
+                rf"automodule:: {re.escape(home)}\n +:members:", text
+            )
+            if not entry:
+                missing.append(name)
+    assert missing == []
+    assert ".. autoclass:: recursa.Robot\n   :members:" in text
+    assert "automodule:: recursa.errors\n   :members:" in text
+
+
+def test_every_public_name_has_an_example_that_runs() -> None:
+    """But for errors, and for classes that one gets from a call and never names."""
+    words = set(re.findall(r"\w+", examples()))
+    sources = "\n".join(path.read_text("utf-8") for path in Path(rc.__file__).parent.rglob("*.py"))
+    returned = set(re.findall(r"\w+", " ".join(re.findall(r"-> ([^:\n]+):", sources))))
+    without = []
+    for name, value in public().items():
+        short = name.rpartition(".")[2]
+        excused = inspect.isclass(value) and (issubclass(value, Warning | Exception) or short in returned)
+        if short not in words and not excused:
+            without.append(name)
+    assert without == []
+
+
+def test_words_are_spelt_right() -> None:
+    """A list of common misspellings; British spelling is ours."""
+    program = shutil.which("codespell", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("codespell is not installed")
+    command = [program, "-q", "35", "--ignore-words-list", ",".join(IGNORED), "--builtin", "clear,rare", "README.md"]
+    told = subprocess.run([*command, *map(str, PAGES)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert told.stdout == ""
+
+
+IGNORED = ("lamda", "som", "te", "ans", "fo", "nd", "ser", "hist")
