@@ -1,4 +1,4 @@
-"""Studies that differ in a function, a controller or the way of writing are told apart; rows are replayed as they were."""
+"""What tells studies apart: functions, controllers, ways of writing; and rows that are replayed as they were."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,9 @@ def test_gains_are_varied():
         rc.rollout(arm, [0.3, -0.4], [0.0, 0.0], hold(arm, k), save_every=50, **STEP)[0][-1] for k in (50.0, 80.0)
     ]
     assert np.array_equal(found, expected)
-    runs = rc.study(arm, vary, "simulate", torque=hold(arm), duration=0.05, keep=["q"]).run()["q"][:, -1]
+    runs = rc.study(arm, vary, "simulate", torque=hold(arm), duration=0.05, keep=["q"], integrator="rk4").run()["q"][
+        :, -1
+    ]
     assert runs == pytest.approx(np.array(expected), abs=1e-9)
     with pytest.raises(rc.UnknownNameError, match=r"gain\.stiffness"):
         rc.study(arm, {"gain.stifness": 3.0}, torque=hold(arm), **STEP)
@@ -62,7 +64,7 @@ def test_events_without_names_and_by_name_are_found(tmp_path):
     arm = rc.robots.planar(2)
 
     def over(t, q, v):
-        return q[0] - 0.02
+        return t - 0.05
 
     said = {"vary": {"v0": [1.0, 0.0]}, "compute": "simulate", "duration": 0.1}
     run = arm.simulate([0.0, 0.0], [1.0, 0.0], duration=0.1, events=[over], progress=False)
@@ -113,6 +115,23 @@ def test_rows_that_are_not_there_yet_are_no_zeros(tmp_path, ending):
         failing.run(tmp_path / f"half.{ending}", block=64, workers=1)
     half = rc.read(tmp_path / f"half.{ending}").to_pandas()
     assert half["x[0]"].notna().sum() == 64
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_blocks_of_nothing_but_zeros_or_nan(tmp_path, value):
+    study = rc.study(rc.robots.planar(2), {"q0": 0.0}, "rollout", 20, measure={"x": Constant(value)}, **STEP)
+    whole = study.run(tmp_path / "out.zarr", block=10)
+    assert np.array_equal(whole["x"], np.full(20, value), equal_nan=True)
+    assert rc.read(tmp_path / "out.zarr").rows == 20
+    study.run(tmp_path / "out.zarr")
+
+
+class Constant:
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, block, outputs):
+        return np.full(len(block.rows), self.value)
 
 
 def test_what_is_too_large_for_the_memory_is_refused():

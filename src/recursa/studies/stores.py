@@ -39,6 +39,7 @@ COMPRESSIONS: tuple[str, ...] = get_args(Compression)
 SUFFIXES = (".zarr", ".parquet")
 _OURS = ".recursa"
 _ABOUT = "study.json"
+_NO_FILE = "none"  # of a chunk that is all fill value, which Zarr does not write
 FORMAT_VERSION = 1
 
 
@@ -139,7 +140,6 @@ class Store:
                 dtype=one.dtype,
                 dimension_names=("sample", *one.axes),
                 compressors=self._compressors(),
-                config={"write_empty_chunks": True},
                 fill_value=math.nan if np.dtype(one.dtype).kind == "f" else 0,  # of rows that are not there yet
                 overwrite=True,
             )
@@ -197,7 +197,7 @@ class Store:
             place = zarr.open_array(f"{self.path}/{name}", mode="r+", zarr_format=3)
             place[first : first + len(array)] = array
             key = place.metadata.encode_chunk_key((number, *(0,) * (array.ndim - 1)))
-            digests[f"{name}/{key}"] = _digest((self.folder / name / key).read_bytes())
+            digests[f"{name}/{key}"] = _digest_of(self.folder / name / key)
         return digests
 
     def _write_table(self, number: int, arrays: Mapping[str, Array]) -> dict[str, str]:
@@ -277,12 +277,16 @@ def _digest(content: bytes) -> str:
     return f"{len(content)} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
 
 
+def _digest_of(path: Path) -> str:
+    return _digest(path.read_bytes()) if path.exists() else _NO_FILE
+
+
 def _as_told(path: Path, digest: str) -> bool:
-    return _digest(path.read_bytes()) == digest
+    return _digest_of(path) == digest
 
 
 def _as_long(path: Path, digest: str) -> bool:
-    return path.stat().st_size == int(digest.split()[0])
+    return digest == _NO_FILE or path.stat().st_size == int(digest.split()[0])
 
 
 def _needed(package: str) -> None:
