@@ -166,3 +166,15 @@ def test_what_fails_in_a_function_on_dask_is_told_as_it_is():
             lambda block: broken(block) if block.rows.start else {"x": block["q0"]},
             samples=100,
         ).run(engine="dask", workers=1, block=64)
+
+
+def test_quantiles_count_as_a_plain_count_does():
+    from recursa.studies.reductions import Quantiles, _bucket, _counted
+
+    rows = np.random.default_rng(0).normal(size=(2000, 3))
+    rows[::7], rows[3::11], rows[4::11], rows[5::17] = np.nan, -1e308, 0.0, 1e-310
+    rows[6::17], rows[8::19] = np.inf, 1.79e308
+    known, columns = np.isfinite(rows), np.broadcast_to(np.arange(3), rows.shape)
+    plain = _counted(columns[known], _bucket(rows[known]), np.ones(int(known.sum()), np.int64))
+    found = Quantiles((0.5,)).part(rows, 0)
+    assert all(np.array_equal(plain[name], found[name]) for name in plain)
