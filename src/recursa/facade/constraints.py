@@ -118,7 +118,8 @@ class ConstraintMethods(Facade):
 
         Each is the force (N) or moment (N m) with which its equation is kept, positive where it acts on the second link
         along the equation. Where constraints are redundant, several lambdas do the same; this is the shortest, in N and
-        N m. Accelerations do not depend on the choice. Arguments as of :meth:`forward_dynamics`.
+        N m. Accelerations do not depend on the choice. Arguments as of :meth:`forward_dynamics`; ``losses``: True,
+        "damping" or "friction".
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1).with_constraints(rc.Prescribed("joint1"))
@@ -145,7 +146,8 @@ class ConstraintMethods(Facade):
         """What loops and contacts do to each link, (..., nlinks, 6): (moment, force) in link axes at the link origin.
 
         Given as ``wrenches=`` to the tree, they make it move in the same way, where no relation acts. Arguments as of
-        :meth:`forward_dynamics`; of redundant constraints as :meth:`constraint_forces` says.
+        :meth:`forward_dynamics` (``losses``: True, "damping", "friction"); of redundant constraints as
+        :meth:`constraint_forces` says.
 
         >>> import recursa as rc
         >>> robot = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))

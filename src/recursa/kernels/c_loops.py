@@ -72,6 +72,7 @@ class LoopedCFunction:
         rows = [layout.rows(s)[2] for s in {slot.sweep for slot in layout.in_row}]
         sizes = {
             "robot": len(layout.robot),
+            "handed": len(layout.handed),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(self.program.results.made),
             **{f"input.{name}": size for name, size in self.program.sizes.items() if self.program.unit is not None},
@@ -313,6 +314,8 @@ class _Case:
 
     def _source(self, via: str, slot: Slot) -> str:
         layout = self.loops.layout
+        if slot in layout.handed:
+            return self._handed(slot)
         if slot.area in ("row", "sum"):
             return self._row("own row" if via == "own" else "other row", slot)
         if via == "robot":
@@ -330,6 +333,8 @@ class _Case:
     def _target(self, slot: Slot) -> str:
         """Where a number is stored for others."""
         layout = self.loops.layout
+        if slot in layout.handed:
+            return self._handed(slot)
         if slot.area in ("row", "sum"):
             return self._row("own row" if slot.area == "row" else "other row", slot)
         if slot.area == "robot":
@@ -338,6 +343,10 @@ class _Case:
             via = "parent" if self.one.domain == BODIES else "body"
             return self._at(BODIES, via, self._column((via, 0)), layout.kept[BODIES][slot])
         return self._own(layout.kept[slot.area][slot])
+
+    def _handed(self, slot: Slot) -> str:
+        """The one place of what is only handed on along a walk."""
+        return f"memory[{self.function.places['handed'] + self.loops.layout.handed[slot]}]"
 
     def _own(self, index: int) -> str:
         return self._at(self.one.domain, "own", "k", index)
