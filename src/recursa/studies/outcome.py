@@ -191,7 +191,7 @@ class StudyResult:
         What drove it drives it again; functions and controllers are not kept in stores, and have to be given again
         (``torque=``). Further ``options`` are those of :meth:`Robot.simulate`.
         """
-        asked, inputs = self.study.options, self.study.inputs(row)
+        asked, inputs = dict(self.study.options), self.study.inputs(row)
         robot = self.study.robot
         if "parameters" in inputs:
             robot = robot.with_parameters(inputs["parameters"])

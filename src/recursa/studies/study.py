@@ -67,7 +67,7 @@ class Study:
         self.robot = robot
         self._said = vary, compute, samples, seed, keep, design, payload_at, measure, options
         self.computation: Computation = computation(robot, compute, options)
-        self.measure = dict(measure)
+        self.measure, self.options = dict(measure), dict(options)
         self.targets = Targets(
             robot,
             self.computation.arrays,
@@ -87,11 +87,6 @@ class Study:
     def __reduce__(self) -> tuple[Any, ...]:
         """As the robot's text and what was said: it is a study again anywhere, with kernels of its own."""
         return _study_of, (model_text(self.robot.model), self._said)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of the computation, as they were said."""
-        return dict(self._said[-1])
 
     @property
     def total(self) -> int:
