@@ -337,3 +337,20 @@ def test_threads_leave_the_handler_of_warnings_as_it_was() -> None:
         sys.setswitchinterval(before)
         mujoco.set_mju_user_warning(None)
     assert kept == heard.append and not heard
+
+
+def test_ties_of_joints_that_do_not_move_are_not_written_as_joints():
+    """As those of a humanoid's gripper that was made rigid, whose file still says which joint they mimicked."""
+    mujoco = pytest.importorskip("mujoco")
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{body}</link>' for name in "abcd")
+    ends = [f'<parent link="{one}"/><child link="{other}"/>' for one, other in ("ab", "bc", "cd")]
+    text = (
+        f'<robot name="gripper">{links}<joint name="j1" type="fixed">{ends[0]}</joint>'
+        f'<joint name="j2" type="continuous">{ends[1]}<axis xyz="0 0 1"/><mimic joint="j1" offset="0.3"/></joint>'
+        f'<joint name="j3" type="fixed">{ends[2]}<mimic joint="j2"/></joint></robot>'
+    )
+    with pytest.warns(rc.ModelWarning, match="mimics 'j1', which does not move"):
+        written = rc.load(text, mimic="free").to_mjcf()
+    model = mujoco.MjModel.from_xml_string(written)
+    assert model.neq == 1 and model.eq_obj2id[0] == -1 and model.eq_data[0][0] == 0.3

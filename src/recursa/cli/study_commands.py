@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -202,7 +203,10 @@ def _tell(result: rc.StudyResult) -> None:
     for name, rows in result.found.items():
         if name.endswith((".top_rows", ".bottom_rows")):
             for row in rows[:_WORST].tolist():
-                out.print(escape(f"  recursa study show {result.path} --row {row} -o row{row}.html"), highlight=False)
+                out.print(
+                    escape(f"  recursa study show {quote(str(result.path))} --row {row} -o row{row}.html"),
+                    highlight=False,
+                )
 
 
 def _numbers(x: Any) -> str:

@@ -251,11 +251,13 @@ class _Writing:
                 name = closure.name if number == 0 else f"{closure.name}_{number + 1}"
                 tag = "weld" if closure.kind in ("weld", "fixed") else "connect"
                 yield empty_tag(tag, {"name": name, "site1": one, "site2": other})
+        fixed = {joint.name for joint in self.description.joints if joint.kind == "fixed"}  # which are no joints there
         for joint in self.description.joints:
-            if joint.mimic is not None:
+            if joint.mimic is not None and joint.name not in fixed:
                 tie = joint.mimic
                 name = unused(f"{joint.name}_mimic", {relation.name for relation in self.description.relations})
-                yield self._relation(Relation(name, joint.name, tie.joint, (tie.offset, tie.multiplier)))
+                leader = None if tie.joint in fixed else tie.joint
+                yield self._relation(Relation(name, joint.name, leader, (tie.offset, tie.multiplier)))
         for relation in self.description.relations:
             yield self._relation(relation)
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recursa.control.law import Law
 from recursa.errors import RecursaError, StudyError, unknown_name
+from recursa.formats.robot_text import model_text
 from recursa.model.columns import coordinate_names, freedom_names
 from recursa.quantities import Quantity, quantities
 from recursa.robot import Robot
 from recursa.rollout import rollout
+from recursa.simulation.events import events_of
 from recursa.studies.counters import key_of
 
 Array = NDArray[Any]
@@ -23,6 +28,8 @@ Outputs = dict[str, Array]
 
 _OF_ROLLOUTS = ("q", "v", "final_q", "final_v", "peak_speed", "violation", "finite")
 _OF_SIMULATIONS = ("t", "q", "v", "energy_drift")
+GAIN = "gain."  # begins names of what is varied of a controller
+_ENDS = 2  # samples of a simulation: its beginning and its end
 
 
 class Block(Mapping[str, Array]):
@@ -58,7 +65,8 @@ class Computation:
 
     - ``name``: of the computation, for texts; ``arrays``: kinds of the arrays that it takes by name.
     - ``free``: whether names that robots do not know are somebody's: a function's.
-    - ``outputs``: ``outputs(block, wanted)``, arrays (rows, ...) by name; ``offered``: their names, if known before.
+    - ``outputs``: ``outputs(block, wanted)``, arrays (rows, ...) by name; ``offered``: their names, if known before;
+      ``axes``: what the axes of their rows are called; ``gains``: numbers of a controller that can be varied.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Computation:
     outputs: Callable[[Block, tuple[str, ...] | None], Outputs]
     offered: tuple[str, ...] | None
     axes: Mapping[str, tuple[str, ...]]
+    gains: tuple[str, ...] = ()
 
 
 def computation(robot: Robot, compute: Any, options: Mapping[str, Any]) -> Computation:
@@ -81,7 +90,7 @@ def computation(robot: Robot, compute: Any, options: Mapping[str, Any]) -> Compu
     if compute == "simulate":
         return _simulations(robot, dict(options))
     records = {one.name: one for one in quantities()}
-    if compute not in records:
+    if not isinstance(compute, str) or compute not in records:
         raise unknown_name("computation", compute, ("rollout", "simulate", *records))
     return _asked(robot, records[compute], dict(options))
 
@@ -109,13 +118,51 @@ def function_text(function: Any) -> str:
     """What tells a function apart from others: its name, and its code as far as that can be seen."""
     if isinstance(function, LostFunction):
         return function.text
-    code = getattr(function, "__code__", None)
-    seen = repr((code.co_code, code.co_names, _constants(code))) if code is not None else repr(type(function))
-    return f"{_title(function)} {hashlib.blake2b(seen.encode(), digest_size=8).hexdigest()}"
+    return f"{_title(function)} {mark_of(function)}"
 
 
-def _constants(code: Any) -> tuple[Any, ...]:
-    return tuple(_constants(one) if inspect.iscode(one) else repr(one) for one in code.co_consts)
+def _enclosed(function: Any) -> tuple[Any, ...]:
+    """What a function has from the function that it was made in."""
+    found = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not assigned yet
+            found.append(cell.cell_contents)
+    return tuple(found)
+
+
+def mark_of(value: Any) -> str:
+    """A short text that differs where values differ, and is the same in every process.
+
+    >>> mark_of([1.0, np.zeros(3)]) == mark_of([1.0, np.zeros(3)]), mark_of({"k": 1.0}) == mark_of({"k": 2.0})
+    (True, False)
+    """
+    return hashlib.blake2b(repr(_seen(value, ())).encode(), digest_size=8).hexdigest()
+
+
+def _seen(value: Any, above: tuple[int, ...]) -> Any:
+    """What values are made of, as nested tuples of texts; ``above``: the objects that are being looked at."""
+    if id(value) in above:
+        return "itself"
+    above = (*above, id(value))
+    if value is None or isinstance(value, str | bytes | bool | int | float | complex):
+        return repr(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return (str(value.dtype), np.shape(value), hashlib.blake2b(np.ascontiguousarray(value).tobytes()).hexdigest())
+    if isinstance(value, Robot):
+        return model_text(value.model)
+    if inspect.iscode(value):
+        return (value.co_code, value.co_names, tuple(_seen(one, above) for one in value.co_consts))
+    if isinstance(value, Mapping):
+        return tuple((repr(name), _seen(one, above)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(_seen(one, above) for one in value)
+    if inspect.isfunction(value):
+        return (value.__qualname__, _seen((value.__code__, value.__defaults__, _enclosed(value)), above))
+    if inspect.ismodule(value) or inspect.isclass(value) or not hasattr(value, "__dict__"):
+        return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__
+    remembered = {name for name in vars(value) if isinstance(getattr(type(value), name, None), cached_property)}
+    own = {name: one for name, one in vars(value).items() if name not in remembered}
+    return (type(value).__qualname__, _seen(own, above))
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------
@@ -133,6 +180,10 @@ def as_outputs(found: Any, who: str, rows: int) -> Outputs:
     named = dict(found) if isinstance(found, Mapping) else {"result": found}
     arrays = {str(name): np.asarray(value) for name, value in named.items()}
     for name, array in arrays.items():
+        if not name or name.startswith(".") or not set(name).isdisjoint("/\\\0"):
+            raise StudyError(
+                f"function {who} calls an output {name!r}: names are kept as those of files, without / or \\"
+            )
         if array.ndim == 0 or len(array) != rows or array.dtype.kind not in "fiub":
             what = f"shape {array.shape} and type {array.dtype}"
             raise StudyError(
@@ -156,7 +207,11 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         if acting is None:
             acting = block["tau"]
         parameters = block.get("parameters")
-        q, v = rollout(robot, block["q0"], block["v0"], acting, parameters=parameters, on_divergence="nan", **options)
+        gains = {name.removeprefix(GAIN): block[name] for name in block if name.startswith(GAIN)}
+        q, v = rollout(
+            robot, block["q0"], block["v0"], acting,
+            parameters=parameters, gains=gains or None, on_divergence="nan", **options,
+        )  # fmt: skip
         times = step * every * np.arange(1, q.shape[1] + 1)
         return {name: _of_rollout(robot, name, q, v, times) for name in wanted or ("q", "v")}
 
@@ -165,7 +220,11 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         "peak_speed": ("freedom",), "violation": (), "finite": (),
     }  # fmt: skip
     arrays = {"q0": "q", "v0": "v", "tau": "tau"}
-    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes)
+    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque))
+
+
+def _gains_of(torque: Any) -> tuple[str, ...]:
+    return tuple(f"{GAIN}{name}" for name in torque.tuning) if isinstance(torque, Law) else ()
 
 
 def _of_rollout(robot: Robot, name: str, q: Array, v: Array, times: Array) -> Array:
@@ -189,9 +248,10 @@ def _of_rollout(robot: Robot, name: str, q: Array, v: Array, times: Array) -> Ar
 
 def _simulations(robot: Robot, options: dict[str, Any]) -> Computation:
     _require_known("simulate", options, None, ("duration",))
-    events = options.get("events") or ()
-    names = tuple(f"event.{one.name or k}" for k, one in enumerate(events))
-    sampled = {"samples": options.pop("samples", 2)}
+    accepted = inspect.signature(Robot.simulate).parameters
+    _require_known("simulate", options, tuple(accepted)[3:], ())
+    names = tuple(f"event.{one.name}" for one in events_of(options.get("events")))
+    sampled = {"samples": _ENDS}
 
     def outputs(block: Block, wanted: tuple[str, ...] | None) -> Outputs:
         rows = [_simulated(block, k, {**options, **sampled}, names) for k in range(len(block.rows))]
@@ -200,13 +260,14 @@ def _simulations(robot: Robot, options: dict[str, Any]) -> Computation:
     axes = {"t": (), "q": ("time", "coordinate"), "v": ("time", "freedom"), "energy_drift": ()}
     arrays = {"q0": "q", "v0": "v", "tau": "tau"}
     offered = (*_OF_SIMULATIONS, *names)
-    return Computation("simulate", arrays, False, outputs, offered, {**axes, **dict.fromkeys(names, ())})
+    axes |= dict.fromkeys(names, ())
+    return Computation("simulate", arrays, False, outputs, offered, axes, _gains_of(options.get("torque")))
 
 
 def _simulated(block: Block, k: int, options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """One row. Runs that end early have the state of their end in all samples after it."""
     robot = block.robot if "parameters" not in block else block.robot.with_parameters(block["parameters"][k])
-    torque = options.get("torque", block["tau"][k])
+    torque = acting_on(options.get("torque"), {name: block[name][k] for name in block})
     count = options["samples"]
     try:
         run = robot.simulate(block["q0"][k], block["v0"][k], **{"progress": False, **options, "torque": torque})
@@ -222,6 +283,14 @@ def _simulated(block: Block, k: int, options: Mapping[str, Any], names: tuple[st
         "t": run.t[-1], "q": run.q[at], "v": run.v[at], "energy_drift": drift,
         **{name: first.get(name, np.nan) for name in names},
     }  # fmt: skip
+
+
+def acting_on(torque: Any, inputs: Mapping[str, Array]) -> Any:
+    """What drives one row of a study: the torques that are varied, or a controller with the gains of the row."""
+    if torque is None:
+        return inputs["tau"]
+    gains = {name.removeprefix(GAIN): x for name, x in inputs.items() if name.startswith(GAIN)}
+    return torque.with_gains(**gains) if gains else torque
 
 
 # ---- quantities ------------------------------------------------------------------------------------------------------

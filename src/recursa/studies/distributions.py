@@ -46,12 +46,11 @@ class Distribution:
         from scipy.special import ndtr, ndtri  # slow to import
 
         mean, deviation, low, high = self.numbers
+        mirrored = np.where(low > mean, -1.0, 1.0)  # chances near 1 have no digits left: look from the other side
         with np.errstate(divide="ignore", invalid="ignore"):
-            below, above = (
-                np.where(deviation > 0.0, ndtr((end - mean) / deviation), limit)
-                for end, limit in ((low, 0.0), (high, 1.0))
-            )
-        found: Array = mean + deviation * ndtri(below + (above - below) * u)
+            ends = (low - mean) / deviation, (high - mean) / deviation
+            below, above = (ndtr(mirrored * end) for end in ends)
+            found: Array = mean + deviation * mirrored * ndtri(below + (above - below) * u)
         return np.clip(np.where(deviation > 0.0, found, mean), low, high)
 
     def least(self) -> Array:

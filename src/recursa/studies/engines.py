@@ -141,10 +141,15 @@ def _on_dask(client: Any, work: Work, blocks: Iterable[range], done: Callable[[A
     try:
         under_way = as_completed(submitted(ahead), loop=client.loop)
         for one in under_way:
+            failure = one.exception() if one.status == "error" else None
+            if failure is not None and not isinstance(failure, KilledWorker):
+                break  # what went wrong in a block is told as it is
             done(one.result())
             one.release()
             for more in submitted(1):
                 under_way.add(more)
+        else:
+            return
     except RecursaError:
         raise
     except (KilledWorker, FutureCancelledError, OSError, TimeoutError, RuntimeError) as error:
@@ -152,3 +157,4 @@ def _on_dask(client: Any, work: Work, blocks: Iterable[range], done: Callable[[A
             f"the Dask cluster was lost: {type(error).__name__}: {error}. Finished blocks are kept; run the study "
             "again to go on"
         ) from None
+    raise failure

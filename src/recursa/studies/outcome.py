@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import ResultFileError, StudyError, unknown_name
-from recursa.studies.computing import labels
+from recursa.studies.computing import LostFunction, acting_on, labels
 from recursa.studies.reductions import Part
 from recursa.studies.stores import Store
 from recursa.studies.study import Study, study_from_data
@@ -36,7 +36,7 @@ def read_study(path: Path) -> StudyResult:
         raise StudyError(f"store '{path}' is damaged: what it says of its study cannot be read ({error})") from None
     whole, rows = Joined(asked), 0
     for number in store.finished():
-        parts = store.parts(number)
+        parts = store.parts(number, look=False)  # what it holds may be larger than a memory
         if parts is not None:
             whole.join(parts)
             rows += min(about["block"], asked.total - number * about["block"])
@@ -156,28 +156,42 @@ class StudyResult:
         return dataset.assign_coords(time=("time", t, {"units": "s"}))
 
     def to_pandas(self) -> DataFrame:
-        """A row per sample, a column per number, named ``q0[2]``; for results with few numbers a row."""
+        """A row per sample, a column per number, named ``q0[2]``; for results with few numbers a row.
+
+        Rows that are not computed yet are nan (numbers that are whole: 0); tables have no such rows.
+        """
         try:
             import pandas
         except ImportError:
             raise StudyError("this needs the package 'pandas': pip install 'recursa[data]'") from None
         if self.path is not None and self.path.suffix == ".parquet":
-            parts = sorted(self.path.glob("part-*.parquet"))
-            return pandas.concat([pandas.read_parquet(part) for part in parts], ignore_index=True)
+            return self._tables(pandas)
         columns: dict[str, Array] = {}
         for name in self._full():
             array = self[name]
             flat = array.reshape(len(array), -1)
             titles = [name] if array.ndim == 1 else [f"{name}[{k}]" for k in range(flat.shape[1])]
             columns |= {title: flat[:, k] for k, title in enumerate(titles)}
-        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.rows, name="sample"))
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.study.total, name="sample"))
+
+    def _tables(self, pandas: Any) -> DataFrame:
+        """The finished blocks of a store of tables, each row under its number."""
+        store = Store(str(self.path))
+        block = (store.about() or {})["block"]
+        tables = []
+        for number in store.finished():
+            table = pandas.read_parquet(store.table(number))
+            table.index = pandas.RangeIndex(number * block, number * block + len(table), name="sample")
+            tables.append(table)
+        return pandas.concat(tables) if tables else pandas.DataFrame()
 
     def replay(self, row: int, **options: Any) -> Run:
         """One row of rollouts or simulations again, as a :class:`recursa.Run` that can be plotted and viewed.
 
-        Further ``options`` are those of :meth:`Robot.simulate`.
+        What drove it drives it again; functions and controllers are not kept in stores, and have to be given again
+        (``torque=``). Further ``options`` are those of :meth:`Robot.simulate`.
         """
-        asked, inputs = self.study.as_data()["options"], self.study.inputs(row)
+        asked, inputs = dict(self.study.options), self.study.inputs(row)
         robot = self.study.robot
         if "parameters" in inputs:
             robot = robot.with_parameters(inputs["parameters"])
@@ -185,9 +199,31 @@ class StudyResult:
             raise StudyError(
                 f"a row of {self.study.computation.name} is no motion; study.inputs({row}) has its numbers"
             )
-        duration = asked.get("duration") or asked["step"] * asked["steps"]
-        usual: dict[str, Any] = {"duration": duration, "torque": inputs["tau"], "progress": False}
+        torque = asked.pop("torque", None)
+        usual: dict[str, Any] = asked | {"progress": False}
+        if self.study.computation.name == "rollout":
+            usual = {"duration": asked["step"] * asked["steps"], "losses": asked.get("losses", True), "progress": False}
+            if asked.get("integrator", "rk4") in SIMULATED:
+                usual |= {"integrator": asked.get("integrator", "rk4"), "step": asked["step"]}
+        if "torque" not in options:
+            usual["torque"] = acting_on(self._known("torque", torque), inputs)
+        usual = {name: self._known(name, value) for name, value in usual.items() if name not in options}
         return robot.simulate(inputs["q0"], inputs["v0"], **{**usual, **options})
+
+    def _known(self, option: str, value: Any) -> Any:
+        """An option of the study as a replay can use it."""
+        each = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+        if any(isinstance(one, LostFunction) for one in each):
+            raise StudyError(
+                f"{option}= of this study is not kept in '{self.path}': give it again, replay(row, {option}=...)"
+            )
+        if option == "torque" and self.study.computation.free and callable(value):
+            raise StudyError(
+                "torques of this study are a function of blocks; say those of the row, replay(row, torque=...)"
+            )
+        if option == "torque" and np.ndim(value) > 1:
+            raise StudyError("torques of this study change from step to step; give them, replay(row, torque=...)")
+        return value
 
     def __str__(self) -> str:
         lines = [str(self.study)]
@@ -204,6 +240,7 @@ class StudyResult:
 
 
 _PRINTED = 24
+SIMULATED = ("rk4", "semi-implicit")  # integrators that rollouts and simulations share
 
 
 def _short(array: Array) -> str:

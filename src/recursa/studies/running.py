@@ -3,10 +3,12 @@ come."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,7 +65,7 @@ def run(
         return StudyResult(study, None, whole.results(_shapes(study)), whole.arrays, study.total)
     place = Store.at(store, compress, keep_bits)
     with place.held():
-        size = _prepared(study, place, block, resume)
+        place, size = _prepared(study, place, block, resume)
         whole = Whole(study, ())
         left = [number for number in range(-(-study.total // size)) if not whole.takes(place, number)]
         if left:
@@ -72,8 +74,8 @@ def run(
     return StudyResult(study, Path(store), whole.results(_shapes(study)), None, study.total)
 
 
-def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> int:
-    """The rows of a block of a store, which is made if it is new, and refused if it is another study's."""
+def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> tuple[Store, int]:
+    """The store and the rows of its blocks; it is made if it is new, and refused if it is another study's."""
     found = place.about()
     if found is None:
         size = _block_size(study.pilot, study, block)
@@ -86,7 +88,7 @@ def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> in
             "attributes": {"robot": study.robot.name, "compute": study.computation.name, "digest": study.digest},
         }
         place.make(about, _columns(study), study.total, size)
-        return size
+        return place, size
     if found["digest"] != study.digest:
         raise StudyError(
             f"store '{place.path}' holds another study ({_differences(found['study'], study.as_data())}). Take "
@@ -103,7 +105,13 @@ def _prepared(study: Study, place: Store, block: int | None, resume: bool) -> in
         raise StudyError(
             f"store '{place.path}' was begun with blocks of {found['block']} rows, not {block}; leave block= away"
         )
-    return int(found["block"])
+    written = found.get("written", {})
+    for name, given in (("compress", place.compress), ("keep_bits", place.keep_bits)):
+        if given is not None and given != written.get(name):
+            raise StudyError(
+                f"store '{place.path}' was begun with {name}={written.get(name)!r}, not {given!r}; leave {name}= away"
+            )
+    return replace(place, **written), int(found["block"])
 
 
 def _shapes(study: Study) -> dict[str, list[int]]:
@@ -164,13 +172,15 @@ def _carried_out(
 
     try:
         with opened(engine, address, workers, tell) as act:
-            act(partial(work, study, place, size), blocks, taken)
+            titles = {one.name: study.column(one.name) for one in study.sampling.variables}
+            act(partial(work, study, place, size, titles), blocks, taken)
     finally:
         bar.close()
 
 
-def work(study: Study, place: Store | None, size: int, rows: range) -> Done:
-    """One block, wherever this runs: computed, reduced, and written if there is a store."""
+def work(study: Study, place: Store | None, size: int, titles: Mapping[str, str], rows: range) -> Done:
+    """One block, wherever this runs: computed, reduced, and written if there is a store; ``titles`` of what is
+    varied."""
     outputs = study.compute(rows)
     parts = {
         f"{name}/{k}": way.part(array, rows.start)
@@ -181,7 +191,7 @@ def work(study: Study, place: Store | None, size: int, rows: range) -> Done:
     if arrays:
         for name, values in study.values(rows).items():
             numbers = values[:, 0] if values.shape[1] == 1 else values
-            arrays[study.column(name)] = numbers
+            arrays[titles[name]] = numbers
     if place is None:
         return Done(rows, parts, arrays)
     place.write(rows.start // size, rows.start, arrays, parts)
@@ -193,6 +203,12 @@ class Whole(Joined):
 
     def __init__(self, study: Study, columns: tuple[Column, ...]) -> None:
         super().__init__(study)
+        size = study.total * sum(math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in columns)
+        if size > _memory():
+            raise StudyError(
+                f"results of {study.estimate()} do not fit into the memory of {_memory() / 1e9:.3g} GB: say "
+                'store="out.zarr", or keep reductions, keep={...}'
+            )
         self.arrays = {one.name: np.empty((study.total, *one.shape), one.dtype) for one in columns}
 
     def takes(self, place: Store, number: int) -> bool:
@@ -211,6 +227,14 @@ class Whole(Joined):
 
 
 # ---- what is told ----------------------------------------------------------------------------------------------------
+
+
+def _memory() -> float:
+    """Bytes of this machine, where it tells."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def _tell(text: str) -> None:

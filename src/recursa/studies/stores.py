@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import warnings
 import zipfile
@@ -32,6 +33,7 @@ COMPRESSIONS: tuple[str, ...] = get_args(Compression)
 SUFFIXES = (".zarr", ".parquet")
 _OURS = ".recursa"
 _ABOUT = "study.json"
+_NO_FILE = "none"  # of a chunk that is all fill value, which Zarr does not write
 FORMAT_VERSION = 1
 
 
@@ -112,7 +114,10 @@ class Store:
                 self._make_arrays(about, columns, total, block)
         except OSError as error:
             raise StudyError(f"cannot make '{self.path}': {error.strerror or error}") from None
-        text = json.dumps({"format": FORMAT_VERSION, "recursa": __version__, "block": block, **about}, indent=1)
+        written = {"compress": self.compress, "keep_bits": self.keep_bits}
+        text = json.dumps(
+            {"format": FORMAT_VERSION, "recursa": __version__, "block": block, "written": written, **about}, indent=1
+        )
         write_together({self.folder / _OURS / _ABOUT: text})
 
     def _make_arrays(self, about: Mapping[str, Any], columns: tuple[Column, ...], total: int, block: int) -> None:
@@ -129,8 +134,7 @@ class Store:
                 dtype=one.dtype,
                 dimension_names=("sample", *one.axes),
                 compressors=self._compressors(),
-                config={"write_empty_chunks": True},
-                fill_value=0,
+                fill_value=math.nan if np.dtype(one.dtype).kind == "f" else 0,  # of rows that are not there yet
                 overwrite=True,
             )
         with warnings.catch_warnings():  # about the folder with our records, which is no array
@@ -187,7 +191,7 @@ class Store:
             place = zarr.open_array(f"{self.path}/{name}", mode="r+", zarr_format=3)
             place[first : first + len(array)] = array
             key = place.metadata.encode_chunk_key((number, *(0,) * (array.ndim - 1)))
-            digests[f"{name}/{key}"] = _digest(self.folder / name / key)
+            digests[f"{name}/{key}"] = _digest_of(self.folder / name / key)
         return digests
 
     def _write_table(self, number: int, arrays: Mapping[str, Array]) -> dict[str, str]:
@@ -202,9 +206,13 @@ class Store:
         content = io.BytesIO()
         compression = "zstd" if self.compress else "none"
         pyarrow.parquet.write_table(pyarrow.table(columns), content, compression=compression)
-        name = f"part-{number:08d}.parquet"
-        write_together({self.folder / name: content.getvalue()})
-        return {name: hashlib.blake2b(content.getvalue(), digest_size=16).hexdigest()}
+        place = self.table(number)
+        write_together({place: content.getvalue()})
+        return {place.name: _digest(content.getvalue())}
+
+    def table(self, number: int) -> Path:
+        """The table of a block."""
+        return self.folder / f"part-{number:08d}.parquet"
 
     def _record(self, number: int) -> Path:
         return self._records / f"{number:08d}.npz"
@@ -215,13 +223,17 @@ class Store:
             if path.stem.isdigit():
                 yield int(path.stem)
 
-    def parts(self, number: int) -> dict[str, Part] | None:
-        """What was kept of a finished block's reductions, if its data are whole; None where it must be done again."""
+    def parts(self, number: int, *, look: bool = True) -> dict[str, Part] | None:
+        """What was kept of a finished block's reductions, if its data are whole; None where it must be done again.
+
+        ``look``: whether the data are read to be sure of that; else only the lengths of files are compared.
+        """
         try:
             with np.load(self._record(number), allow_pickle=False) as file:
                 digests = json.loads(str(file["digests"]))
                 flat = {name: file[name] for name in file.files if name != "digests"}
-            whole = all(_digest(self.folder / name) == digest for name, digest in digests.items())
+            as_told = _as_told if look else _as_long
+            whole = all(as_told(self.folder / name, digest) for name, digest in digests.items())
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         if not whole:
@@ -249,8 +261,21 @@ class Store:
             os.close(file)
 
 
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+def _digest(content: bytes) -> str:
+    """Length and checksum."""
+    return f"{len(content)} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
+
+
+def _digest_of(path: Path) -> str:
+    return _digest(path.read_bytes()) if path.exists() else _NO_FILE
+
+
+def _as_told(path: Path, digest: str) -> bool:
+    return _digest_of(path) == digest
+
+
+def _as_long(path: Path, digest: str) -> bool:
+    return digest == _NO_FILE or path.stat().st_size == int(digest.split()[0])
 
 
 def _needed(package: str) -> None:

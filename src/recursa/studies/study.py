@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from recursa.errors import StudyError, unknown_name
 from recursa.formats.robot_text import model_from_text, model_text
 from recursa.robot import Robot
-from recursa.studies.computing import Block, Computation, LostFunction, Outputs, as_outputs, computation, function_text
+from recursa.simulation.events import events_of
+from recursa.studies.computing import (
+    Block,
+    Computation,
+    LostFunction,
+    Outputs,
+    as_outputs,
+    computation,
+    function_text,
+    mark_of,
+)
 from recursa.studies.distributions import from_data
 from recursa.studies.reductions import Reduction, several
 from recursa.studies.sampling import Design, Sampling
@@ -57,9 +67,13 @@ class Study:
         self.robot = robot
         self._said = vary, compute, samples, seed, keep, design, payload_at, measure, options
         self.computation: Computation = computation(robot, compute, options)
-        self.measure = dict(measure)
+        self.measure, self.options = dict(measure), dict(options)
         self.targets = Targets(
-            robot, self.computation.arrays, free=self.computation.free or bool(measure), payload_at=payload_at
+            robot,
+            self.computation.arrays,
+            free=self.computation.free or bool(measure),
+            gains=self.computation.gains,
+            payload_at=payload_at,
         )
         variables = [self.targets.variable(name, said) for name, said in vary.items()]
         self.sampling = Sampling.of(variables, samples, seed, design)
@@ -143,7 +157,7 @@ class Study:
             "robot": model_text(self.robot.model),
             "vary": {one.name: self._told(one) for one in self.sampling.variables},
             "compute": _FUNCTION + function_text(compute) if callable(compute) else compute,
-            "options": {name: _plain(value) for name, value in sorted(options.items())},
+            "options": {name: _plain(_named(name, value)) for name, value in sorted(options.items())},
             "samples": self.sampling.samples,
             "seed": self.sampling.seed,
             "design": self.sampling.design,
@@ -275,21 +289,22 @@ def study(
       quantity (``"q"``, ``"v"``, ``"a"``, ``"tau"``); one entry of them, ``"q0.elbow"``; ``"payload.mass"`` and
       ``"payload.x"``, ``y``, ``z``, a point mass on the link ``payload_at`` (the last one if not said); an inertial
       parameter of :attr:`Robot.parameter_names`, ``"link3.m"``; ``"link3.scale"``, which scales mass and inertia of a
-      link together; and, where functions are given, any name that they ask for. How: ``"uniform"`` within limits (or
+      link together; ``"gain.stiffness"``, a gain of the controller that is ``torque=``; and, where functions are
+      given, any name that they ask for. How: ``"uniform"`` within limits (or
       +-pi, +-1); ``("uniform", low, high)``; ``("normal", mean, deviation)``, with ``low, high`` cut off there;
       ``("grid", values)``, all of them; an array with a row per sample; one number. Explicit numbers for ``q0`` of
       robots with quaternions are displacements from neutral, one per freedom.
     - ``compute``: ``"rollout"`` (needs ``step=``, ``steps=``; takes ``integrator=``, ``save_every=``, ``losses=`` and
-      ``torque=``, as :func:`recursa.rollout` or as a function of the block), ``"simulate"`` (needs ``duration=``; all
-      options of :meth:`Robot.simulate`, events too), the name of any quantity with its options, or a function of a
-      block: ``block["q0"]``, ``block.robot`` in, arrays by name out.
+      ``torque=``, as :func:`recursa.rollout`, controllers too, or as a function of the block), ``"simulate"`` (needs
+      ``duration=``; all options of :meth:`Robot.simulate`, events too), the name of any quantity with its options, or a
+      function of a block: ``block["q0"]``, ``block.robot`` in, arrays by name out.
     - ``samples``: rows, for every point of the grids; ``seed``: of the random numbers, which depend on it, on the name
       of the variable and on the row alone.
     - ``keep``: None, all outputs in full; a list of names; or ways to keep them by name: ``"full"``, ``"extrema"``,
       ``"moments"``, ``("quantiles", shares)``, ``("histogram", bins, low, high)``, ``("top", count)``, ``("bottom",
       count)``, or a list of these. Rollouts have ``q``, ``v``, ``final_q``, ``final_v``, ``peak_speed``, ``violation``
-      (when a limit of position or velocity is first left, nan if never) and ``finite``; simulations ``t``, ``q``,
-      ``v``, ``energy_drift`` and ``event.NAME``.
+      (when a limit of position or velocity is first left, nan if never) and ``finite``; simulations ``t`` (of their
+      end), ``q`` and ``v`` at their beginning and end, ``energy_drift`` and ``event.NAME``, when it happened first.
     - ``design``: "random", "latin-hypercube" or "sobol" (scrambled).
     - ``measure``: further outputs, functions of (block, outputs) by name.
 
@@ -338,6 +353,10 @@ def study_from_data(data: Mapping[str, Any]) -> Study:
 
 
 def _called(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _called(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_called(one) for one in value]
     lost = isinstance(value, str) and value.startswith(_FUNCTION)
     return LostFunction(value.removeprefix(_FUNCTION)) if lost else value
 
@@ -357,7 +376,7 @@ def _kept(keep: Any) -> dict[str, tuple[bool, tuple[Reduction, ...]]] | None:
 
 
 def _plain(value: Any) -> Any:
-    """An option as data: what it prints, where it is no plain value."""
+    """An option as data: a name and a mark, where it is no plain value."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if callable(value):
@@ -366,7 +385,14 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, str | bool | int | float) else repr(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return f"{_FUNCTION}{type(value).__qualname__} {mark_of(value)}"
+
+
+def _named(option: str, value: Any) -> Any:
+    """Events by their names, which results have; other options as they are."""
+    return {one.name: one for one in events_of(value)} if option == "events" else value
 
 
 def _size(count: float) -> str:

@@ -50,8 +50,18 @@ class Variable:
 class Targets:
     """The arrays of a robot that can be varied, and who takes names that are none of these."""
 
-    def __init__(self, robot: Robot, arrays: Mapping[str, str], *, free: bool, payload_at: str | None) -> None:
-        """``arrays``: kinds ("q", "v", "tau") by name; ``free``: whether other names are somebody's, too."""
+    def __init__(
+        self,
+        robot: Robot,
+        arrays: Mapping[str, str],
+        *,
+        free: bool,
+        payload_at: str | None,
+        gains: tuple[str, ...] = (),
+    ) -> None:
+        """``arrays``: kinds ("q", "v", "tau") by name; ``free``: whether other names are somebody's, too; ``gains``:
+        names of numbers of a controller."""
+        self._gains = gains
         self.robot, self.arrays, self.free = robot, dict(arrays), free
         self.payload_at = payload_at or robot.link_names[-1]
         robot.model.link_index(self.payload_at)
@@ -74,10 +84,10 @@ class Targets:
         if name.endswith(SCALE) and f"{name.removesuffix(SCALE)}.m" in self._parameters:
             body = self._parameters[f"{name.removesuffix(SCALE)}.m"] // len(PARAMETERS)
             return Variable(name, distribution(name, said, 1), "scale", body)
-        if self.free:
+        if self.free or name in self._gains:
             return Variable(name, distribution(name, said, _width_of(said)), "own")
         scales = [f"{joint.child}{SCALE}" for joint in self.robot.model.joints]
-        known = (*self.arrays, *PAYLOAD, *scales, *self._parameters)
+        known = (*self.arrays, *self._gains, *PAYLOAD, *scales, *self._parameters)
         raise UnknownNameError(f"nothing called '{name}' can be varied here. {did_you_mean(name, known)}")
 
     def _require_bodies(self, name: str) -> None:

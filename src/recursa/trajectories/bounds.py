@@ -97,5 +97,5 @@ def _freedoms(robot: Robot, key: str) -> list[int]:
 def _positive(name: str, value: Any) -> float:
     array = as_numbers(name, value, 1)
     if array.ndim or array.dtype.kind == "c" or not array > 0.0:
-        raise StateError(f"{name} must be a positive number, not {value!r}; inf where there is no limit")
+        raise StateError(f"{name} must be a positive number, not {value}; inf where there is no limit")
     return float(array)
