@@ -72,20 +72,36 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
+    try:
+        model = _compiled(mujoco, prepared)
+    except ModelError:
+        if not prepared.as_it_stands or _spoiled:
+            raise
+        model = None
+    if model is None or (prepared.as_it_stands and any(one in model.names for one in b"\t\n\r")):  # see as_it_stands
+        prepared = prepare(source, closely=True)
+        model = _compiled(mujoco, prepared)
+    return Compiled(model, prepared)
+
+
+def _compiled(mujoco: Any, prepared: Prepared) -> Any:
     with _compiling:
         if _spoiled:
             raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
         before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
+        mujoco.set_mju_user_warning(_no_log)
         try:
-            model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             if _SPOILING in str(error):
                 _spoiled.append(str(error))
             raise prepared.refused(str(error)) from None
         finally:
             mujoco.set_mju_user_warning(before)
-    return Compiled(model, prepared)
+
+
+def _no_log(text: str) -> None:
+    """A warning of MuJoCo's that nobody sees; it would write a log file into the current folder."""
 
 
 def _library() -> Any:
