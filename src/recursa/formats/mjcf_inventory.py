@@ -32,11 +32,12 @@ OMITTED = frozenset(SILENT | LEFT_OUT.keys())
 
 _COPIES = frozenset({"attach", "replicate"})
 _END = "</mujoco>"
-_CLOSER_LOOK = ("&", "mesh", "hfield", "sdf", "<size", "<model")  # beside words: values, and tags that are names, too
-_WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", ""}
+_WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", "asset", ""}
 
 
-def as_it_stands(content: str | bytes, words: Iterable[str], others: frozenset[str], more: str) -> str | None:
+def as_it_stands(
+    content: str | bytes, root: Element, words: Iterable[str], others: frozenset[str], more: str
+) -> str | None:
     """The text with ``more`` at its end, if the compiler can be given it as it stands; None where it wants a closer look.
 
     That is a text in which nothing is left out, copied, opened or to be escaped, going by its ``words``, its tags and
@@ -51,7 +52,7 @@ def as_it_stands(content: str | bytes, words: Iterable[str], others: frozenset[s
     found = {word.lower() for word in words}
     if not (found.isdisjoint(_WORDS) and found.isdisjoint(others)) or any(word.startswith("file") for word in found):
         return None
-    if any(one in body for one in _CLOSER_LOOK) or "nan" in body.lower():
+    if "&" in body or "nan" in body.lower() or root.child("size") is not None:
         return None
     return f"{body.removesuffix(_END)}{more}{_END}"
 

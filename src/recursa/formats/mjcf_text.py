@@ -105,7 +105,7 @@ def prepare(source: Source, *, closely: bool = False) -> Prepared:
     """
     words: dict[str, str] = {}
     root = _parsed(source.content, source.path, words)
-    text = None if closely else as_it_stands(source.content, words, _SOMEWHERE_DROPPED, _OWN_COMPILER)
+    text = None if closely else as_it_stands(source.content, root, words, _SOMEWHERE_DROPPED, _OWN_COMPILER)
     if text is not None:
         return Prepared(text, {}, root, (), tuple(root.notes), {}, as_it_stands=True)
     shared = _Shared(source.assets)
