@@ -18,7 +18,9 @@ setup(
             extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
             optional=True,  # without it single calls take the general way
         ),
-        Extension("recursa._tuples", ["src/recursa/_tuples.c"], optional=True),  # without it tuples are made more slowly
+        Extension(
+            "recursa._tuples", ["src/recursa/_tuples.c"], optional=True
+        ),  # without it tuples are made more slowly
         Extension("recursa._elements", ["src/recursa/_elements.c"], optional=True),  # without it files load more slowly
     ]
 )

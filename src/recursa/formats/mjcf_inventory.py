@@ -38,7 +38,7 @@ _WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", "asset", 
 def as_it_stands(
     content: str | bytes, root: Element, words: Iterable[str], others: frozenset[str], more: str
 ) -> str | None:
-    """The text with ``more`` at its end, if the compiler can be given it as it stands; None where it wants a closer look.
+    """The text with ``more`` at its end, if the compiler can be given it as it stands; None if it wants a closer look.
 
     That is a text in which nothing is left out, copied, opened or to be escaped, going by its ``words``, its tags and
     names of attributes, which ``others`` may not be among. Values may be broken by lines: names may not, see mjcf.py.
@@ -55,7 +55,6 @@ def as_it_stands(
     if "&" in body or "nan" in body.lower() or root.child("size") is not None:
         return None
     return f"{body.removesuffix(_END)}{more}{_END}"
-
 
 
 class Inventory(NamedTuple):

@@ -189,6 +189,7 @@ class _Assembly:
     where: dict[str, Link] = field(default_factory=dict)
     nq: int = 0
     nv: int = 0
+    tied: bool = False
 
     def add_root(self, floating: bool) -> None:
         root = self.tree.root
@@ -255,14 +256,16 @@ class _Assembly:
         )
         self.joints.append(joint)
         self.inertias.append(_NOTHING)
-        if not _follows(record.mimic, self.mimic):
+        if record.mimic is not None and _follows(record.mimic, self.mimic):
+            self.tied = True
+        else:
             self.nq += kind.nq
             self.nv += kind.nv
         return len(self.joints) - 1
 
     def finish(self) -> tuple[Joint, ...]:
         """The joints, ties resolved."""
-        if not any(_follows(joint.mimic, self.mimic) for joint in self.joints):
+        if not self.tied:
             return tuple(self.joints)
         numbers = {joint.name: number for number, joint in enumerate(self.joints)}
         fail = _Failure(self.tree.description)
