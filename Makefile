@@ -9,7 +9,7 @@ LENGTHY := docs* cli* *fuzz faulty_disks count_tables checkpoints may_move base_
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs frontend clean
+.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -37,6 +37,9 @@ bench: $(VENV)/.bench          ## speed, as ratios against installed peers
 
 peers: $(VENV)/.peers          ## SDF against Drake, which is large and installs on few systems
 	$(BIN)/python -m pytest tests/oracles/test_sdf_drake.py
+
+bridges: $(VENV)/.bridges      ## the robot inside JAX, and inside PyTorch where that is installed
+	$(BIN)/python -m pytest $(NO_SLOW) tests/bridges
 
 SECONDS ?= 60
 fuzz: $(VENV)/.test            ## mutated inputs of every format for SECONDS; what is found goes to fuzz/found/
@@ -72,8 +75,8 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.test
+$(VENV)/.peers $(VENV)/.bridges: $(VENV)/.test
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.bridges $(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@

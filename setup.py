@@ -5,7 +5,7 @@ import sys
 import numpy
 from setuptools import Extension, setup
 
-SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "levels", "search")
+SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "levels", "search", "xla")
 
 setup(
     ext_modules=[

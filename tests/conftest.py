@@ -52,6 +52,8 @@ def _as_users_run_it(request: pytest.FixtureRequest) -> Iterator[None]:
     Effort.level = USUAL_EFFORT if about_code else LITTLE_EFFORT
     yield
     Switch.on, Switch.form, Effort.level = before
+    if "matplotlib.pyplot" in sys.modules:  # some library has imported it, and it keeps figures until they are closed
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is slow is left out

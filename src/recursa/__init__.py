@@ -114,8 +114,10 @@ if TYPE_CHECKING:
     from recursa.results import resume as resume
     from recursa.runs.run import Run as Run
     from recursa.runs.sensitivity import Sensitivity as Sensitivity
+    from recursa.simulation.constrained import Baumgarte as Baumgarte
     from recursa.simulation.events import Event as Event
     from recursa.simulation.forces import Stops as Stops
+    from recursa.simulation.touch import Touch as Touch
     from recursa.studies.outcome import StudyResult as StudyResult
     from recursa.studies.study import Study as Study
     from recursa.studies.study import study as study
@@ -157,7 +159,9 @@ _LATER = {  # imported when first used: most programs need none or few of them
     "Event": "recursa.simulation.events",
     "Run": "recursa.runs.run",
     "Sensitivity": "recursa.runs.sensitivity",
+    "Baumgarte": "recursa.simulation.constrained",
     "Stops": "recursa.simulation.forces",
+    "Touch": "recursa.simulation.touch",
     "study": "recursa.studies.study",
     "Study": "recursa.studies.study",
     "StudyResult": "recursa.studies.outcome",

@@ -128,6 +128,9 @@ PyObject *entry_answer(PyObject *entry, PyObject *const *args, Py_ssize_t count,
 /* The same for a batch: arrays with leading axes, which all have the same. */
 PyObject *batch_answer(Entry *entry, PyObject *const *args, Py_ssize_t count, PyObject *given);
 
+/* Kernels as foreign functions of XLA, as a capsule. */
+PyObject *xla_handler(PyObject *module, PyObject *token);
+
 /* Runs code over blocks of ``width`` states. */
 void code_call(const Code *code, int inputs, int64_t blocks, const double *const *in, double *out);
 

@@ -43,6 +43,7 @@ static PyObject *choose(PyObject *self, PyObject *number)
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
                                   {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
+                                  {"xla_handler", xla_handler, METH_O, "Kernels as foreign functions of XLA."},
                                   {NULL, NULL, 0, NULL}};
 /* Types, names and the setting are static, and entries guard their scratch by the interpreter's lock: one interpreter, which
  * has its lock. In others, and without the extension altogether, everything takes the general way. */

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from recursa.bridges.casadi_functions import CasadiMethods
+from recursa.bridges.jax_torch_methods import JaxTorchMethods
 from recursa.doctor import Report, examine
-from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
+from recursa.errors import StateError
 from recursa.evaluation.hints import warn_of_start
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
@@ -40,10 +42,11 @@ if TYPE_CHECKING:
     from recursa.runs.options import Coordinates
     from recursa.runs.run import Run
     from recursa.runs.sensitivity import Sensitivity
+    from recursa.simulation.constrained import Baumgarte
     from recursa.simulation.forces import Controller, DesiredMotion, Stops
 
 
-class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods):
+class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethods, CasadiMethods, JaxTorchMethods):
     """A robot: its model and everything one can ask of it. Immutable, hashable by content, picklable.
 
     Made by :func:`recursa.load`, :func:`recursa.from_dh`, :class:`recursa.Builder` or :mod:`recursa.robots`.
@@ -260,6 +263,8 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 10.0,
         coordinates: Coordinates = "joint",
+        baumgarte: Baumgarte | bool | None = None,
+        contacts: Any = None,
     ) -> Run:
         """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
 
@@ -287,6 +292,11 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         - ``coordinates``: "joint", or "diagonal" to integrate (q, nu) of :attr:`diagonal` instead of (q, v); tolerances
           are then on nu. There "implicit-midpoint" keeps the kinetic energy of a free motion to rounding. Results are
           q, v, tau as always.
+        - ``baumgarte``: of a robot with constraints, which keeps its loops closed to rounding by projection after every
+          step; :class:`recursa.Baumgarte` or True takes terms in the accelerations instead. q0 and v0 must obey the
+          constraints: see :meth:`assemble` and :meth:`project_velocity`.
+        - ``contacts``: what may touch the ground: :class:`recursa.Touch`, or a list of them. They land, stick, slide,
+          lift; every impact is among ``run.events``, and ``run.lost`` has what impacts and rubbing take.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
         raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
@@ -300,14 +310,14 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         >>> run.energy_drift < 1e-9
         True
         """
-        require_tree(self.model, "simulate")
         from recursa.simulation import (
             acting,
-            diagonal,
+            choosing,
             driver,
             forces,
             moved_base,
             options,
+            touch,
         )  # SciPy takes long to import
         from recursa.simulation import checkpoint as keeping
         from recursa.simulation.events import events_of
@@ -325,12 +335,16 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
             losses,
             progress,
             coordinates,
+            baumgarte,
         )
         q, v = options.start_of(self.model, q0, v0)
         warn_of_start(self.model, q, self.evaluator.kept)
         moved = moved_base.moved_base(self.model, base, chosen.duration)
-        equations = diagonal.equations_in(chosen.coordinates)(
+        touches = touch.touches_of(self.model, contacts)
+        equations = choosing.equations_of(
             self,
+            chosen,
+            touches,
             forces.torque_function(self, torque, moved),
             forces.wrench_function(self, wrenches, moved),
             forces.stop_forces(self, stops, q),
@@ -340,6 +354,8 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
+        if touches:
+            raise StateError("a run with contacts= cannot be kept in a checkpoint yet: leave checkpoint= out")
         every = keeping.interval(checkpoint_every)
         given = acting.record(torque, wrenches, equations.stops, watched, base)
         with keeping.free_journal(checkpoint) as journal:

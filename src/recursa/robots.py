@@ -18,6 +18,17 @@ from recursa.bundled import BUNDLED, FILES
 from recursa.errors import ModelError, unknown_name
 from recursa.formats.urdf import read_urdf
 from recursa.loading import trusted
+from recursa.mechanisms import (
+    MECHANISMS,
+    delta,
+    five_bar,
+    four_bar,
+    gripper,
+    slider_crank,
+    standing_quadruped,
+    stewart,
+    two_arms,
+)
 from recursa.model.assemble import unit_axis
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
@@ -28,6 +39,12 @@ from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.vec3 import SymMat3, Vec3
 
+__all__ = [
+    "by_name", "chain", "delta", "five_bar", "four_bar", "free_flyer", "gripper", "names", "panda_like", "planar",
+    "puma560", "random_description", "slider_crank", "space_robot", "standing_quadruped", "stanford", "stewart", "tree",
+    "two_arms", "ur5_like", "urdf",
+]  # fmt: skip
+
 _RIGHT = math.pi / 2
 _DEG = math.pi / 180
 
@@ -35,8 +52,10 @@ _DEG = math.pi / 180
 def names() -> tuple[str, ...]:
     """Names of the bundled robots.
 
-    >>> names()
+    >>> names()[:9]
     ('stanford', 'planar', 'puma560', 'panda_like', 'ur5_like', 'chain', 'tree', 'free_flyer', 'space_robot')
+    >>> names()[9:]                                          # with closed loops, or contacts that hold
+    ('four_bar', 'slider_crank', 'five_bar', 'delta', 'stewart', 'gripper', 'two_arms', 'standing_quadruped')
     """
     return BUNDLED
 
@@ -378,4 +397,4 @@ def _require_count(n: int, what: str) -> None:
 _ROBOTS: dict[str, Callable[[], Robot]] = {
     make.__name__: make
     for make in (stanford, planar, puma560, panda_like, ur5_like, chain, tree, free_flyer, space_robot)
-}
+} | MECHANISMS

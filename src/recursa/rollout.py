@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints.assembling import shortest_fit
 from recursa.dynamics import articulated, configuration, gathering
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
-from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
 from recursa.errors import DivergenceError, ShapeError, SingularHingeError, StateError, TooLargeError, unknown_name
@@ -98,7 +98,6 @@ def rollout(
     """
     if not isinstance(robot, Robot):
         raise StateError(f"the first argument of rollout is a robot, not {robot!r}; rc.load makes one from a file")
-    require_tree(robot.model, "rollout")
     losses = known_losses(losses)
     scheme = named(integrator, "rollout").scheme
     assert scheme is not None
@@ -118,6 +117,8 @@ def rollout(
     results = _results(start, dtype, sizes, out)
     if on_divergence == "raise":
         _require_finite_start(start)
+    if robot.constraints:
+        _require_closed(robot, start.rows)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
     tau = np.ascontiguousarray(torques.numbers, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
@@ -312,7 +313,8 @@ def _carry_out(
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
+    by_python = robot.evaluator.subject.tied or bool(robot.constraints)
+    if not by_python and store.compiles(Batch({}, (run.rows,), dtype)):
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, stages_of(scheme))
         key = losses, bool(extra), None if closed is None else closed.key()
         kernel = store.rollout(key, make, scheme, dtype == np.float32)
@@ -365,6 +367,8 @@ def stepped(
     for step in range(run.steps):
         rows.take_torque(step)
         q, v = scheme(rows, q, v)
+        if robot.constraints:
+            q, v = back_on_constraints(robot, q, v)
         finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
         run.finite += finite & (run.finite == step)
         if (step + 1) % run.every == 0:
@@ -374,6 +378,45 @@ def stepped(
         if run.stop_early and not finite.all():
             break
     run.q[...], run.v[...] = q, v
+
+
+def back_on_constraints(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
+    """Rows with loops closed to rounding and speeds that obey them; those that are lost stay as they are."""
+    fine = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
+    if not fine.size:
+        return q, v
+    at, last = q[fine], np.inf
+    for _ in range(_CLOSING):
+        error = robot.constraint_error(at)
+        size = float(np.abs(error).max(initial=0.0))
+        if not 1e-15 < size < 0.5 * last:
+            break
+        change = shortest_fit(robot.constraint_jacobian(at), -error)
+        at, last = robot.integrate(at, change - robot.project_velocity(at, change)), size
+    q, v = q.copy(), v.copy()
+    q[fine], v[fine] = at, robot.project_velocity(at, v[fine])
+    return q, v
+
+
+_CLOSING = 6  # steps of Newton's method; the second is at rounding level as a rule
+
+
+def _require_closed(robot: Robot, rows: dict[str, Array]) -> None:
+    q, v = rows["q"], rows["v"]
+    fine = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
+    q, v = q[fine], v[fine]
+    rates = np.einsum("bij,bj->bi", robot.constraint_jacobian(q), v)
+    for what, values, fix in (
+        ("q0", robot.constraint_error(q), "robot.assemble(q0) closes its loops"),
+        ("v0", rates, "robot.project_velocity(q0, v0) is the nearest that they allow"),
+    ):
+        missed = np.abs(values).max(axis=1, initial=0.0)
+        if missed.max(initial=0.0) > 1e-6:
+            row = int(np.argmax(missed))
+            raise StateError(
+                f"{what} of row {fine[row]} does not obey the constraints of robot '{robot.name}': it misses by "
+                f"{missed[row]:.3g}. {fix}"
+            )
 
 
 @with_springs(acting)
@@ -429,7 +472,7 @@ class _Rows:
 
     def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
-        if robot.evaluator.subject.tied:
+        if robot.evaluator.subject.tied or robot.constraints:
             tau = self.tau - robot.joint_losses(v, losses=self.losses) if self.losses else self.tau
             return self._solved(q, v, tau, self.extra)
         arguments = {"q": q, "v": v, "tau": self.tau} | self.extra

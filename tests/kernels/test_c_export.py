@@ -19,11 +19,11 @@ import zoo
 from recursa.cli.commands import recursa
 from recursa.dynamics import gathering, mass_matrix
 from recursa.dynamics.configuration import random_input
-from recursa.facade import export_questions, exporting
+from recursa.facade import exporting
 from recursa.facade.asking import exported, quantity_named
 from recursa.facade.exporting import CExport
 from recursa.kernels import c_loops
-from recursa.kernels.c_source import c_comment, c_identifier, c_number
+from recursa.kernels.c_source import CFunction, c_comment, c_identifier, c_number
 from recursa.kernels.kernel import CODES, SPELLED_OUT, Kernel
 from recursa.quantities import Quantity
 
@@ -246,7 +246,7 @@ def test_kernel_source_in_c(tmp_path: Path) -> None:
     compiler(tmp_path, "-c", "k.c")
     with pytest.raises(rc.UnknownNameError, match="kind of source 'cc'"):
         kernel.source("cc")
-    assert ("llvm", *SPELLED_OUT) == CODES
+    assert ("llvm", *SPELLED_OUT) == (*CODES, "graph")
 
 
 # ---- loops over bodies -----------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_loops_agree(
     make: Any, quantity: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is too long to be spelled out has loops over bodies."""
-    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(CFunction, "most_operations", 0)
     export = agrees(make(), tmp_path, quantity, **options)
     assert "for (int i = 0; " in export.files[0].read_text()
     assert "keeps their numbers on the stack" in export.files[1].read_text()
@@ -278,7 +278,7 @@ def test_loops_agree(
 
 @needs_compiler
 def test_length_of_loops_does_not_grow_with_the_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(CFunction, "most_operations", 0)
     lengths = []
     for bodies in (40, 80):
         export = rc.robots.tree(bodies, seed=1).export_c("forward_dynamics", tmp_path / "fd.c")
@@ -290,7 +290,7 @@ def test_length_of_loops_does_not_grow_with_the_robot(tmp_path: Path, monkeypatc
 
 @needs_compiler
 def test_matrix_column_by_column_may_be_written_over_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_questions, "MAX_OPERATIONS", 0)
+    monkeypatch.setattr(CFunction, "most_operations", 0)
     robot = zoo.small_flyer()
     q, v = robot.random_state(4)
     native = function(robot.export_c("denoc.convective_matrix", tmp_path / "c.c"))

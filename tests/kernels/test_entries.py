@@ -82,6 +82,7 @@ def inputs(robot, name, seed=0):
     """Arrays by name, for those arguments that are."""
     (q, v), (q1, a) = robot.random_state(seed), robot.random_state(seed + 100)
     known = {"q": q, "q0": q, "q1": q1, "v": v, "dq": a, "dv": v, "a": a, "da": v, "tau": a, "contract": a}
+    known |= {"v_r": a, "a_r": v}
     known["pose"] = robot.pose(q1, robot.link_names[-1])
     return {one: known[one] for one, p in parameters(name).items() if p.default is p.empty and one in known}
 
@@ -129,8 +130,13 @@ def test_every_method_of_states_has_a_native_way():
     assert set(OPTIONS) <= set(METHODS)
 
 
+CONSTRAINED = ("project_velocity", *(name for name in METHODS if name.startswith("constraint_")))
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_entries_agree_with_the_general_way_in_every_spelling(robot, name, evaluations):
+    if name in CONSTRAINED:
+        robot = robot.with_constraints(rc.Contact("point", robot.link_names[-1], at=(0.1, 0.0, 0.0)))
     method = getattr(robot, name)
     for options in choices(name):
         arrays, later = inputs(robot, name), inputs(robot, name, seed=1)

@@ -109,8 +109,9 @@ CONSTRAINED = ("constraint_", "project_velocity", "augmentation", "projection")
 
 def surely_answered_by(text: str) -> str:
     """The robot of which a question is asked in every suite."""
+    constrained = () if text.startswith("free.") else CONSTRAINED
     for name, words in (
-        ("held_flyer" if "base_velocity" in text else "closed_tree", CONSTRAINED),
+        ("held_flyer" if "base_velocity" in text else "closed_tree", constrained),
         ("free_flyer", FLYING),
         ("planar_arm", ("frames=link",)),
         ("lossy_arm", ON_AXES),

@@ -32,7 +32,7 @@ EVERYDAY = ("tree", "free_flyer", "tied_gripper", "tree40")
 @pytest.mark.parametrize("name", with_soaks([*EVERYDAY, "mixed_tree", "one_of_each"], EVERYDAY))
 def test_matrices_column_by_column_match_the_interpreter(name):
     robot = ROBOTS[name]()
-    values = arguments(robot, 5)
+    values = arguments(ROBOTS[name](), 5)  # which asks for kernels, too
     for what in MATRICES:
         question = QUESTIONS[f"robot.{what}()"]
         ask, state = question.method(robot), [values[name] for name in question.names]

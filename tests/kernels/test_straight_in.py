@@ -107,6 +107,7 @@ TABLE |= {
     f"forward dynamics, {name}": lambda r, s, name=name: r.forward_dynamics(s.q, s.v, s.a, method=name)
     for name in get_args(ForwardMethod)
     if name not in ("composite", "conjugate-gradients", "least-squares", "base-invariant")  # made of others; flyers
+    and name not in ("augmentation", "projection")  # of robots with constraints
 }
 TABLE |= {
     f"mass matrix, {name}": lambda r, s, name=name: r.mass_matrix(s.q, method=name) for name in get_args(MassMethod)

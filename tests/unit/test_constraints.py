@@ -82,8 +82,8 @@ REFUSED = {
     "forward_dynamics_derivatives is for trees": lambda: (
         planar().with_constraints(LOOP).forward_dynamics_derivatives(*np.zeros((3, 3)))
     ),
-    "simulate is for trees": lambda: planar().with_constraints(LOOP).simulate(np.zeros(3), duration=1.0),
-    "rollout is for trees": lambda: rc.rollout(
+    "are not closed at q0": lambda: planar().with_constraints(LOOP).simulate(np.zeros(3), duration=1.0),
+    "does not obey the constraints": lambda: rc.rollout(
         planar().with_constraints(LOOP), *np.zeros((2, 3)), None, step=1e-3, steps=2
     ),
 }

@@ -27,7 +27,12 @@ COMPILED = (  # thousands of evaluations
     "README.md", "index.md", "rollout.md", "control.md", "diagonal-simulation.md", "lqr.md", "simulation.md",
     "trajectories.md",
 )  # fmt: skip
-PEERS = {"pinocchio": ("import pinocchio", "--with pin"), "mujoco": ("interop.mujoco", "--with mujoco")}
+PEERS = {
+    "pinocchio": ("import pinocchio", "--with pin"),
+    "mujoco": ("interop.mujoco", "--with mujoco"),
+    "casadi": ("import casadi", ".casadi("),
+    "jax": ("import jax",),
+}
 
 
 class Block(NamedTuple):

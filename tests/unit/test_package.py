@@ -43,6 +43,7 @@ LAYERS = (
     ("operational",),
     ("operators",),
     ("facade",),
+    ("bridges",),
     ("doctor",),
     ("view", "datasets"),
     ("trajectories",),
@@ -54,7 +55,7 @@ LAYERS = (
     ("control",),
     ("loading", "cartesian", "rollout", "reach", "identification"),
     ("paths",),
-    ("studies",),
+    ("studies", "mechanisms"),
     ("robots", "results"),
     ("counts",),
     ("interop", "cli", "__init__", "__main__"),
@@ -184,7 +185,19 @@ def test_import_loads_nothing_heavy() -> None:
     code = f"import recursa, sys, threading; print(*sorted({loaded}), threading.active_count())"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "numpy" in out
-    heavy = {"matplotlib", "rich", "click", "scipy", "sympy", "pinocchio", "llvmlite", "h5py", "pandas", "mpl_toolkits"}
+    heavy = {
+        "matplotlib",
+        "rich",
+        "click",
+        "scipy",
+        "sympy",
+        "casadi",
+        "pinocchio",
+        "llvmlite",
+        "h5py",
+        "pandas",
+        "mpl_toolkits",
+    }
     assert not heavy & set(out)
     assert out[-1] == "1"
 

@@ -13,6 +13,7 @@ from numeric import close
 
 FILES = ("desk_arm", "quadruped")
 NAMES = ("stanford", "planar", "puma560", "panda_like", "ur5_like", "chain", "tree", "free_flyer", "space_robot")
+NAMES += ("four_bar", "slider_crank", "five_bar", "delta", "stewart", "gripper", "two_arms", "standing_quadruped")
 
 
 def test_names_match_the_functions() -> None:

@@ -10,7 +10,7 @@ import sympy as sp
 
 import recursa as rc
 from numeric import states
-from recursa.evaluation.formulas import gathered
+from recursa.evaluation.formulas import TEN, gathered
 
 A, V, Q = (sp.symbols(f"{letter}1:4") for letter in "avq")
 
@@ -112,3 +112,45 @@ def test_what_is_wrong_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(rc.RecursaError, match=r"recursa\[symbolic\]"):
         arm.symbolic("mass_matrix")
+
+
+def test_letters_of_textbooks_and_of_ones_own_have_the_values_of_the_methods():
+    """Masses, centres and moments about them; or formulas by name, beside numbers."""
+    robot = tree()
+    q, v, a = (rows[0] for rows in states(robot, 1))
+    values = {"q": q, "v": v, "a": a}
+    expected = robot.inverse_dynamics(q, v, a)
+    central = robot.symbolic("inverse_dynamics", constants="central")
+    assert {"m1", "cx1", "Jxx3", "lx2", "gz"} <= {str(x) for x in central.free_symbols}
+    assert not {"mx1", "Ixx1"} & {str(x) for x in central.free_symbols}
+    found = numbers(central, values, robot.symbolic_constants(central=True))
+    assert np.abs(found.ravel() - expected).max() < 1e-11 * np.abs(expected).max()
+    g, m, c = sp.symbols("g m_1 c_1")
+    own = robot.symbolic("inverse_dynamics", constants={"gz": -g, sp.Symbol("mx1"): m * c, "m1": "m_1"})
+    found = numbers(own, values, {g: 9.0, m: 1.25, c: 0.1})
+    assert np.abs(found.ravel() - expected).max() < 1e-11 * np.abs(expected).max()
+    assert own.free_symbols == central.free_symbols & set(sp.symbols("q1:7 v1:7 a1:7")) | {g, m, c}
+
+
+def test_slender_rods_have_no_moment_about_their_axis():
+    arm = rc.robots.planar(2)
+    assert {str(x) for x in arm.symbolic_constants(central=True)} == {
+        "m1", "cx1", "Jyy1", "Jzz1", "lx2", "m2", "cx2", "Jyy2", "Jzz2", "gy"
+    }  # fmt: skip
+    torque = arm.symbolic("mass_matrix", constants="central", simplify=True)[1, 1]
+    assert torque == sp.sympify("Jzz2 + m2*cx2**2")
+
+
+def test_torques_are_linear_in_the_parameters():
+    arm = rc.robots.planar(2)
+    torques = arm.symbolic("inverse_dynamics", parameters=True)
+    ten = sp.Matrix(sp.symbols([f"{x}{k}" for k in (1, 2) for x in TEN]))
+    assert (arm.symbolic("regressor") * ten - torques).applyfunc(gathered) == sp.zeros(2, 1)
+
+
+def test_constants_that_there_are_not_are_refused():
+    arm = rc.robots.planar(2)
+    with pytest.raises(rc.UnknownNameError, match="constant of the robot 'lx3'"):
+        arm.symbolic("mass_matrix", constants={"lx3": "l"})
+    with pytest.raises(rc.UnknownNameError, match="kind of constants 'centrl'"):
+        arm.symbolic("mass_matrix", constants="centrl")

@@ -24,8 +24,9 @@ BY_JOINT = partial(click.option, "--by-joint", is_flag=True)
     help="The folder for pictures, animations and results.",
 )  # fmt: skip
 @click.option("--space", is_flag=True, help="A space robot instead: an arm moves, the bus turns, momentum stays.")
+@click.option("--loops", is_flag=True, help="The bundled mechanisms instead: loops stay closed while they move.")
 @JSON
-def demo(out: Path, space: bool, as_json: bool) -> None:
+def demo(out: Path, space: bool, loops: bool, as_json: bool) -> None:
     """The two arms of Saha's paper: torques along a motion, then let fall; pictures, animations, results.
 
     \b
@@ -33,8 +34,16 @@ def demo(out: Path, space: bool, as_json: bool) -> None:
       recursa demo
       recursa demo --out demo-output
       recursa demo --space
+      recursa demo --loops
       recursa demo --json > summary.json
     """
+    if space and loops:
+        raise click.UsageError("--space and --loops are two demonstrations: take one of them")
+    if loops:
+        from recursa.cli.loops_demo import run_loops_demo
+
+        run_loops_demo(out, as_json)
+        return
     if space:
         from recursa.cli.space_demo import run_space_demo
 

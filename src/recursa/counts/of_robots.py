@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from recursa import robots
+from recursa.bundled import TREES
 from recursa.constraints.quantities import METHODS as WITH_CONSTRAINTS
 from recursa.counts.counting import count
 from recursa.errors import RecursaError
@@ -54,14 +55,14 @@ def rows_of(robot: Robot, methods: dict[str, Sequence[str]] | None = None) -> It
 
 def robot_rows() -> Iterator[RobotRow]:
     """Of the bundled robots."""
-    for name in robots.names():
+    for name in TREES:
         yield from rows_of(robots.by_name(name))
 
 
 def usual_rows() -> Iterator[RobotRow]:
     """Of the bundled robots, by the usual methods."""
     usual: dict[str, Sequence[str]] = {quantity: names[:1] for quantity, names in METHODS.items()}
-    for name in robots.names():
+    for name in TREES:
         yield from rows_of(robots.by_name(name), usual)
 
 

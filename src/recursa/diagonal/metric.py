@@ -13,6 +13,7 @@ from recursa.diagonal.metric_quantities import CHRISTOFFEL, SENSITIVITY
 from recursa.diagonal.quantities import require_independent
 from recursa.errors import RecursaError, SingularHingeError, unknown_name
 from recursa.evaluation.answering import Call, answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS, Question, into
 from recursa.sweeps.batching import Array, as_array
 
@@ -79,6 +80,7 @@ class Metric(Asking):
         arrays = {"q": q, "left": left, "right": right, "along": along}
         return self._answer(SENSITIVITY, arrays, NO_OPTIONS, out, threads)
 
+    @as_given
     def christoffel(
         self, q: ArrayLike, kind: Literal[1, 2] = 1, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -106,6 +108,7 @@ class Metric(Asking):
         first = self.christoffel(q, threads=threads)
         return into(out, first @ self._robot.mass_matrix_inverse(q, threads=threads)[..., None, :, :])
 
+    @as_given
     def curvature(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The curvature tensor R_hijk (..., h, i, j, k) of the mass matrix, along unit speeds (2.5).
 

@@ -11,6 +11,7 @@ from recursa.diagonal.metric import Metric
 from recursa.diagonal.unnormalized import Unnormalized, both_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
@@ -159,6 +160,7 @@ class Diagonal(Metric):
         arrays = {"q": q, "nu": nu, "tau": tau, "wrenches": wrenches}
         return self._answer(quantities.RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
+    @as_given
     def articulated_rates(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:
         """P_dot (..., nbodies, 6, 6): how articulated-body inertias change, in link axes. Algorithm 6.1 (6.5). O(n).
 

@@ -11,6 +11,7 @@ from recursa.diagonal.metric import Asking
 from recursa.dynamics.factorization import block_diagonal
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.sweeps.batching import Array
 
@@ -102,6 +103,7 @@ class Unnormalized(Asking):
         """
         return self._answer(quantities.UNNORMALIZED_CORIOLIS, {"q": q, "xi": xi}, {"method": method}, out, threads)
 
+    @as_given
     def coriolis_causes(self, q: ArrayLike, xi: ArrayLike, *, threads: int | None = None) -> CoriolisCauses:
         """``C(q, xi)`` by its causes, three terms (..., nv) whose sum it is; (7.9) term by term. O(n).
 
@@ -155,11 +157,13 @@ class Unnormalized(Asking):
         arrays = {"q": q, "xi": xi, "tau": tau, "wrenches": wrenches}
         return self._answer(quantities.UNNORMALIZED_RATES, arrays, {"losses": known_losses(losses)}, out, threads)
 
+    @as_given
     def inertia(self, q: ArrayLike, *, threads: int | None = None) -> Array:
         """D (..., nv, nv), block diagonal: ``H P H* + A``."""
         self._independent()
         return self._robot.factorization(q, threads=threads).D
 
+    @as_given
     def inertia_rate(self, q: ArrayLike, v: ArrayLike, *, threads: int | None = None) -> Array:
         """D_dot (..., nv, nv), block diagonal: ``H P_dot H*``, Algorithm 6.1 and row 5 of Table 4. O(n)."""
         entries = self._answer(quantities.INERTIA_RATE, {"q": q, "v": v}, threads=threads)

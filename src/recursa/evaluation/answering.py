@@ -7,6 +7,7 @@ from functools import lru_cache, partial, update_wrapper
 from inspect import getattr_static, signature
 from typing import Any, NamedTuple, TypeVar
 
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Question
 from recursa.kernels.kernel import Method
 from recursa.quantities.quantity import Quantity
@@ -26,8 +27,9 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
 
     def decorate(method: _Method) -> _Method:
         method.quantity = quantity  # type: ignore[attr-defined]
+        general = as_given(method)
         if Method is None:
-            return method
+            return general
         asked = lru_cache(1024)(partial(question_of, quantity, method))
 
         def learn(self: Any, call: Call) -> None:
@@ -37,7 +39,7 @@ def answers(quantity: Quantity) -> Callable[[_Method], _Method]:
                 orderly = found.order == tuple(range(len(found.order)))
                 self._calls[call] = native if orderly else native.ordered(found.order)
 
-        return update_wrapper(Method(method, method.__name__, learn), method)  # type: ignore[return-value]
+        return update_wrapper(Method(general, method.__name__, learn), method)  # type: ignore[return-value]
 
     return decorate
 

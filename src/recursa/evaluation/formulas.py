@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
-from recursa.errors import RecursaError, UntraceableError
+from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.model.model import Joint, Model
@@ -21,6 +21,8 @@ from recursa.sweeps.engine import run
 
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")  # as the regressor has them
 _DRIVE = ("armature", "damping")
+_GRAVITY = ("gx", "gy", "gz")
+Letters = dict[str, Any]  # SymPy expressions by the names of constants
 _LONGEST = 10**6  # denominators of fractions that decimals are taken for
 
 
@@ -124,11 +126,11 @@ def _fraction(value: float) -> Fraction:
 
 
 class SymbolicEvaluator(ScalarEvaluator):
-    """Answers as formulas, with a model whose numbers are fractions, or ``letters``."""
+    """Answers as formulas, with a model whose numbers are fractions, or ``letters`` where these name them."""
 
     __slots__ = ("letters",)
 
-    letters: bool
+    letters: Letters
 
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         model = way.kernels.model
@@ -138,7 +140,7 @@ class SymbolicEvaluator(ScalarEvaluator):
                     "its method moves link frames onto joint axes, where the robot's numbers are others. Leave "
                     "constants=True out, or choose another method"
                 )
-            model = _lettered(model)
+            model = _lettered(model, self.letters)
         return object_array(list(way.recipe.gather(run(way.recipe.plan, _in_fractions(model), inputs))))
 
     def solve(self, mass: Array, columns: Array) -> Array:
@@ -161,38 +163,106 @@ def _formulas(matrix: Any) -> Array:
 # ---- the model's numbers ---------------------------------------------------------------------------------------------
 
 
-def _lettered(model: Model) -> Model:
-    """The model with a symbol for every constant that has one."""
-    symbol = sympy_module().Symbol
-    known = {name: Formula(symbol(name)) for name, _ in constants_of(model)}
+def _lettered(model: Model, letters: Letters) -> Model:
+    """The model with formulas for the constants that have one; other numbers stay as they are."""
 
-    def letters(names: Sequence[str]) -> list[Any]:
-        return [known.get(name, 0.0) for name in names]
+    def written(names: Sequence[str], numbers: Sequence[float]) -> list[Any]:
+        return [Formula(letters[x]) if x in letters else y for x, y in zip(names, numbers, strict=True)]
 
     joints = tuple(
         replace(
             joint,
-            placement=joint.placement._replace(translation=Vec3(*letters(_place_names(k)))),
-            armature=tuple(letters(_drive_names(joint, "armature"))),
-            damping=tuple(letters(_drive_names(joint, "damping"))),
+            placement=joint.placement._replace(
+                translation=Vec3(*written(_place_names(k), joint.placement.translation))
+            ),
+            armature=tuple(written(_drive_names(joint, "armature"), joint.armature)),
+            damping=tuple(written(_drive_names(joint, "damping"), joint.damping)),
         )
         for k, joint in enumerate(model.joints, 1)
     )
-    inertias = tuple(RigidInertia.from_components(letters(_ten_names(k + 1))) for k in range(model.nbodies))
-    gravity: Any = tuple(letters(("gx", "gy", "gz")))
+    inertias = tuple(
+        RigidInertia.from_components(written(_ten_names(k), tuple(inertia.components())))
+        for k, inertia in enumerate(model.inertias, 1)
+    )
+    gravity: Any = tuple(written(_GRAVITY, model.gravity))
     return replace(model, joints=joints, inertias=inertias, gravity=gravity)
+
+
+def letters_of(model: Model, constants: bool | str | Mapping[str, Any]) -> Letters:
+    """What stands for the model's numbers: nothing, a symbol each, those of textbooks, or what is given by name."""
+    library = sympy_module()
+    if isinstance(constants, Mapping):
+        known = [name for name, _ in _every_constant(model)]
+        for name in constants:
+            if str(name) not in known:
+                raise unknown_name("constant of the robot", str(name), known)
+        return {str(name): library.sympify(value) for name, value in constants.items()}
+    if constants == "central":
+        return _central(model)[0]
+    if not isinstance(constants, bool):
+        raise unknown_name("kind of constants", str(constants), ("central",))
+    return {name: library.Symbol(name) for name, _ in constants_of(model)} if constants else {}
+
+
+def central_constants(model: Model) -> dict[str, float]:
+    """Numbers of the symbols of ``constants="central"``."""
+    return _central(model)[1]
+
+
+def _central(model: Model) -> tuple[Letters, dict[str, float]]:
+    """Mass m, centre c, moments J about it: what textbooks write, and the ten parameters made of them.
+
+    ``I = J + m ((c.c) 1 - c c)`` in exact fractions, so that a moment that vanishes is found to.
+    """
+    symbol = sympy_module().Symbol
+    letters = {name: symbol(name) for name, _ in constants_of(model)}
+    numbers = dict(constants_of(model))
+    for k, inertia in enumerate(model.inertias, 1):
+        own = [_fraction(float(x)) for x in inertia.components()]
+        m, *first = own[:4]
+        if m == 0:
+            continue
+        names = _ten_names(k)
+        centre = [x / m for x in first]
+        for name in names:
+            numbers.pop(name, None)
+
+        def letter(name: str, number: Fraction, numbers: dict[str, float] = numbers) -> Any:
+            if number == 0:
+                return 0
+            numbers[name] = float(number)
+            return symbol(name)
+
+        mass = letter(names[0], m)
+        c = [letter(f"c{axis}{k}", x) for axis, x in zip("xyz", centre, strict=True)]
+        letters[names[0]] = mass
+        letters |= {name: mass * x for name, x in zip(names[1:4], c, strict=True)}
+        for name, moment in zip(names[4:], own[4:], strict=True):
+            i, j = ("xyz".index(axis) for axis in name[1:3])
+            about = moment - m * _steiner(centre, i, j)
+            letters[name] = letter(f"J{name[1:]}", about) + mass * _steiner(c, i, j)
+    return letters, numbers
+
+
+def _steiner(c: Sequence[Any], i: int, j: int) -> Any:
+    """An entry of (c.c) 1 - c c."""
+    return (sum(x * x for x in c) if i == j else 0) - c[i] * c[j]
 
 
 def constants_of(model: Model) -> Iterator[tuple[str, float]]:
     """Names and numbers of what can be a letter and is not 0."""
+    yield from ((name, number) for name, number in _every_constant(model) if number != 0.0)
+
+
+def _every_constant(model: Model) -> Iterator[tuple[str, float]]:
     every: list[tuple[Sequence[str], Sequence[float]]] = []
     for k, (joint, inertia) in enumerate(zip(model.joints, model.inertias, strict=True), 1):
         every.append((_place_names(k), joint.placement.translation))
         every.append((_ten_names(k), tuple(inertia.components())))
         every += [(_drive_names(joint, what), getattr(joint, what)) for what in _DRIVE if joint.independent]
-    every.append((("gx", "gy", "gz"), model.gravity))
+    every.append((_GRAVITY, model.gravity))
     for names, numbers in every:
-        yield from ((name, number) for name, number in zip(names, numbers, strict=True) if number != 0.0)
+        yield from zip(names, numbers, strict=True)
 
 
 def _place_names(k: int) -> list[str]:

@@ -20,6 +20,7 @@ from recursa.sweeps.batching import as_array
 
 _ROWS = 1000  # so many states of a batch tell
 _FACTOR = 3.0  # beyond the widest limit: nobody moves a joint that far by mistake, but 45 degrees are 45
+_TURNS = 3600.0  # ten turns in degrees: what is beyond that is no angle of a joint in any unit
 _W_FIRST = (1.0, 0.0, 0.0, 0.0)
 _DEGREES, _QUATERNION = ("convention", "degrees"), ("convention", "quaternion")
 
@@ -56,7 +57,7 @@ def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable
             angle = rows[:, joint.q_start + joint.kind.angle]
             largest = float(np.max(np.abs(angle), initial=0.0, where=np.isfinite(angle)))
             widest = _widest(joint)
-            if widest is not None and largest > max(_FACTOR * widest, 2.0 * math.pi):
+            if widest is not None and max(_FACTOR * widest, 2.0 * math.pi) < largest < _TURNS:
                 yield (
                     _DEGREES,
                     f"joint '{joint.name}' is at {largest:.4g} rad, and its limits are at most {widest:.4g} rad away "

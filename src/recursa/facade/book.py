@@ -11,6 +11,7 @@ from recursa.book import recursion
 from recursa.book.augmented_links import AugmentedLinks, augmented_links
 from recursa.book.on_axes import require_axes
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
@@ -143,6 +144,7 @@ class BookMethods(Facade):
         )
         return AugmentedRecursion(tau, *shaped)
 
+    @as_given
     def generalized_links(self, q: ArrayLike, *, threads: int | None = None) -> GeneralizedLinks:
         """The generalised links of Balafoutis & Patel, Definition 5.2: mbar, U, E of everything outward, for any robot.
 

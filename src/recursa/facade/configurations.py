@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import configuration
 from recursa.dynamics import configuration_derivatives as derivatives
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
@@ -70,6 +71,7 @@ class ConfigurationMethods(Facade):
         """
         return self._answer(configuration.DIFFERENCE, {"q0": q0, "q1": q1}, NO_OPTIONS, out, threads)
 
+    @as_given
     def interpolate(
         self,
         q0: ArrayLike,

@@ -19,10 +19,11 @@ from recursa.constraints.quantities import (
     PROJECT_VELOCITY,
 )
 from recursa.dynamics.losses import Losses, known_losses
+from recursa.errors import StateError
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
 from recursa.model.constraints import Constraint
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, as_array
 
 
 class ConstraintMethods(Facade):
@@ -118,7 +119,8 @@ class ConstraintMethods(Facade):
 
         Each is the force (N) or moment (N m) with which its equation is kept, positive where it acts on the second link
         along the equation. Where constraints are redundant, several lambdas do the same; this is the shortest, in N and
-        N m. Accelerations do not depend on the choice. Arguments as of :meth:`forward_dynamics`.
+        N m. Accelerations do not depend on the choice. Arguments as of :meth:`forward_dynamics`; ``losses``: True,
+        "damping" or "friction".
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(1).with_constraints(rc.Prescribed("joint1"))
@@ -145,7 +147,8 @@ class ConstraintMethods(Facade):
         """What loops and contacts do to each link, (..., nlinks, 6): (moment, force) in link axes at the link origin.
 
         Given as ``wrenches=`` to the tree, they make it move in the same way, where no relation acts. Arguments as of
-        :meth:`forward_dynamics`; of redundant constraints as :meth:`constraint_forces` says.
+        :meth:`forward_dynamics` (``losses``: True, "damping", "friction"); of redundant constraints as
+        :meth:`constraint_forces` says.
 
         >>> import recursa as rc
         >>> robot = rc.robots.free_flyer(1).with_gravity((0, 0, -9.81)).with_constraints(rc.Contact("surface", "bus"))
@@ -204,6 +207,27 @@ class ConstraintMethods(Facade):
         True
         """
         return self._answer(PROJECT_VELOCITY, {"q": q, "v": v, "parameters": parameters}, {}, out, threads)
+
+    def impact(self, q: ArrayLike, v: ArrayLike, restitution: float = 0.0) -> Array:
+        """Speeds (..., nv) after an impact in which all constraints begin to hold at once, as when a loop snaps shut.
+
+        ``M (v+ - v-) = G* impulse`` and ``G v+ = -restitution G v-``, which is ``v - (1 + e)(v - project_velocity(q,
+        v))``; redundant constraints by rank. Energy never grows for ``restitution`` in 0 .. 1; with 1 it is kept.
+        For single contacts that may also lift or slide see :class:`recursa.Touch`.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(2).with_constraints(rc.Contact("point", "tip", normal=(0, 1, 0)))
+        >>> arm.impact([0.4, 0.8], [1.0, -2.0]).round(12) + 0.0  # a tip that is caught
+        array([0., 0.])
+        """
+        e = restitution
+        if isinstance(e, bool) or not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
+            raise StateError(f"restitution must be a number from 0 to 1, not {restitution!r}")
+        after = self.project_velocity(q, v)
+        if e == 0.0:
+            return after
+        before = as_array(self.model, "v", v, coordinates=False)
+        return after + e * (after - before)
 
     def assemble(self, q: ArrayLike, fixed: Collection[str] = ()) -> Array:
         """A configuration (..., nq) near q that closes the loops and keeps the relations.

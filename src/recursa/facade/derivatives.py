@@ -16,6 +16,7 @@ from recursa.dynamics.sparsity import PATTERNS
 from recursa.dynamics.wrenches import listed_wrenches, standing, turned_back
 from recursa.errors import NoSweepError, ShapeError, known_method
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
@@ -94,6 +95,9 @@ class DerivativeMethods(Facade):
             if not packed:  # spelled so that single states go straight in
                 return _three(self._inverse_derivatives(q, v, a))
             return _three_packed(self._inverse_derivatives(q, v, a, packed=True))
+        if foreign((q, v, a, wrenches)) is not None:
+            ask = as_given(self.inverse_dynamics_derivatives)
+            return ask(q, v, a, wrenches=wrenches, packed=packed, out=out, threads=threads)
         wrenches = _listed(wrenches)
         options = given(wrenches=wrenches, packed=packed or None, out=out, threads=threads)
         result = self._inverse_derivatives(q, v, a, **options)
@@ -133,6 +137,8 @@ class DerivativeMethods(Facade):
         """
         if out is None and threads is None and wrenches is None:
             return _three(self._forward_derivatives(q, v, tau))
+        if foreign((q, v, tau, wrenches)) is not None:
+            return as_given(self.forward_dynamics_derivatives)(q, v, tau, wrenches=wrenches, out=out, threads=threads)
         wrenches = _listed(wrenches)
         options = given(wrenches=wrenches, out=out, threads=threads)
         by_q, by_v, by_tau = _three(self._forward_derivatives(q, v, tau, **options))
@@ -208,6 +214,9 @@ class DerivativeMethods(Facade):
         damped = known_losses(losses) in DAMPING
         if wrenches is not None and method != "spatial":
             raise NoSweepError(f"{method!r} knows no wrenches on links: they are for the default method")
+        if (damped or direction is not None) and foreign((q, v, a, wrenches)) is not None:
+            ask: Any = as_given(self.linearize)
+            return ask(q, v, a, direction=direction, method=method, losses=losses, wrenches=wrenches, threads=threads)
         if direction is None:
             model = Linearization(
                 *_three(self._answer(first_order.LINEARIZE, {"q": q, "v": v, "a": a}, {"method": method}, out, threads))
@@ -278,6 +287,10 @@ class DerivativeMethods(Facade):
         >>> bool(np.allclose(slower[6:, 6:], -puma.mass_matrix_inverse(q) * damping))
         True
         """
+        plain = dt is None and not losses and wrenches is None and threads is None
+        if not plain and foreign((q, v, tau, wrenches)) is not None:
+            ask = as_given(self.state_space)
+            return ask(q, v, tau, wrenches=wrenches, losses=losses, dt=dt, threads=threads)
         if dt is not None:
             return StateSpace(
                 *discrete(*self.state_space(q, v, tau, wrenches=wrenches, losses=losses, threads=threads), dt)
@@ -292,7 +305,7 @@ class DerivativeMethods(Facade):
                 return StateSpace(A, B)
             A[..., self.nv :, self.nv :] -= (B[..., self.nv :, :] * self._joint_damping).astype(A.dtype)
             return StateSpace(A, B)
-        if threads is None and wrenches is None:  # spelled so that single states go straight in
+        if plain:  # spelled so that single states go straight in
             return StateSpace(*first_order.state_space_halves(self._state_space(q, v, tau), self.nv))
         wrenches = _listed(wrenches)
         both = self._state_space(q, v, tau, **given(wrenches=wrenches, threads=threads))

@@ -22,13 +22,14 @@ from recursa.facade.answers import Answers
 from recursa.facade.asking import ScalarQuestion
 from recursa.kernels.c_loops import LoopedCFunction
 from recursa.kernels.c_source import CFunction, CText
-from recursa.kernels.function import MAX_NODES, MAX_OPERATIONS, Spelled
+from recursa.kernels.function import NODES_PER_OPERATION, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.kernel import SPELLED_OUT
 from recursa.kernels.loop import Looped, LoopProgram
 from recursa.model.model import Joint, Model
 from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Composed, Quantity
+from recursa.sweeps.batching import Array
 from recursa.sweeps.inputs import kind_of_input
 
 TEST_STATES = 4
@@ -115,18 +116,23 @@ class ExportQuestion(ScalarQuestion):
             raise self._refusal(str(error)) from None
 
     def _spelled_out(self, name: str, kind: str) -> Spelled:
-        graph = Graph(MAX_NODES)
+        language = SPELLED_OUT[kind]
+        graph = Graph(NODES_PER_OPERATION * language.most_operations)
         try:
-            answer = self.asked({name: graph.inputs(name, size) for name, size in self.sizes().items()})
+            answer = self.traced_answer(graph)
         except StateError as error:  # arrays that want to be numbers
             raise UntraceableError("a robot of this size has it from several other answers") from error
         if answer.size == 0:
             raise self._refusal("the result has no entries")
         outputs = [x.number if isinstance(x, Traced) else float(x) for x in answer.ravel()]
-        function = SPELLED_OUT[kind](name, graph, outputs, self.sizes())
-        if function.operations.total > MAX_OPERATIONS:
-            raise UntraceableError(f"over {MAX_OPERATIONS} operations are too many for straight-line code")
+        function = language(name, graph, outputs, self.sizes())
+        if function.operations.total > language.most_operations:
+            raise UntraceableError(f"over {language.most_operations} operations are too many for straight-line code")
         return function
+
+    def traced_answer(self, graph: Graph) -> Array:
+        """The answer in the nodes of a graph whose inputs are those of the question."""
+        return self.asked({name: graph.inputs(name, size) for name, size in self.sizes().items()})
 
     def shape(self) -> tuple[int, ...]:
         """The shape of the answer."""

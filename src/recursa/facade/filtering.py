@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import filtering
 from recursa.dynamics.losses import Losses
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.facade import Facade
 from recursa.sweeps.batching import Array
 
@@ -47,6 +48,7 @@ class FilteringMethods(Facade):
 
     __slots__ = ()
 
+    @as_given
     def filtering(
         self,
         q: ArrayLike,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recursa.dynamics import second_derivatives
 from recursa.errors import ShapeError
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS
 from recursa.evaluation.facade import Facade
 from recursa.methods.second_order import (
@@ -114,6 +115,9 @@ class SecondDerivativeMethods(Facade):
         >>> bool(np.allclose(contracted.qv, np.einsum("i,ijk", weights, full.qv)))
         True
         """
+        if (direction is not None or contract is None) and foreign((q, v, a)) is not None:
+            ask: Any = as_given(self.inverse_dynamics_second_derivatives)
+            return ask(q, v, a, contract=contract, direction=direction, out=out, threads=threads)
         if direction is not None:
             return HessianDirection(*self._second_along(q, v, a, contract, direction, out, threads))
         if contract is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from recursa.evaluation.formulas import (
     TEN,
     Formula,
     SymbolicEvaluator,
+    central_constants,
     constants_of,
     expression_of,
     gathered,
+    letters_of,
     sympy_module,
 )  # fmt: skip
 from recursa.facade.asking import ScalarQuestion
@@ -31,7 +33,12 @@ class SymbolicMethods(Facade):
     __slots__ = ()
 
     def symbolic(
-        self, quantity: str | Quantity, *, constants: bool = False, simplify: bool = False, **options: Any
+        self,
+        quantity: str | Quantity,
+        *,
+        constants: bool | Literal["central"] | Mapping[Any, Any] = False,
+        simplify: bool = False,
+        **options: Any,
     ) -> sympy.Matrix | sympy.Expr | sympy.ImmutableDenseNDimArray:
         """A quantity as formulas: a SymPy matrix; a vector is a column, a single number an expression.
 
@@ -42,6 +49,10 @@ class SymbolicMethods(Facade):
 
         - ``constants=True``: the robot's numbers become symbols, too, where they are not 0: see
           :meth:`symbolic_constants`. Not for methods that move link frames onto joint axes, chapter 5 to 7 of the book.
+        - ``constants="central"``: the same with the letters of textbooks: mass ``m1``, centre of mass ``cx1``, ``cy1``,
+          ``cz1`` and moments about it, ``Jxx1`` ... ``Jzz1``.
+        - ``constants={"lx2": "l_1", "gy": "-g"}``: formulas of your own (SymPy's, text or numbers) for some of the
+          constants, by the names of :meth:`symbolic_constants`; the others stay numbers.
         - ``simplify=True``: products of sines and cosines are gathered into those of sums of angles. It takes seconds
           for three joints, and soon for ever.
 
@@ -53,11 +64,13 @@ class SymbolicMethods(Facade):
         3*cos(q2)/200 + 1/120
         >>> arm.symbolic("gravity_forces", constants=True, simplify=True)[1]
         -gy*mx2*cos(q1 + q2)
+        >>> arm.symbolic("gravity_forces", constants={"gy": "-g", "mx2": "m_2*c_2"}, simplify=True)[1]
+        c_2*g*m_2*cos(q1 + q2)
         """
         library = sympy_module()
         question = _SymbolicQuestion.of(self.model, quantity, options)
         evaluator = SymbolicEvaluator(self.model)
-        evaluator.letters = constants
+        evaluator.letters = letters_of(self.model, constants)
         found = question.ask(question.symbols(library), evaluator)
         entries = [gathered(expression_of(entry)) if simplify else expression_of(entry) for entry in found.ravel()]
         if found.ndim == 0:
@@ -67,7 +80,7 @@ class SymbolicMethods(Facade):
         rows, columns = found.shape if found.ndim == 2 else (len(entries), 1)
         return library.Matrix(rows, columns, entries)
 
-    def symbolic_constants(self) -> dict[sympy.Symbol, float]:
+    def symbolic_constants(self, *, central: bool = False) -> dict[sympy.Symbol, float]:
         """The symbols of ``symbolic(..., constants=True)`` with the robot's own numbers, for ``subs``.
 
         - ``lx2``, ``ly2``, ``lz2``: where the second joint sits in the link before it, m.
@@ -75,14 +88,15 @@ class SymbolicMethods(Facade):
           times centre of mass, moments about the link origin of the first body, in link axes.
         - ``armature1``, ``damping1``: of the first freedom; ``gx``, ``gy``, ``gz``: gravity in world axes.
 
-        What is 0 has no symbol.
+        ``central=True``: those of ``constants="central"``. What is 0 has no symbol.
 
         >>> import recursa as rc
         >>> {str(symbol): round(number, 6) for symbol, number in rc.robots.planar(1).symbolic_constants().items()}
         {'m1': 0.5, 'mx1': 0.075, 'Iyy1': 0.015, 'Izz1': 0.015, 'gy': -9.81}
         """
         symbol = sympy_module().Symbol
-        return {symbol(name): float(number) for name, number in constants_of(self.model)}
+        numbers = central_constants(self.model) if central else dict(constants_of(self.model))
+        return {symbol(name): float(number) for name, number in numbers.items()}
 
 
 class _SymbolicQuestion(ScalarQuestion):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.facade import Facade
 from recursa.free import change_of_base
 from recursa.sweeps.batching import Array
@@ -15,6 +16,7 @@ class ChangeOfBaseMethods(Facade):
 
     __slots__ = ()
 
+    @as_given
     def rebase_state(self, q: ArrayLike, v: ArrayLike, link: str, *, threads: int | None = None) -> tuple[Array, Array]:
         """The same state (q', v') in the coordinates of ``robot.with_base(link)``.
 
@@ -36,6 +38,7 @@ class ChangeOfBaseMethods(Facade):
         new_q, new_v = np.split(both, [self.nq], axis=-1)
         return np.ascontiguousarray(new_q), np.ascontiguousarray(new_v)
 
+    @as_given
     def base_transform(self, q: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None) -> Array:
         """T (..., nv, nv) with ``v' = T v``: the speeds of ``robot.with_base(link)`` from this robot's.
 
@@ -55,6 +58,7 @@ class ChangeOfBaseMethods(Facade):
         """
         return self._answer(change_of_base.BASE_TRANSFORM, {"q": q}, {"link": link}, out, threads)
 
+    @as_given
     def base_transform_derivative(
         self, q: ArrayLike, v: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
@@ -69,6 +73,7 @@ class ChangeOfBaseMethods(Facade):
         options = {"link": link}
         return self._answer(change_of_base.BASE_TRANSFORM_DERIVATIVE, {"q": q, "v": v}, options, out, threads)
 
+    @as_given
     def rebase_acceleration(
         self,
         q: ArrayLike,
@@ -90,6 +95,7 @@ class ChangeOfBaseMethods(Facade):
         options = {"link": link}
         return self._answer(change_of_base.REBASE_ACCELERATION, {"q": q, "v": v, "a": a}, options, out, threads)
 
+    @as_given
     def rebase_forces(
         self, q: ArrayLike, tau: ArrayLike, link: str, *, out: Array | None = None, threads: int | None = None
     ) -> Array:

@@ -22,6 +22,7 @@ class Integrator:
     - ``solver``: of ``scipy.integrate``, which chooses them.
     - ``uses``: what offers it: one robot (``simulate``), batches in native code (``rollout``), links apart (``links``).
     - ``takes_losses``: whether damping and friction act on the new speeds, as part of the step.
+    - ``symmetric``: whether a step back from its end leads to where it began.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Integrator:
     scheme: Scheme | None = None
     solver: str = ""
     takes_losses: bool = False
+    symmetric: bool = False
 
     @property
     def adaptive(self) -> bool:
@@ -45,7 +47,7 @@ INTEGRATORS: dict[str, Integrator] = {
         Integrator("radau", 5, ("simulate",), solver="Radau"),
         Integrator("rk4", 4, ("simulate", "rollout", "links"), runge_kutta_4),
         Integrator("semi-implicit", 1, ("simulate", "rollout", "links"), semi_implicit_euler, takes_losses=True),
-        Integrator("implicit-midpoint", 2, ("simulate",), implicit_midpoint),
+        Integrator("implicit-midpoint", 2, ("simulate",), implicit_midpoint, symmetric=True),
         Integrator("euler", 1, ("rollout",), explicit_euler),
     )
 }

@@ -13,7 +13,8 @@ from recursa.spatial.counting import Counts
 Output = int | float  # a node, or a constant
 
 MAX_OPERATIONS = 60_000  # a C compiler needs minutes for longer functions
-MAX_NODES = 4 * MAX_OPERATIONS  # signs, constants and what turns out not to be needed included
+NODES_PER_OPERATION = 4  # signs, constants and what turns out not to be needed included
+MAX_NODES = NODES_PER_OPERATION * MAX_OPERATIONS
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
 _FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
@@ -29,6 +30,7 @@ class Spelled:
 
     language: ClassVar[str]
     functions: ClassVar[str] = ""
+    most_operations: ClassVar[int] = MAX_OPERATIONS
 
     name: str
     graph: Graph
@@ -67,6 +69,13 @@ class Spelled:
     def definition(self) -> str:
         """The function's text in the language."""
         raise NotImplementedError
+
+
+class GraphFunction(Spelled):
+    """A graph that is not written out as text: libraries that have no compiler to wait for take longer ones."""
+
+    language = "a graph"
+    most_operations = 1_000_000
 
 
 def operand(nodes: Sequence[Node], number: int, written: Callable[[float], str]) -> str:

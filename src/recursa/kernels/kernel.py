@@ -17,7 +17,7 @@ from recursa.kernels import function as functions
 from recursa.kernels.c_loops import LoopedCFunction
 from recursa.kernels.c_source import CFunction, CText
 from recursa.kernels.emit import Function, Shape, module, straight_function
-from recursa.kernels.function import Output, Spelled
+from recursa.kernels.function import GraphFunction, Output, Spelled
 from recursa.kernels.graph import Graph, Traced, code_name
 from recursa.kernels.js_source import JsFunction
 from recursa.kernels.loop import Looped, LoopProgram, Tables, Workspace
@@ -82,6 +82,13 @@ class StraightProgram:
     ) -> None:
         self.sizes = {code_name(name): size for name, size in sizes.items()}
         self.graph, self.outputs = trace(plan, model, sizes, gather, MAX_NODES if limit is None else limit)
+
+    @staticmethod
+    def of(graph: Graph, outputs: list[Output], sizes: Mapping[str, int]) -> StraightProgram:
+        """What was traced already; names of inputs are those of the graph."""
+        made = StraightProgram.__new__(StraightProgram)
+        made.sizes, made.graph, made.outputs = dict(sizes), graph, outputs
+        return made
 
     @property
     def operations(self) -> Counts:
@@ -181,8 +188,8 @@ Code = Literal["llvm", "c", "js"]
 CODES: tuple[str, ...] = get_args(Code)
 
 
-SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction}
-"""Languages in which a function is written from a graph, by the names of CODES."""
+SPELLED_OUT: dict[str, type[Spelled]] = {"c": CFunction, "js": JsFunction, "graph": GraphFunction}
+"""Languages in which a function is written from a graph, by the names of CODES; and the graph itself."""
 
 
 class Kernel:
@@ -217,6 +224,17 @@ class Kernel:
             self._program = trace() if name is None else Recorded(name, trace)
         self._spelled_out = partial(StraightProgram, plan, model, dict(sizes), gather, functions.MAX_NODES)
         self._compiled: dict[int, Native] = {}  # by width
+
+    @staticmethod
+    def of_graph(
+        name: str, graph: Graph, outputs: list[Output], sizes: Mapping[str, int], single: bool = False
+    ) -> Kernel:
+        """Of what was traced already, whatever it is."""
+        made = Kernel.__new__(Kernel)
+        made.plan, made.inputs, made.single, made.sizes = Plan(name, (), ()), tuple(sizes), single, dict(sizes)
+        made._program, made._compiled = StraightProgram.of(graph, outputs, sizes), {}
+        made._waited_for = f"compiling {name}"
+        return made
 
     @property
     def form(self) -> str:
@@ -302,6 +320,11 @@ class Kernel:
             self._native(1)
         owners, codes = zip(*(self._way_in(width) for width in (1, simd_shape(False).width)), strict=True)
         return Entry(tuple(inputs), shape, owners, *codes, judged)
+
+    def way_in(self, width: int) -> tuple[Any, int, Workspace]:
+        """Code for so many lanes, compiled if it is new: what keeps it alive, its address, a workspace of its own."""
+        native = self._native(width)
+        return native, native.address, self._workspace(width)
 
     def _way_in(self, width: int) -> tuple[Any, tuple[int, ...] | None]:
         """What native calls need of the code for so many lanes: what keeps it alive, and addresses."""

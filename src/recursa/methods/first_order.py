@@ -161,7 +161,12 @@ def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any =
 def state_space_halves(both: Array, nv: int) -> tuple[Array, Array]:
     """A (..., 2 nv, 2 nv) and B (..., 2 nv, nv), views of what they are kept in."""
     split, batch = 4 * nv * nv, both.shape[:-1]
-    return both[..., :split].reshape(*batch, 2 * nv, 2 * nv), both[..., split:].reshape(*batch, 2 * nv, nv)
+    A, B = both[..., :split], both[..., split:]
+    try:
+        return A.reshape(*batch, 2 * nv, 2 * nv), B.reshape(*batch, 2 * nv, nv)
+    except AttributeError:  # the array API standard has a function instead
+        reshape = both.__array_namespace__().reshape
+        return reshape(A, (*batch, 2 * nv, 2 * nv)), reshape(B, (*batch, 2 * nv, nv))
 
 
 def _moving_coordinates(of: Subject, given: Names) -> Recipe:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics.kinematics import Frame, frame_function
 from recursa.evaluation.answering import answers
+from recursa.evaluation.arrays import as_given
 from recursa.evaluation.evaluator import Question, into
 from recursa.evaluation.facade import Facade
 from recursa.model.model import Model
@@ -93,6 +94,7 @@ class OperationalMethods(Facade):
         options = {"link": link, "other": other, "frame": frame}
         return self._answer(OPERATIONAL_COMPLIANCE_BETWEEN, {"q": q}, options, out, threads)
 
+    @as_given
     def delassus(
         self,
         q: ArrayLike,
@@ -215,6 +217,7 @@ class OperationalMethods(Facade):
         threads: int | None = None,
     ) -> _Out: ...
 
+    @as_given
     def delassus_inverse(
         self,
         q: ArrayLike,

@@ -98,7 +98,7 @@ class DifferentialIK:
       below ``singular``; it grows from zero on (Chiaverini, IEEE T-RO 13, 1997).
     - ``posture``: how much the posture counts beside goals of weight 1.
     - ``joints``: the names of those that may move; None: all.
-    - ``frame``: in which velocities are given, as for :meth:`Robot.jacobian`.
+    - ``frame``: "body", "mixed" or "world", in which velocities are given, as for :meth:`Robot.jacobian`.
 
     >>> import numpy as np, recursa as rc
     >>> robot = rc.robots.panda_like()

@@ -31,6 +31,7 @@ class Options:
     losses: Losses = True
     progress: bool = True
     coordinates: Coordinates = "joint"
+    baumgarte: tuple[float, float] | None = None  # rate and damping; None: projection onto constraints
 
     @property
     def fixed(self) -> bool:
@@ -51,6 +52,8 @@ def options_again(stored: Mapping[str, Any], times: Array | None) -> Options:
     for name, value in known.items():
         if not _possible(name, value):
             raise ResultFileError(f"its option {name} is {str(value)[:40]!r}")
+    if known.get("baumgarte") is not None:
+        known["baumgarte"] = tuple(float(x) for x in known["baumgarte"])
     return Options(**known, times=times)
 
 
@@ -63,6 +66,11 @@ def _possible(name: str, value: Any) -> bool:
         if name == "step" and value is None:
             return True
         return type(value) in (int, float) and math.isfinite(value) and (value > 0 or (name, value) == ("duration", 0))
+    if name == "baumgarte":
+        numbers = value if isinstance(value, list | tuple) else value.tolist() if hasattr(value, "tolist") else ()
+        return value is None or (
+            len(numbers) == 2 and all(type(x) in (int, float) and 0 <= x < math.inf for x in numbers)
+        )
     if name == "save_every":
         return type(value) is int and value >= 1
     return value in (INTEGRATORS if name == "integrator" else get_args(Coordinates))

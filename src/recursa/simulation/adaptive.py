@@ -88,7 +88,10 @@ class Adaptive(Stepper):
         """By the solver's own interpolant."""
         if t == self.t:
             return self.now
-        return RunState(*self.equations.unpacked(self.interpolant(t)))
+        q, u, work = self.equations.unpacked(self.interpolant(t))
+        if self.equations.kept_on_manifold and np.isfinite(q).all() and np.isfinite(u).all():
+            q, u = self.equations.on_manifold(q, u)
+        return RunState(q, u, work)
 
     @property
     def interpolant(self) -> Any:
@@ -128,6 +131,12 @@ class Adaptive(Stepper):
             y = solver.y.copy()
             y[: self.equations.nq] = self.equations.normalized(y[: self.equations.nq])
             solver.y = y
+        if self.equations.kept_on_manifold and np.isfinite(solver.y).all():
+            q, u, work = self.equations.unpacked(solver.y)
+            y = self.equations.packed(*self.equations.on_manifold(q, u), work)
+            if (y != solver.y).any():
+                solver.y = y
+                solver.f = self.equations(solver.t, y)
 
     def _arrived(self) -> None:
         self.t = float(self._solver.t)

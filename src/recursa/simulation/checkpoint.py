@@ -30,8 +30,8 @@ from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
 from recursa.runs.saving import first_bytes
 from recursa.simulation.acting import Record, again, require_same_events, stops_again
+from recursa.simulation.choosing import equations_of
 from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
-from recursa.simulation.diagonal import equations_in
 from recursa.simulation.driver import Sample, Simulation
 from recursa.simulation.events import events_of
 from recursa.simulation.forces import stop_forces, torque_function, wrench_function
@@ -239,8 +239,10 @@ class Kept:
         require_same_events(acting["events"], watched)
         q0, v0 = self._header["q0"], self._header["v0"]
         moved = moved_base(robot.model, again(acting.get("base"), base, "base"), self.options.duration)
-        equations = equations_in(self.options.coordinates)(
+        equations = equations_of(
             robot,
+            self.options,
+            (),
             torque_function(robot, again(acting["torque"], torque, "torque"), moved),
             wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches"), moved),
             stop_forces(robot, stops_again(acting["stops"]), q0),

@@ -131,8 +131,3 @@ SLOPES = Quantity(
     reads={"nu": "joint:nu", "wrenches": "wrench"},
     words={"nu": "total joint rates in sqrt(J), places as in v"},
 )
-
-
-def equations_in(coordinates: str) -> type[Equations]:
-    """The equations of motion in "joint" or in "diagonal" coordinates."""
-    return DiagonalEquations if coordinates == "diagonal" else Equations

@@ -15,6 +15,7 @@ from recursa.runs.options import Options
 from recursa.runs.run import BaseMotion, Happened, Run, Status, keeps_momentum
 from recursa.simulation import friction
 from recursa.simulation.adaptive import Adaptive
+from recursa.simulation.constrained import ConstrainedEquations
 from recursa.simulation.described import array, count, floats, indices, one_of, real, require_described
 from recursa.simulation.equations import NUMERICAL, Equations, freedom_name
 from recursa.simulation.events import Event, crossing
@@ -22,6 +23,7 @@ from recursa.simulation.fixed import FixedStep
 from recursa.simulation.interrupts import Interrupts
 from recursa.simulation.progress import ProgressBar
 from recursa.simulation.steppers import RunState, Stepper
+from recursa.simulation.touching import TouchingEquations
 from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import far_beyond
 
@@ -42,10 +44,11 @@ class Sample(NamedTuple):
 
 
 class StepCut(NamedTuple):
-    """Where a step ends early: a freedom whose friction changes, or None where an event stops the run."""
+    """Where a step ends early: a freedom whose friction changes, or a contact; neither where an event stops the run."""
 
     t: float
     freedom: int | None
+    contact: bool = False
 
 
 class Keeper(Protocol):
@@ -81,7 +84,13 @@ class Simulation:
         self._looked = (0, 0.0)  # when progress was last looked at: steps, time
         self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
+        self._touches = equations if isinstance(equations, TouchingEquations) else None
+        self._switches = self._rubs or self._touches is not None
         q = equations.normalized(q0)
+        if isinstance(equations, ConstrainedEquations):
+            if equations.robot.constraints:
+                equations.require_closed(q, v0)
+            q, v0 = equations.on_manifold(q, v0) if equations.kept_on_manifold else (q, v0)
         learned = np.zeros(0) if equations.learner is None else equations.learner.now
         start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
@@ -109,6 +118,10 @@ class Simulation:
     def _begin(self) -> None:
         t, state = self._accepted
         v = self._speeds(state)
+        if self._touches is not None:
+            self._touches.require_outside(state.q)
+            state = self._landed(t, state)
+            self._accepted, v = (t, state), self._speeds(state)
         if self._rubs:
             friction.settle(self.equations, t, state.q, v)
         if not np.isfinite(self.equations.rates(t, state.q, v).a).all():
@@ -203,17 +216,31 @@ class Simulation:
 
     def _values(self, t: float, state: RunState) -> Array:
         """Of the events, then per freedom the margin to another mode of friction."""
-        if not (self.events or self._rubs):
+        if not (self.events or self._switches):
             return np.empty(0)
         v = self._speeds(state)
         values = [event.value(t, state.q, v) for event in self.events]
-        if not self._rubs:
-            return np.array(values)
-        return np.concatenate([values, friction.margins(self.equations, t, state.q, v)])
+        return np.concatenate([values, self._margins(t, state.q, v)])
+
+    def _margins(self, t: float, q: Array, v: Array) -> Array:
+        """How far freedoms, then contacts are from another mode."""
+        rubbing = friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
+        return rubbing if self._touches is None else np.concatenate([rubbing, self._touches.margins(t, q, v)])
+
+    def _landed(self, t: float, state: RunState) -> RunState:
+        """Impulses and modes of contacts at an instant; what hit is noted."""
+        assert self._touches is not None
+        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state))
+        for k in hit:
+            name = self._touches.geometry.touches[k].name
+            self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
+        work = state.work.copy()
+        work[1] += lost
+        return state._replace(u=v, work=work)
 
     def _watch(self) -> StepCut | None:
         """Look for crossings of zero in the last step: events are noted, what cuts the step short is returned."""
-        if not (self.events or self._rubs):
+        if not (self.events or self._switches):
             return None
         stepper = self.stepper
         times = np.linspace(stepper.t_old, stepper.t, stepper.probes + 1)
@@ -238,7 +265,9 @@ class Simulation:
                 found.append((self._locate_change(number, start, end, before[number], after[number]), number))
         for t, number in sorted(found):
             if number >= len(self.events):
-                return StepCut(t, number - len(self.events))
+                switch = number - len(self.events)
+                contact = switch >= (self.equations.nv if self._rubs else 0)
+                return StepCut(t, None if contact else switch, contact)
             event, state = self.events[number], self.stepper.at(t)
             self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
@@ -255,7 +284,7 @@ class Simulation:
         v = self._speeds(state)
         if number < len(self.events):
             return self.events[number].value(t, state.q, v)
-        return float(friction.margins(self.equations, t, state.q, v)[number - len(self.events)])
+        return float(self._margins(t, state.q, v)[number - len(self.events)])
 
     def _locate_change(self, number: int, start: float, end: float, before: float, after: float) -> float:
         """A freedom that has just been let go starts at zero speed: its margin is zero there, too, and does not count.
@@ -278,17 +307,29 @@ class Simulation:
         if self._stalls > 2 * _MAX_STALLS:
             raise SimulationError(
                 f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
-                "  Try integrator='semi-implicit', which needs no such instants.",
+                + (
+                    "  Try integrator='semi-implicit', which needs no such instants."
+                    if self._touches is None
+                    else "  Contacts stick and slide at the same instant: change friction= a little, or the start."
+                ),
                 self._accepted[0],
             )
         if cut.t > stepper.t_old:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
-        if cut.freedom is not None:
+        if cut.contact:
+            state = self._landed(cut.t, state)
+            if self._rubs:
+                friction.settle(equations, cut.t, state.q, self._speeds(state))
+            stepper.start(cut.t, state)
+            self._watched = self._values(cut.t, state)
+        elif cut.freedom is not None:
             v = self._speeds(state).copy()
             v[equations.locked] = 0.0
             v[cut.freedom] = 0.0
-            state = state._replace(u=equations.from_joint(state.q, v))
+            state = state._replace(u=equations.from_joint(*equations.on_manifold(state.q, v)))
+            v = self._speeds(state)
+            v[equations.locked] = v[cut.freedom] = 0.0
             friction.settle(equations, cut.t, state.q, v)
             if self._stalls > _MAX_STALLS:  # rounding alone decides: at rest is as good as moving
                 equations.slip[cut.freedom] = 0.0
@@ -348,7 +389,8 @@ class Simulation:
             np.array(column, dtype=float).reshape(len(times), width)
             for column, width in zip(rows[1:], widths, strict=True)
         )
-        outside = equations.wrenches is not None or equations.base is not None
+        held = isinstance(equations, ConstrainedEquations)
+        outside = equations.wrenches is not None or equations.base is not None or held
         kept = keeps_momentum(equations.robot, equations.damping + equations.friction.sum(axis=0), outside, tau)
         statistics = {**self.stepper.statistics(), "seconds": self._elapsed}
         return Run(

@@ -81,7 +81,11 @@ class Equations:
         self.quaternions = robot.model.quaternions
         self._tied = any(not joint.independent for joint in robot.model.joints)
         self.given = (*(() if wrenches is None else ("wrenches",)), *(() if base is None else BASE_MOTION))
-        self._native = None if self._tied else robot.evaluator.trusting_entry(RATES, self.given)
+        self._native = self._compiled()
+
+    def _compiled(self) -> Any:
+        """A native function of what :meth:`solved` is given, or None."""
+        return None if self._tied else self.robot.evaluator.trusting_entry(RATES, self.given)
 
     # ---- states as one vector ----------------------------------------------------------------------------------------
 
@@ -117,6 +121,20 @@ class Equations:
             part = q[start : start + 4]
             part /= np.sqrt(part @ part)
         return q
+
+    # ---- what holds after every step ---------------------------------------------------------------------------------
+
+    kept_on_manifold = False  # whether :meth:`on_manifold` changes anything
+
+    def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """The nearest state that the robot can be in; for a tree each is."""
+        return q, u
+
+    def compliance(self, q: Array, damping: Array | None = None) -> Array:
+        """What torques do to the accelerations (nv, nv): ``inv(M)``, or ``inv(M + diag(damping))``."""
+        if damping is None:
+            return self.robot.mass_matrix_inverse(q)
+        return np.linalg.inv(self.robot.mass_matrix(q) + np.diag(damping))
 
     # ---- the speeds that are integrated ------------------------------------------------------------------------------
 
@@ -239,9 +257,13 @@ class Equations:
 
         ``a_S + W_SS lambda = 0`` with ``W = inv(mass matrix)``; a is what it would be without them.
         """
-        W = self.robot.mass_matrix_inverse(q)[:, self.locked]
-        torques = -np.linalg.solve(W[self.locked], a[self.locked])
+        W = self.compliance(q)[:, self.locked]
+        torques = self.balanced(W[self.locked], a[self.locked])
         return torques, W @ torques
+
+    def balanced(self, W: Array, a: Array) -> Array:
+        """The forces lambda with ``a + W lambda = 0``."""
+        return -np.linalg.solve(W, a)
 
     def solved(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
         """(dq/dt, dv/dt) from the torques that move the bodies."""

@@ -21,6 +21,7 @@ from recursa.sweeps.batching import Array
 
 _SWEEPS = 3  # of Gauss and Seidel between two exact solves
 _ROUNDS = 1000
+_DEAD = 1e-9  # of what a freedom would yield in the tree
 SLACK = 1e-9
 """By how much of its friction a torque may exceed it before a stuck freedom is let go; then it certainly moves."""
 
@@ -55,12 +56,22 @@ def box_forces(W: Array, a0: Array, low: Array, high: Array) -> Array:
         inside = (exact > low) & (exact < high)
         if inside.any():
             rest = a0[inside] + W[np.ix_(inside, ~inside)] @ exact[~inside]
-            exact[inside] = -np.linalg.solve(W[np.ix_(inside, inside)], rest)
+            exact[inside] = _shares(W[np.ix_(inside, inside)], -rest)
         accelerations = a0 + W @ exact
         held = ((exact >= low) & (exact <= high))[inside].all()
         if held and (accelerations * np.where(exact >= high, 1.0, -1.0))[~inside].max(initial=0.0) <= 0.0:
             return exact
     return np.clip(exact, low, high)
+
+
+def _shares(W: Array, right: Array) -> Array:
+    """The solution of ``W x = right``; where loops let some freedoms hold others the shortest one."""
+    try:
+        x = np.linalg.solve(W, right)
+    except np.linalg.LinAlgError:
+        x = np.full(len(right), np.inf)
+    small = np.abs(x).max(initial=0.0) * np.abs(W).max(initial=0.0) <= 1e9 * max(np.abs(right).max(initial=0.0), 1e-300)
+    return x if small else np.linalg.lstsq(W, right, rcond=1e-10)[0]
 
 
 def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
@@ -72,7 +83,13 @@ def settle(equations: Equations, t: float, q: Array, v: Array) -> None:
     a0 = equations.rates(t, q, v).a
     if not np.isfinite(a0).all():
         return
-    W = equations.robot.mass_matrix_inverse(q)[np.ix_(resting, resting)]
+    yields = np.diagonal(equations.compliance(q))
+    stiff = resting[yields[resting] <= _DEAD * np.diagonal(equations.robot.mass_matrix_inverse(q))[resting]]
+    equations.slip[stiff] = np.sign(a0[stiff])  # a dead point of a loop: friction cannot hold it, it only turns round
+    resting = np.setdiff1d(resting, stiff)
+    if not resting.size:
+        return
+    W = equations.compliance(q)[np.ix_(resting, resting)]
     low, high = holding_bounds(equations, resting)
     force = box_forces(W, a0[resting], low, high)
     sliding = (force <= low) | (force >= high)

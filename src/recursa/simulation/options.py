@@ -12,6 +12,7 @@ from recursa.errors import ShapeError, StateError, unknown_name
 from recursa.integrators import named
 from recursa.model.model import Model
 from recursa.runs.options import Coordinates, Options
+from recursa.simulation.constrained import Baumgarte, stabilized_by
 from recursa.sweeps.batching import Array, prepare
 
 COORDINATES = get_args(Coordinates)
@@ -33,6 +34,7 @@ def options_of(
     losses: Losses,
     progress: bool,
     coordinates: Any = "joint",
+    baumgarte: Any = None,
 ) -> Options:
     """Checked options; errors name the option, what was expected and what came."""
     fixed = not named(integrator, "simulate").adaptive
@@ -73,7 +75,13 @@ def options_of(
         known_losses(losses),
         bool(progress),
         coordinates,
+        _baumgarte(baumgarte),
     )
+
+
+def _baumgarte(chosen: Any) -> tuple[float, float] | None:
+    found = stabilized_by(Baumgarte(*chosen) if isinstance(chosen, tuple) else chosen)
+    return None if found is None else (found.rate, found.damping)
 
 
 def checked_again(model: Model, options: Options) -> Options:

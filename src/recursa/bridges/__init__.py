@@ -1,0 +1,1 @@
+"""The same robot inside other libraries: what they compute with goes in, and comes out again."""

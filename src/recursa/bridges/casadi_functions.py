@@ -1,0 +1,189 @@
+"""Quantities of a robot as CasADi functions: our folded graph, node by node, as CasADi's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recursa.bridges.replay import replay
+from recursa.errors import RecursaError, UntraceableError
+from recursa.evaluation.evaluator import Way
+from recursa.evaluation.facade import Facade
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.facade.export_questions import ExportFormula, ExportQuestion, asked
+from recursa.kernels.c_source import c_identifier
+from recursa.kernels.function import Spelled
+from recursa.kernels.graph import Graph
+from recursa.operators.compiled import CompiledExpression
+from recursa.quantities import Quantity
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import run
+
+if TYPE_CHECKING:
+    import casadi
+
+_GRAVITY = "gravity"
+
+
+class CasadiMethods(Facade):
+    """The robot inside CasADi."""
+
+    __slots__ = ()
+
+    def casadi(
+        self,
+        quantity: str | Quantity | CompiledExpression,
+        *,
+        name: str | None = None,
+        gravity: bool = False,
+        **options: Any,
+    ) -> casadi.Function:
+        """A quantity as a ``casadi.Function``, to be called on numbers, SX and MX, differentiated and optimised.
+
+        ``quantity`` and ``options`` are as for :meth:`export_c`: the name of a quantity, your own record or a compiled
+        formula; options such as ``link="flange"``, ``frame="world"``; arrays that are optional there become arguments
+        with ``wrenches=True``, ``parameters=True``. ``gravity=True`` makes gravity an argument, too, three numbers in
+        world axes, the last one. ``name`` is the function's own name.
+
+        Arguments have the names that the method has, and their shapes: vectors are columns, wrenches a row per link.
+        The result is named after the quantity, with underscores for dots. Vectors are dense columns; entries of
+        matrices that are zero at every state are structural zeros. Of results with three axes, blocks stand below each
+        other: ``poses`` is (4 nlinks, 4).
+
+        Derivatives by q are by its coordinates. Where a joint has a quaternion, differentiate ``integrate`` for those
+        by the rotation itself: f(integrate(q, dv)) by dv, at dv = 0.
+
+        The graph is that of our kernels, folded and shared, every body spelled out. What cannot be written so is
+        refused: what solves with the mass matrix because joints are tied, and what is made of several answers.
+        Needs the extra ``recursa[casadi]``.
+
+        >>> import recursa as rc
+        >>> f = rc.robots.planar(2).casadi("forward_dynamics")
+        >>> f.name_in(), f.name_out(), f.size_out(0)
+        (['q', 'v', 'tau'], ['forward_dynamics'], (2, 1))
+        >>> f([-1.5707963267948966, 0.0], [0.0, 0.0], [0.0, 0.0]).full().round(9).ravel() + 0.0   # it hangs
+        array([0., 0.])
+        """
+        library = casadi_module()
+        question = asked(self.model, quantity, options)
+        own = c_identifier(question.title if name is None else name)
+        if isinstance(question, ExportFormula):
+            if gravity:
+                raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
+            function = question.traced(own, "graph")
+            shapes: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in function.sizes.items()}
+            return _function(library, own, function, shapes, (function.size,), "value")
+        if gravity:
+            question = _WithGravity(question.model, question.quantity, question.inputs, question.options)
+        function = question.traced(own, "graph")
+        shapes = {argument: question.axes(argument) for argument in function.sizes if argument != _GRAVITY}
+        if gravity:
+            shapes[_GRAVITY] = (3,)
+        result = c_identifier(question.quantity.name)
+        if result in shapes:
+            result = f"{result}_out"
+        return _function(library, own, function, shapes, question.shape(), result)
+
+
+# ---- gravity as an argument ------------------------------------------------------------------------------------------
+
+
+class _WithGravity(ExportQuestion):
+    """The same question where gravity is one of its arrays."""
+
+    def sizes(self) -> dict[str, int]:
+        """Numbers per input, gravity the last."""
+        return {**super().sizes(), _GRAVITY: 3}
+
+    def traced_answer(self, graph: Graph) -> Array:
+        """With the model's gravity replaced by three inputs."""
+        evaluator = _GravityEvaluator(self.model)
+        evaluator.gravity = tuple(graph.inputs(_GRAVITY, 3))
+        return self.asked({name: graph.inputs(name, size) for name, size in super().sizes().items()}, evaluator)
+
+
+class _GravityEvaluator(ScalarEvaluator):
+    """Nothing moves, since gravity is given in world axes."""
+
+    __slots__ = ("gravity",)
+
+    gravity: Any
+
+    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        if way.kernels.model is not self.model:
+            raise UntraceableError(
+                "its method moves link frames onto joint axes, and gravity with them. Leave gravity=True out, or "
+                "choose another method"
+            )
+        model = replace(self.model, gravity=self.gravity)
+        return object_array(list(way.recipe.gather(run(way.recipe.plan, model, inputs))))
+
+
+# ---- from a graph to CasADi ------------------------------------------------------------------------------------------
+
+
+def _function(
+    library: ModuleType,
+    name: str,
+    function: Spelled,
+    shapes: Mapping[str, tuple[int, ...]],
+    shape: tuple[int, ...],
+    result: str,
+) -> casadi.Function:
+    arguments = {name: library.SX.sym(name, *_rows_and_columns(axes)) for name, axes in shapes.items()}
+    scalars = {name: _row_by_row(symbol) for name, symbol in arguments.items()}
+    found = replay(function, scalars, _operations(library))
+    rows, columns = _rows_and_columns(shape)
+    if columns == 1:
+        answer = library.SX(rows, 1) if not found else library.vertcat(*found)
+        answer = library.densify(library.SX(answer))
+    else:
+        answer = _matrix(library, found, rows, columns)
+    return library.Function(name, list(arguments.values()), [answer], list(arguments), [result])
+
+
+def _rows_and_columns(axes: Sequence[int]) -> tuple[int, int]:
+    """Axes as CasADi has them: blocks of more than two axes below each other."""
+    return (math.prod(axes[:-1]), axes[-1]) if len(axes) > 1 else (math.prod(axes), 1)
+
+
+def _row_by_row(symbol: Any) -> list[Any]:
+    """The scalars of a matrix as NumPy orders them; CasADi has columns after each other."""
+    rows, columns = symbol.shape
+    scalars = symbol.nz
+    return [scalars[row + rows * column] for row in range(rows) for column in range(columns)]
+
+
+def _matrix(library: ModuleType, entries: Sequence[Any], rows: int, columns: int) -> Any:
+    """With what is the number 0 left out."""
+    full = np.array([isinstance(x, float) and x == 0.0 for x in entries]).reshape(rows, columns)
+    at = [(int(row), int(column)) for column, row in np.argwhere(~full.T)]
+    pattern = library.Sparsity.triplet(rows, columns, [row for row, _ in at], [column for _, column in at])
+    if not at:
+        return library.SX(pattern)
+    return library.SX(pattern, library.vertcat(*(entries[row * columns + column] for row, column in at)))
+
+
+def _operations(library: ModuleType) -> dict[str, Callable[..., Any]]:
+    return {
+        "sin": library.sin,
+        "cos": library.cos,
+        "sqrt": library.sqrt,
+        "atan2": library.atan2,
+        "select": library.if_else,
+    }
+
+
+def casadi_module() -> ModuleType:
+    """CasADi, if it is installed."""
+    try:
+        import casadi  # takes long
+    except ImportError:
+        raise RecursaError("this needs the package 'casadi': pip install 'recursa[casadi]'") from None
+    module: ModuleType = casadi
+    return module

@@ -1,0 +1,243 @@
+"""Which quantities can be differentiated in other frameworks, and how a question becomes a function of arrays.
+
+Every quantity of the registry that can be traced is: those with ``exported``. Beside its own arrays each of them takes
+``gravity``, three numbers in world axes, and those that read inertias ``parameters``, where the registry says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from recursa.bridges.functions import GraphFunction
+from recursa.errors import RecursaError, StateError, UntraceableError, unknown_name
+from recursa.evaluation.evaluator import Evaluator, Question, Way
+from recursa.evaluation.scalars import ScalarEvaluator, object_array
+from recursa.kernels import native
+from recursa.kernels.graph import Graph, code_name
+from recursa.kernels.kernel import Kernel
+from recursa.model.model import Model
+from recursa.quantities import Composed, quantities, quantity
+from recursa.spatial.scalars import Scalar
+from recursa.sweeps.batching import Array
+from recursa.sweeps.engine import run
+
+GRAVITY = "gravity"
+MAX_NODES = 600_000  # of a function and its derivatives; longer code takes minutes to compile
+
+
+def differentiable() -> tuple[str, ...]:
+    """The names of the quantities there are.
+
+    >>> "forward_dynamics" in differentiable(), "interpolate" in differentiable()
+    (True, False)
+    """
+    return tuple(one.name for one in quantities() if one.exported)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call was given, sorted: arrays by name, and options."""
+
+    name: str
+    arrays: dict[str, Any]
+    options: dict[str, Any]
+
+    @staticmethod
+    def of(name: str, arrays: tuple[Any, ...], more: Mapping[str, Any]) -> Arguments:
+        """From a call with arrays in order, and the rest by name; what is None is not given."""
+        if name not in differentiable():
+            raise unknown_name("quantity", name, differentiable())
+        record = quantity(name)
+        if len(arrays) > len(record.inputs):
+            raise StateError(f"{name} takes {', '.join(record.inputs)}; {len(arrays)} arrays were given in order")
+        found = dict(zip(record.inputs, arrays, strict=False))
+        twice = [one for one in found if one in more]
+        if twice:
+            raise StateError(f"{name}: {twice[0]} was given twice")
+        own = (*record.inputs, *record.optional, GRAVITY)
+        found |= {one: more[one] for one in own if more.get(one) is not None}
+        missing = [one for one in record.inputs if one not in found]
+        if missing:
+            raise StateError(f"{name} needs {', '.join(record.inputs)}; {missing[0]} is missing")
+        return Arguments(name, found, {one: value for one, value in more.items() if one not in own})
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """A quantity of one robot with certain options: a function of flat rows, and the shapes around them."""
+
+    function: GraphFunction
+    axes: Mapping[str, tuple[int, ...]]  # of every array, in order
+    shape: tuple[int, ...]  # of the result
+    turned: Mapping[str, tuple[int, ...]]  # where in coordinates quaternions start, which are made unit length
+
+    def size(self, name: str) -> int:
+        """Numbers of an array for one state."""
+        return math.prod(self.axes[name])
+
+
+def batches(
+    quantity: str, shapes: Mapping[str, tuple[int, ...]], axes: Mapping[str, tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """The batch axes of every array; what follows them is as it must be."""
+    found = []
+    for name, wanted in axes.items():
+        shape, own = shapes[name], len(shapes[name]) - len(wanted)
+        if own < 0 or shape[own:] != wanted:
+            told = ", ".join(map(str, wanted))
+            raise StateError(f"{quantity}: {name} must have the shape (..., {told}), not {shape}")
+        found.append(shape[:own])
+    longest = max(map(len, found))
+    for place in range(1, longest + 1):
+        if len({own[-place] for own in found if len(own) >= place} - {1}) > 1:
+            told = ", ".join(f"{name} {own}" for name, own in zip(axes, found, strict=True))
+            raise StateError(f"{quantity}: batch axes do not fit each other: {told}")
+    return found
+
+
+class DifferentiableRobot:
+    """All differentiable quantities of one robot, made when they are first asked for."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._made: dict[tuple[Question, bool], Differentiable] = {}
+
+    @property
+    def model(self) -> Model:
+        """The data behind it."""
+        return self._evaluator.model
+
+    def asked(self, call: Arguments) -> Differentiable:
+        """The quantity that a call asks for."""
+        record, options = quantity(call.name), call.options
+        names = tuple(one for one in call.arrays if one not in record.inputs)
+        for one in options:
+            if one not in record.options:
+                raise unknown_name(f"option of {record.name}", one, (*record.optional, GRAVITY, *record.options))
+        missing = [one for one in record.options if one not in {**record.defaults, **options}]
+        if missing:
+            raise RecursaError(f"{record.name} needs the option {missing[0]}=")
+        question = Question.of(record, [one for one in names if one != GRAVITY], options)
+        key = question, GRAVITY in names
+        if key not in self._made:
+            self._made[key] = self._make(question, with_gravity=GRAVITY in names)
+        return self._made[key]
+
+    def _make(self, question: Question, *, with_gravity: bool) -> Differentiable:
+        record, model = question.quantity, self.model
+        names = (*record.inputs, *question.given)
+        axes = {name: record.kind(name).axes(model, 0) for name in names} | ({GRAVITY: (3,)} if with_gravity else {})
+        sizes = {code_name(name): math.prod(own) for name, own in axes.items()}
+        tracing = _Tracing(model, question, axes, with_gravity=with_gravity)
+        way = self._evaluator.way(question)
+        if isinstance(way, Composed):
+            shape = tracing.shape()
+        else:
+            self._evaluator.require_inertia(way.recipe.plan, tuple(record.reads.get(name, name) for name in names))
+            if way.recipe.require is not None:
+                way.recipe.require(model)
+            shape = way.recipe.shape
+        own = None if with_gravity or isinstance(way, Composed) else _OwnKernel(self._evaluator, question, way)
+        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own)
+        turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
+        return Differentiable(function, axes, shape, turned)
+
+
+class _OwnKernel:
+    """The kernel with which the robot itself answers a question: the same bits, and loops for large robots."""
+
+    def __init__(self, evaluator: Evaluator, question: Question, way: Way) -> None:
+        self.evaluator, self.question, self.way = evaluator, question, way
+
+    def __call__(self, single: bool) -> Kernel | None:
+        record, way, model = self.question.quantity, self.way, self.evaluator.model
+        if not native.available() or model.nbodies == 0:
+            return None
+        names = (*record.inputs, *self.question.given)
+        sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+        return way.kernels.kernel(
+            way.compiled_plan, self.question, sizes, way.recipe.gather, way.recipe.looped, single=single
+        )
+
+
+class _Tracing:
+    """Asks a question on tracing scalars."""
+
+    def __init__(
+        self, model: Model, question: Question, axes: Mapping[str, tuple[int, ...]], *, with_gravity: bool
+    ) -> None:
+        self.model, self.question, self.axes, self.with_gravity = model, question, axes, with_gravity
+
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the answer."""
+        return self._answer()[1].shape
+
+    def __call__(self) -> tuple[Graph, list[Scalar]]:
+        graph, answer = self._answer()
+        return graph, list(answer.ravel())
+
+    def _answer(self) -> tuple[Graph, Array]:
+        graph, record = Graph(MAX_NODES), self.question.quantity
+        arrays = {
+            name: object_array(graph.inputs(code_name(name), math.prod(axes))).reshape(axes)
+            for name, axes in self.axes.items()
+        }
+        evaluator = _TracingEvaluator(self.model)
+        evaluator.gravity = _three(arrays.pop(GRAVITY)) if self.with_gravity else None
+        try:
+            with np.errstate(all="ignore"):
+                return graph, evaluator.evaluate(record, arrays, dict(self.question.options))
+        except UntraceableError as error:
+            raise RecursaError(f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}") from None
+
+
+class _TracingEvaluator(ScalarEvaluator):
+    """Gravity may be scalars, too; linear systems are solved without pivots, as mass matrices allow it."""
+
+    __slots__ = ("gravity",)
+
+    gravity: tuple[Any, Any, Any] | None
+
+    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
+        if self.gravity is None:
+            return super()._run(way, inputs, symbols=symbols)
+        own = way.kernels.model  # as it is: what may be moved for a kernel takes the axes of gravity with it
+        if own.gravity != self.model.gravity:
+            raise UntraceableError("its method has gravity in other axes; another method takes gravity=")
+        return object_array(list(way.recipe.gather(run(way.recipe.plan, replace(own, gravity=self.gravity), inputs))))
+
+    def solve(self, mass: Array, columns: Array) -> Array:
+        """``inv(mass) columns`` by ``L D L^T``."""
+        return _solved(mass, columns)
+
+    def inverse(self, mass: Array) -> Array:
+        """``inv(mass)``."""
+        return _solved(mass, np.eye(len(mass)).astype(object))
+
+
+def _three(x: Array) -> tuple[Any, Any, Any]:
+    return x[0], x[1], x[2]
+
+
+def _solved(mass: Array, columns: Array) -> Array:
+    """The solution for a symmetric positive definite matrix of any scalars."""
+    n, rest, x = len(mass), mass.copy(), columns.copy()
+    factor = np.zeros((n, n), dtype=object)
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor[i, k] = rest[i, k] / rest[k, k]
+            rest[i, k + 1 : i + 1] = rest[i, k + 1 : i + 1] - factor[i, k] * rest[k + 1 : i + 1, k]
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - factor[i, k] * x[k]
+    for i in range(n):
+        x[i] = x[i] / rest[i, i]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            x[i] = x[i] - factor[k, i] * x[k]
+    return x

@@ -1,0 +1,226 @@
+"""Runs of robots with constraints: accelerations that obey them, and states that are kept on their manifold.
+
+Accelerations that obey ``G a + bias = 0`` keep loops closed but for the error of every step, which adds up. So after
+each step the state is taken back: positions by Newton's method along ``inv(M) G*``, the way on which constraint forces
+act, speeds by ``v - inv(M) G* inv(A) G v``. Or, by name, with Baumgarte's terms in the accelerations instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recursa.constraints.dense import row_scales
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, PROJECT_VELOCITY
+from recursa.dynamics import configuration
+from recursa.errors import NoSweepError, StateError
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
+from recursa.model.constraints import Prescribed, called
+from recursa.simulation.equations import Equations, Outside, coordinate_rates
+from recursa.sweeps.batching import Array
+
+if TYPE_CHECKING:
+    from recursa.robot import Robot
+
+_EXACT = 2e-16  # of lengths and angles: errors that Newton's method cannot make smaller
+_ROUNDS = 20
+_CLOSED = 1e-8  # by how much loops may miss at the start, in rad and the robot's own lengths
+_SLOW = 1e-7  # by how much speeds may, of the largest one
+_RANK = 1e-10
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Errors e of constraints die out by terms in the accelerations: ``e'' + 2 damping rate e' + rate^2 e = 0``.
+
+    - ``rate``: 1/s, how fast they do; well under 1 over the step of the integrator.
+    - ``damping``: 1 without overshooting.
+
+    >>> import recursa as rc
+    >>> rc.Baumgarte(rate=50.0)
+    Baumgarte(rate=50.0, damping=1.0)
+    """
+
+    rate: float = 20.0
+    damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "damping"):
+            value = getattr(self, name)
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                raise StateError(f"{name} of Baumgarte must be a number, not {value!r}") from None
+            if not np.isfinite(number) or number < 0.0:
+                raise StateError(f"{name} of Baumgarte must be finite and at least 0, not {value!r}")
+            object.__setattr__(self, name, number)
+
+
+def stabilized_by(chosen: Any) -> Baumgarte | None:
+    """What ``baumgarte=`` of simulate says: None or False is projection."""
+    if chosen is None or chosen is False:
+        return None
+    if chosen is True:
+        return Baumgarte()
+    if isinstance(chosen, Baumgarte):
+        return chosen
+    raise StateError(f"baumgarte takes rc.Baumgarte(rate=, damping=), True or None, not {chosen!r}")
+
+
+class ConstrainedEquations(Equations):
+    """``dq/dt``, ``dv/dt`` and powers of a robot with constraints, which do no work."""
+
+    def __init__(self, robot: Robot, *acting: Any, baumgarte: Baumgarte | None = None) -> None:
+        for one in robot.constraints:
+            if isinstance(one, Prescribed):
+                raise NoSweepError(
+                    f"simulate does not know the accelerations of the {called(one)}. Drive the joint by a torque "
+                    f"function, or leave it out: robot.without_constraints({one.name!r})"
+                )
+        self._flat = configuration.moves_by_adding(robot.model)
+        self.baumgarte = baumgarte
+        self.kept_on_manifold = baumgarte is None
+        super().__init__(robot, *acting)
+        if self.base is not None:
+            raise StateError("base= is for trees: a robot with constraints needs a free joint, and rc.Loop to hold it")
+        units = [unit for one in robot.model.equations for unit in one.units]
+        self._scales = np.array(row_scales(units, robot.model.unit_length))
+        entry = robot.evaluator.trusting_entry if robot.constraints else _nothing
+        self._error, self._rows = entry(CONSTRAINT_ERROR), entry(CONSTRAINT_JACOBIAN)
+        self._allowed = entry(PROJECT_VELOCITY)
+
+    def _compiled(self) -> Any:
+        if self._tied or not self.robot.constraints:
+            return super()._compiled()
+        forward = self.robot.evaluator.trusting_entry(FORWARD_DYNAMICS, self.given)
+        if forward is None:
+            return None
+
+        def rates(q: Array, v: Array, tau: Array, *outside: Array) -> Any:
+            a: Any = forward(q, v, tau, *outside)
+            if a is NotImplemented:
+                return a
+            return np.concatenate([self._speeds_of(q, v), self._damped(q, v, a)])
+
+        return rates
+
+    def _speeds_of(self, q: Array, v: Array) -> Array:
+        return v if self._flat else coordinate_rates(self.robot, self.normalized(q), v)
+
+    def _general(self, q: Array, v: Array, tau: Array, outside: Outside) -> Array:
+        if not all(np.isfinite(x).all() for x in (q, v, tau)):
+            return np.full(self.nq + self.nv, np.nan)
+        if not self.robot.constraints:
+            return super()._general(q, v, tau, outside)
+        a = self.robot.forward_dynamics(q, v, tau, **self._shaped(outside))
+        return np.concatenate([coordinate_rates(self.robot, q, v), self._damped(q, v, a)])
+
+    def _damped(self, q: Array, v: Array, a: Array) -> Array:
+        """Baumgarte's terms: ``G da = -(2 damping rate G v + rate^2 e)``, da along ``inv(M) G*``."""
+        if self.baumgarte is None:
+            return a
+        rate, damping = self.baumgarte.rate, self.baumgarte.damping
+        return a + self.impulse(q, 2.0 * damping * rate * (self.rows(q) @ v) + rate * rate * self.errors(q))
+
+    # ---- the manifold ------------------------------------------------------------------------------------------------
+
+    def errors(self, q: Array) -> Array:
+        """Of the constraints."""
+        if not self.robot.constraints:
+            return np.zeros(0)
+        found: Any = NotImplemented if self._error is None else self._error(q)
+        return self.robot.constraint_error(q) if found is NotImplemented else found
+
+    def rows(self, q: Array) -> Array:
+        """G (ncon, nv)."""
+        if not self.robot.constraints:
+            return np.zeros((0, self.nv))
+        found: Any = NotImplemented if self._rows is None else self._rows(q)
+        return self.robot.constraint_jacobian(q) if found is NotImplemented else found
+
+    def allowed(self, q: Array, v: Array) -> Array:
+        """The nearest speeds that obey the constraints."""
+        found: Any = NotImplemented if self._allowed is None else self._allowed(q, v)
+        return self.robot.project_velocity(q, v) if found is NotImplemented else found
+
+    def impulse(self, q: Array, errors: Array) -> Array:
+        """The change dv of speeds along ``inv(M) G*`` with ``G dv = -errors``, by rank."""
+        some = np.linalg.lstsq(self.rows(q) / self._scales[:, None], -errors / self._scales, rcond=_RANK)[0]
+        return some - self.allowed(q, some)
+
+    def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """Loops closed to rounding, speeds that obey them."""
+        q = self._closed(q)
+        return q, self._obeying(q, u)
+
+    def _closed(self, q: Array) -> Array:
+        error, last = self.errors(q), np.inf
+        for _ in range(_ROUNDS):
+            size = float(np.abs(error / self._scales).max(initial=0.0))
+            if not _EXACT < size < 0.5 * last:
+                break
+            moved = self.robot.integrate(q, self.impulse(q, error))
+            left = self.errors(moved)
+            if not float(np.abs(left / self._scales).max(initial=0.0)) < size:
+                break
+            q, error, last = moved, left, size
+        return q
+
+    def _obeying(self, q: Array, u: Array) -> Array:
+        v = self.allowed(q, u)
+        if self.locked.size:
+            v[self.locked] = 0.0
+        return v
+
+    def compliance(self, q: Array, damping: Array | None = None) -> Array:
+        """``W - W G* inv(G W G*) G W``, by rank."""
+        W = super().compliance(q, damping)
+        if not self.robot.constraints:
+            return W
+        G = self.rows(q) / self._scales[:, None]
+        WG = W @ G.T
+        return W - WG @ np.linalg.lstsq(G @ WG, WG.T, rcond=_RANK)[0]
+
+    def balanced(self, W: Array, a: Array) -> Array:
+        """The shortest forces: freedoms in one loop hold each other."""
+        return -np.linalg.lstsq(W, a, rcond=_RANK)[0]
+
+    # ---- the start ---------------------------------------------------------------------------------------------------
+
+    def require_closed(self, q: Array, v: Array) -> None:
+        """A start that the constraints do not allow is an error that says by how much."""
+        error, rate = self.errors(q), self.rows(q) @ v
+        largest = max(1.0, float(np.abs(v).max(initial=0.0)))
+        for what, values, limit, fix in (
+            ("are not closed at q0", error, _CLOSED, "q0 = robot.assemble(q0) closes them"),
+            (
+                "do not allow v0",
+                rate,
+                _SLOW * largest,
+                "v0 = robot.project_velocity(q0, v0) is the nearest that they do",
+            ),
+        ):
+            if float(np.abs(values / self._scales).max(initial=0.0)) > limit:
+                raise StateError(
+                    f"robot '{self.robot.model.name}': its constraints {what}. Missed: "
+                    f"{'; '.join(self._missed(values, limit, '/s' if values is rate else ''))}. {fix}"
+                )
+
+    def _missed(self, values: Array, limit: float, per: str) -> list[str]:
+        found = []
+        for one in self.robot.model.equations:
+            mine = values[one.start : one.start + len(one.units)]
+            parts = []
+            for unit, word in (("r", "rad"), ("m", "m")):
+                size = float(np.sqrt(sum(x * x for x, y in zip(mine, one.units, strict=True) if y == unit)))
+                if size > limit:
+                    parts.append(f"{size:.3g} {word}{per}")
+            if parts:
+                found.append(f"the {called(one.constraint)} by {' and '.join(parts)}")
+        return found
+
+
+def _nothing(quantity: Any) -> None:
+    """No entry: there are no constraints to ask about."""

@@ -1,0 +1,261 @@
+"""The robot inside JAX: values, derivatives of both modes and orders, batches, motions, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recursa as rc
+import zoo
+from recursa.bridges.differentiable import differentiable
+from recursa.dynamics.configuration import random_input
+from recursa.quantities import quantity
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+test_util = pytest.importorskip("jax.test_util")
+
+ROBOTS = {
+    "planar": lambda: rc.robots.planar(2),
+    "arm": rc.robots.panda_like,
+    "flyer": lambda: rc.robots.free_flyer(2),
+    "one_of_each": zoo.one_of_each,
+    "large_flyer": zoo.large_flyer,
+}
+EVERYDAY = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "poses", "kinetic_energy", "center_of_mass")
+
+
+@pytest.fixture(autouse=True)
+def double() -> Any:
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def options_of(robot: rc.Robot, name: str) -> dict[str, Any]:
+    """What a quantity cannot do without."""
+    record, last = quantity(name), robot.link_names[-1]
+    own = {"link": last, "other": robot.link_names[-2], "prescribed": (robot.joint_names[0],)}
+    return {one: own[one] for one in record.options if one not in record.defaults}
+
+
+def state_of(robot: rc.Robot, name: str, seed: int = 0, given: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    rng, record = np.random.default_rng(seed), quantity(name)
+    names = (*record.inputs, *given)
+    flat = {one: np.array(random_input(robot.model, record.kind(one), rng)) for one in names}
+    return {one: x.reshape(record.kind(one).axes(robot.model, 0)) for one, x in flat.items()}
+
+
+EVERY = [one if one in EVERYDAY else pytest.param(one, marks=pytest.mark.slow) for one in differentiable()]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_quantity_is_ours_and_its_gradients_agree_with_each_other(name: str) -> None:
+    """On a small robot with a free base: the value, forward mode, reverse mode and differences."""
+    robot = rc.robots.free_flyer(1)
+    state, options = state_of(robot, name), options_of(robot, name)
+    rj = robot.jax()
+
+    def f(*arrays: Any) -> Any:
+        return rj.quantity(name, *arrays, **options)
+
+    try:
+        found = f(*state.values())
+    except rc.RecursaError as error:
+        pytest.skip(str(error))
+    ours = robot.evaluator.evaluate(quantity(name), state, options)
+    np.testing.assert_allclose(found, ours, rtol=1e-12, atol=1e-12)
+    rng = np.random.default_rng(1)
+    directions = tuple(jnp.asarray(rng.normal(size=x.shape)) for x in state.values())
+    weight = jnp.asarray(rng.normal(size=found.shape))
+    primals = tuple(map(jnp.asarray, state.values()))
+    _, change = jax.jvp(f, primals, directions)
+    pulled = jax.vjp(f, *primals)[1](weight)
+    forward = float(jnp.sum(change * weight))
+    reverse = sum(float(jnp.sum(a * b)) for a, b in zip(pulled, directions, strict=True))
+    size = 1.0 + float(jnp.sum(jnp.abs(change * weight)))
+    assert abs(forward - reverse) < 1e-11 * size
+
+    def along(s: float) -> float:
+        moved = [x + s * d for x, d in zip(primals, directions, strict=True)]
+        return float(jnp.sum(f(*moved) * weight))
+
+    h = 1e-3  # sixth order differences
+    numeric = sum(c * (along(k * h) - along(-k * h)) for k, c in ((1, 45), (2, -9), (3, 1))) / (60 * h)
+    assert abs(numeric - forward) < 1e-8 * size
+
+
+LARGE = ("one_of_each", "large_flyer")
+
+
+@pytest.mark.parametrize("robot", [pytest.param(x, marks=pytest.mark.slow) if x in LARGE else x for x in ROBOTS])
+def test_values_are_ours_over_robots(robot: str) -> None:
+    made = ROBOTS[robot]()
+    for name in EVERYDAY:
+        state = state_of(made, name)
+        ours = made.evaluator.evaluate(quantity(name), state)
+        for implementation in ("native", "traced"):
+            found = made.jax(implementation=implementation).quantity(name, *state.values())
+            np.testing.assert_allclose(found, ours, rtol=1e-10, atol=1e-12 * (1 + abs(ours).max()))
+
+
+@pytest.mark.parametrize("robot", ["planar", pytest.param("flyer", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("implementation", ["native", "traced"])
+def test_second_order_in_both_modes(robot: str, implementation: str) -> None:
+    made = ROBOTS[robot]()
+    rj, state = made.jax(implementation=implementation), state_of(made, "inverse_dynamics")
+    test_util.check_grads(
+        lambda *x: jnp.sum(jnp.sin(0.01 * rj.inverse_dynamics(*x))),
+        tuple(state.values()),
+        2,
+        modes=["fwd", "rev"],
+        rtol=1e-4,
+    )
+
+
+def test_complex_steps_agree() -> None:
+    """Our own interpreted plans on complex numbers, to 1e-9."""
+    robot = rc.robots.panda_like()
+    rj, state = robot.jax(), state_of(robot, "forward_dynamics")
+    found = jax.jacrev(rj.forward_dynamics, argnums=(0, 1, 2))(*map(jnp.asarray, state.values()))
+    for which, (one, matrix) in enumerate(zip(state, found, strict=True)):
+        for k in range(len(state[one])):
+            moved = [x.astype(complex) for x in state.values()]
+            moved[which][k] += 1e-30j
+            expected = robot.forward_dynamics(*moved).imag / 1e-30
+            np.testing.assert_allclose(matrix[:, k], expected, rtol=1e-9, atol=1e-9 * abs(expected).max())
+
+
+def test_by_parameters_and_gravity() -> None:
+    robot = rc.robots.planar(2)
+    rj, state = robot.jax(), state_of(robot, "inverse_dynamics")
+    own = jnp.asarray(np.ravel([x.components() for x in robot.model.inertias]))
+    gravity = jnp.asarray(robot.gravity)
+
+    def f(parameters: Any, gravity: Any) -> Any:
+        return rj.inverse_dynamics(*state.values(), parameters=parameters, gravity=gravity)
+
+    np.testing.assert_allclose(f(own, gravity), robot.inverse_dynamics(*state.values()), rtol=1e-12)
+    by_parameters, by_gravity = jax.jacfwd(f, (0, 1))(own, gravity)
+    np.testing.assert_allclose(by_parameters, robot.regressor(*state.values()), atol=1e-12)  # linear in them
+    lighter = robot.jax().inverse_dynamics(*state.values(), gravity=gravity + jnp.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(lighter, f(own, gravity) + by_gravity[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("robot", ["flyer", "one_of_each"])
+def test_tangent_gradients(robot: str) -> None:
+    """By small motions: the gradient of the potential energy is the torque of gravity; by coordinates none along q."""
+    made = ROBOTS[robot]()
+    rj, q = made.jax(), jnp.asarray(state_of(made, "poses")["q"])
+    made_up = jnp.array([0.3, -0.2, 9.0])
+    gradient = jax.grad(lambda q: rj.potential_energy(q, gravity=made_up))(q)
+    for start in made.model.quaternions:
+        assert abs(float(gradient[start : start + 4] @ q[start : start + 4])) < 1e-10
+    expected = rj.gravity_forces(q, gravity=made_up)
+    np.testing.assert_allclose(rj.tangent_gradient(q, gradient), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        rj.gravity_forces(q, gravity=jnp.asarray(made.gravity)), made.gravity_forces(q), atol=1e-10
+    )
+    start = made.model.quaternions[0]
+    stretched = q.at[start : start + 4].multiply(1.5)  # a configuration is not longer for that
+    np.testing.assert_allclose(rj.poses(stretched), made.poses(q), atol=1e-12)
+
+
+def test_batches_go_into_one_call() -> None:
+    robot = rc.robots.panda_like()
+    rj, rng = robot.jax(), np.random.default_rng(0)
+    q, v, tau = rng.normal(size=(3, 2, 13, 7))
+    ours = robot.forward_dynamics(q, v, tau)
+    np.testing.assert_array_equal(jax.jit(rj.forward_dynamics)(q, v, tau), ours)
+    nested = jax.vmap(jax.vmap(rj.forward_dynamics), in_axes=1, out_axes=1)
+    np.testing.assert_array_equal(nested(q, v, tau), ours)
+    one = jax.vmap(rj.forward_dynamics, in_axes=(0, None, None))(q[0], v[0, 0], tau[0, 0])
+    np.testing.assert_array_equal(one, robot.forward_dynamics(q[0], v[0, 0], tau[0, 0]))
+    text = str(jax.make_jaxpr(nested)(q, v, tau))
+    assert text.count("recursa_call") == 1
+    assert rj.forward_dynamics(q[:0, 0], v[:0, 0], tau[:0, 0]).shape == (0, 7)
+    single = rj.forward_dynamics(*(x.astype(np.float32) for x in (q, v, tau)))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, ours, rtol=1e-2, atol=1e-2 * abs(ours).max())
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi-implicit", "euler"])
+@pytest.mark.parametrize("robot", ["planar", "flyer"])
+def test_rollouts_are_ours_and_differentiable(robot: str, integrator: str) -> None:
+    made = ROBOTS[robot]()
+    rj, state = made.jax(), state_of(made, "forward_dynamics")
+    tau = 0.1 * np.random.default_rng(1).normal(size=(5, made.nv))
+    ours = rc.rollout(
+        made, state["q"][None], state["v"][None], tau[None], 0.01, len(tau), integrator=integrator, losses=False
+    )
+    qs, vs = rj.rollout(state["q"], state["v"], tau, 0.01, integrator=integrator)
+    np.testing.assert_allclose(qs[1:], ours.q[0], atol=1e-12)
+    np.testing.assert_allclose(vs[1:], ours.v[0], atol=1e-11)
+
+    def end(tau: Any) -> Any:
+        return jnp.sum(rj.rollout(state["q"], state["v"], tau, 0.01, integrator=integrator)[1][-1] ** 2)
+
+    test_util.check_grads(end, (jnp.asarray(tau),), 1, modes=["rev"], rtol=1e-5)
+
+
+def test_mistakes_are_told() -> None:
+    robot = rc.robots.planar(2)
+    rj = robot.jax()
+    with pytest.raises(rc.RecursaError, match="implementation"):
+        robot.jax(implementation="gpu")  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="forward_dynamics"):
+        rj.forward_dynamic  # noqa: B018
+    with pytest.raises(rc.RecursaError, match=r"q must have the shape \(\.\.\., 2\), not \(3,\)"):
+        rj.mass_matrix(jnp.zeros(3))
+    with pytest.raises(rc.RecursaError, match="batch axes"):
+        rj.forward_dynamics(jnp.zeros((2, 2)), jnp.zeros((3, 2)), jnp.zeros(2))
+    with pytest.raises(rc.RecursaError, match="tau is missing"):
+        rj.forward_dynamics(jnp.zeros(2), jnp.zeros(2))
+    with pytest.raises(rc.RecursaError, match="given twice"):
+        rj.mass_matrix(jnp.zeros(2), q=jnp.zeros(2))
+    with pytest.raises(rc.RecursaError, match="were given in order"):
+        rj.mass_matrix(jnp.zeros(2), jnp.zeros(2))
+    with pytest.raises(rc.RecursaError, match="option"):
+        rj.mass_matrix(jnp.zeros(2), methid="composite")
+    with pytest.raises(rc.RecursaError, match="needs the option link="):
+        rj.pose(jnp.zeros(2))
+    with pytest.raises(rc.RecursaError, match="float32 and float64"):
+        rj.mass_matrix(jnp.zeros(2, complex))
+    with pytest.raises(rc.RecursaError, match="tau must have shape"):
+        rj.rollout(jnp.zeros(2), jnp.zeros(2), jnp.zeros(3), 0.1)
+
+
+def test_code_of_another_process_is_refused() -> None:
+    """An exported computation has addresses; the token tells that they are not of this process."""
+    from recursa._entry import xla_handler
+
+    robot = rc.robots.planar(2)
+    f = jax.jit(robot.jax().mass_matrix)
+    f(jnp.zeros(2)).block_until_ready()
+    from recursa.bridges import jax_calls
+
+    xla_handler(jax_calls._token() + 1)
+    try:
+        with pytest.raises(Exception, match="another process"):
+            f(jnp.ones(2)).block_until_ready()
+    finally:
+        xla_handler(jax_calls._token())
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recursa.bridges.jax_torch_methods.find_spec", lambda name: None)
+    robot = rc.robots.planar(2)
+    for make, package in ((robot.jax, "jax"), (robot.torch, "torch")):
+        with pytest.raises(rc.RecursaError, match=rf"pip install 'recursa\[{package}\]'"):
+            make()
+
+
+def test_importing_recursa_imports_neither() -> None:
+    asked = "import sys, recursa as rc; rc.robots.planar(2).mass_matrix([0.0, 0.0])"
+    code = f"{asked}; print({{'jax', 'torch'}} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

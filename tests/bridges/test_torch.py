@@ -1,0 +1,81 @@
+"""The robot inside PyTorch: values, gradients of gradients, torch.func, torch.compile, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recursa as rc
+from recursa.dynamics.configuration import random_input
+from recursa.quantities import quantity
+
+torch = pytest.importorskip("torch")
+
+
+def state_of(robot: rc.Robot, name: str, batch: int = 2) -> list[Any]:
+    rng, record = np.random.default_rng(0), quantity(name)
+    rows = [[random_input(robot.model, record.kind(one), rng) for _ in range(batch)] for one in record.inputs]
+    return [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in rows]
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "poses", "kinetic_energy"])
+@pytest.mark.parametrize("robot", [rc.robots.planar(2), rc.robots.free_flyer(1)], ids=lambda robot: robot.name)
+def test_values_and_gradients(robot: rc.Robot, name: str) -> None:
+    f, state = getattr(robot.torch(), name), state_of(robot, name)
+    ours = getattr(robot, name)(*(x.detach().numpy() for x in state))
+    np.testing.assert_allclose(f(*state).detach().numpy(), ours, rtol=1e-12, atol=1e-12)
+    assert torch.autograd.gradcheck(f, state, rtol=1e-4, check_forward_ad=True)
+
+
+def test_gradients_of_gradients() -> None:
+    robot = rc.robots.planar(2)
+    assert torch.autograd.gradgradcheck(robot.torch().forward_dynamics, state_of(robot, "forward_dynamics"))
+
+
+def test_transforms_and_compiled_programs() -> None:
+    robot = rc.robots.planar(2)
+    f, state = robot.torch().forward_dynamics, state_of(robot, "forward_dynamics", 3)
+    plain = [x.detach() for x in state]
+    expected = robot.forward_dynamics_derivatives(*(x.numpy() for x in plain))[0]
+    np.testing.assert_allclose(torch.func.vmap(torch.func.jacrev(f))(*plain), expected, atol=1e-9)
+    np.testing.assert_allclose(torch.func.vmap(torch.func.jacfwd(f))(*plain), expected, atol=1e-9)
+    eager = torch.autograd.grad(f(*state).square().sum(), state)
+    program = torch.compile(lambda *x: f(*x).square().sum(), fullgraph=True, backend="aot_eager")
+    for one, other in zip(torch.autograd.grad(program(*state), state), eager, strict=True):
+        np.testing.assert_array_equal(one, other)
+    torch.library.opcheck(torch.ops.recursa.call.default, (0, 2, state))
+
+
+def test_parameters_gravity_single_precision() -> None:
+    robot = rc.robots.planar(2)
+    rt, state = robot.torch(), state_of(robot, "inverse_dynamics", 1)
+    own = torch.tensor(np.ravel([x.components() for x in robot.model.inertias]), requires_grad=True)
+    found = torch.func.jacrev(lambda p: rt.inverse_dynamics(*(x.detach()[0] for x in state), parameters=p))(own)
+    np.testing.assert_allclose(found.detach(), robot.regressor(*(x.detach().numpy()[0] for x in state)), atol=1e-12)
+    gravity = torch.tensor([0.0, -1.0, 0.0], dtype=torch.float64, requires_grad=True)
+    rt.inverse_dynamics(*state, gravity=gravity).sum().backward()
+    assert gravity.grad.abs().sum() > 0
+    single = rt.mass_matrix(torch.zeros(2))
+    assert single.dtype == torch.float32
+    np.testing.assert_allclose(single, robot.mass_matrix(np.zeros(2)), rtol=1e-5)
+
+
+def test_tangent_gradients() -> None:
+    robot = rc.robots.free_flyer(1)
+    rt, gravity = robot.torch(), torch.tensor([0.0, 0.0, -9.81], dtype=torch.float64)
+    (q,) = state_of(robot, "poses", 1)
+    rt.potential_energy(q, gravity=gravity).sum().backward()
+    expected = rt.gravity_forces(q, gravity=gravity).detach()
+    np.testing.assert_allclose(rt.tangent_gradient(q, q.grad), expected, atol=1e-9)
+
+
+def test_mistakes_are_told() -> None:
+    rt = rc.robots.planar(2).torch()
+    with pytest.raises(rc.RecursaError, match=r"q must have the shape \(\.\.\., 2\), not \(3,\)"):
+        rt.mass_matrix(torch.zeros(3))
+    with pytest.raises(rc.RecursaError, match="float32 and float64"):
+        rt.mass_matrix(torch.zeros(2, dtype=torch.complex128))
+    with pytest.raises(AttributeError, match="mass_matrix"):
+        rt.mass_matrx  # noqa: B018
