@@ -9,7 +9,7 @@ LENGTHY := docs* cli* *fuzz faulty_disks count_tables checkpoints may_move base_
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist docs frontend clean
+.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist fresh docs frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
 	$(BIN)/recursa demo --out demo-output
@@ -52,8 +52,11 @@ sanitize: $(VENV)/.test        ## the C extension and exported C with gcc's sani
 matrix:                        ## the quick tests with the lowest and the newest versions, under every Python there is
 	$(PYTHON) tools/matrix.py --tests '$(subst ','"'"',$(QUICK))' $(MATRIX)
 
-dist: $(VENV)/.dist            ## wheel, source distribution and bill of materials in dist/, built twice with equal bytes
+dist: $(VENV)/.dist            ## wheels, source distribution and bill of materials in dist/, built twice with equal bytes
 	$(BIN)/python tools/dist.py
+
+fresh: dist                    ## each of them in an empty environment, without a compiler, from another folder
+	$(BIN)/python tools/fresh.py
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

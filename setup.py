@@ -1,26 +1,48 @@
-"""The one part that pyproject.toml cannot say: optional C extensions, one of which needs NumPy's headers."""
+"""What pyproject.toml cannot say: optional C extensions, one of which needs NumPy's headers.
 
+``RECURSA_EXTENSIONS=none`` leaves them out, for a wheel that installs everywhere and is slower; with ``required``, as
+wheels to hand out are built, one that does not compile is an error. Else they are there where they can be.
+"""
+
+import os
 import sys
 
-import numpy
-from setuptools import Extension, setup
+import setuptools
+
+# as pyproject.toml demands it; asked here because `python setup.py` does not look, and older ones stop at the licence
+LEAST = 77
+if int(setuptools.__version__.partition(".")[0]) < LEAST:
+    sys.exit(
+        f"setup.py needs setuptools {LEAST} or later and found {setuptools.__version__}. "
+        "`pip install .` fetches what it needs; or first: pip install 'setuptools>=77'"
+    )
 
 SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "levels", "search", "xla")
+# C11 for MSVC, which knows no ISO C else; elsewhere the same bits, and nothing exported but the module
+FLAGS = ["/std:c11"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"]
 
-setup(
-    ext_modules=[
-        Extension(
+
+def extensions(wanted: str) -> list[setuptools.Extension]:
+    """``none``, ``required``, or empty: those that can be built."""
+    if wanted not in ("", "none", "required"):
+        sys.exit(f"RECURSA_EXTENSIONS is '{wanted}': it can be 'none', 'required' or not set")
+    if wanted == "none":
+        return []
+    import numpy
+
+    optional = not wanted
+    return [
+        setuptools.Extension(
             "recursa._entry",
             [f"src/recursa/_{name}.c" for name in SOURCES],
             depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels")],
             include_dirs=[numpy.get_include()],
-            # the same bits, and nothing exported but the module
-            extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
-            optional=True,  # without it single calls take the general way
+            extra_compile_args=FLAGS,
+            optional=optional,  # without it single calls take the general way
         ),
-        Extension(
-            "recursa._tuples", ["src/recursa/_tuples.c"], optional=True
-        ),  # without it tuples are made more slowly
-        Extension("recursa._elements", ["src/recursa/_elements.c"], optional=True),  # without it files load more slowly
+        setuptools.Extension("recursa._elements", ["src/recursa/_elements.c"], optional=optional),  # files load faster
+        setuptools.Extension("recursa._tuples", ["src/recursa/_tuples.c"], optional=optional),  # vectors are made faster
     ]
-)
+
+
+setuptools.setup(ext_modules=extensions(os.environ.get("RECURSA_EXTENSIONS", "")))

@@ -3,7 +3,8 @@
 Robots with legs from example-robot-data, on a free base, each foot held at a point (go1, solo12), or all links that end
 a branch (talos). A row has microseconds a call of Pinocchio's ``constraintDynamics``, ours for one state, and ours in a
 batch of 1,000 on one thread into a given array, with ratios; and how far the accelerations differ. Measured in turns,
-the fastest turn of each counts.
+the fastest turn of each counts. A second row is of the derivatives by q, v and tau, against
+``computeConstraintDynamicsDerivatives`` behind a call of ``constraintDynamics``, which it needs and which is taken off.
 """
 
 from __future__ import annotations
@@ -86,6 +87,31 @@ def compare(name: str) -> None:
         f"  ours {single:7.2f} ({theirs_us / single:4.1f}x)"
         f"  batch {rows:7.3f} ({theirs_us / rows:5.1f}x)  gap {gap:.1e}  {count.mul} mul {count.add} add"
     )
+
+    def peer_derivatives() -> object:
+        peer()
+        return pin.computeConstraintDynamicsDerivatives(model, data, contacts, datas, settings)
+
+    def batch_derivatives() -> object:
+        return held.forward_dynamics_derivatives(q, v, tau, threads=1)
+
+    found = batch_derivatives()
+    pin.constraintDynamics(model, data, Q[7], V[7], T[7], contacts, datas, settings)
+    pin.computeConstraintDynamicsDerivatives(model, data, contacts, datas, settings)
+    theirs_by_tau = [interop.velocity(robot, model, row) for row in found[2][7].T]
+    gap = abs(np.array(theirs_by_tau).T - _ordered(robot, model, np.array(data.ddq_dtau))).max()
+    alone, both, rows = (x * 1e6 for x in fastest(peer, peer_derivatives, batch_derivatives))
+    rows /= STATES
+    print(
+        f"{name:10s} derivatives    Pinocchio {both - alone:7.2f} us"
+        f"  batch {rows:7.3f} ({(both - alone) / rows:5.1f}x)  gap by tau {gap:.1e}"
+    )
+
+
+def _ordered(robot: rc.Robot, model: pin.Model, by_tau: np.ndarray) -> np.ndarray:
+    """Columns of Pinocchio's matrix in our order."""
+    order = [int(abs(interop.velocity(robot, model, unit)).argmax()) for unit in np.eye(robot.nv)]
+    return by_tau[:, order]
 
 
 if __name__ == "__main__":

@@ -408,6 +408,7 @@ def _constraints() -> Iterator[Question]:
         "constraint_jacobian",
         "constraint_bias",
         "constraint_delassus",
+        "constrained_compliance",
         "project_velocity",
     ):
         yield ask(name)
@@ -522,6 +523,9 @@ OTHERS: dict[str, str] = {  # public functions that are no questions about a sta
     ),
     **dict.fromkeys(("robot.save", "robot.to_dh"), "files"),
     **dict.fromkeys(("robot.assemble", "robot.mobility"), "searches; physics/test_mechanisms.py"),
+    **dict.fromkeys(
+        ("robot.free_directions", "robot.constraint_delassus_factors"), "oracles/test_constraint_derivatives.py"
+    ),
     "robot.impact": "project_velocity in other words; physics/test_landing.py",
     "robot.state": "numbers by name, unit/test_lookups.py",
     **dict.fromkeys(("rc.load", "rc.from_dh", "rc.read", "rc.resume", "rc.count", "rc.tables"), "files and tables"),

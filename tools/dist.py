@@ -1,7 +1,8 @@
-"""Wheel, source distribution and bill of materials in ``dist/``, the same bytes from every build: ``make dist``.
+"""Wheels, source distribution and bill of materials in ``dist/``, the same bytes from every build: ``make dist``.
 
-Both are built twice, from copies of what git has in different folders, and compared. SOURCE_DATE_EPOCH is the time that
-they carry, that of the last commit if it is not set. The source distribution has to hold every file that git has.
+There are two wheels: with C extensions for this Python and system, and without for all. Everything is built twice, from
+copies of what git has in different folders, and compared. SOURCE_DATE_EPOCH is the time that the files carry, that of
+the last commit if it is not set. The source distribution has to hold every file that git has.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def _built(folder: Path, tracked: list[str], epoch: int) -> dict[str, bytes]:
     # no notes for debuggers in the extension: they name folders
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch), "CFLAGS": "-g0", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-m", "build", "--outdir", str(folder / "dist"), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stdout + done.stderr)
+    for what, extensions in (((), "required"), (("--wheel",), "none")):
+        wanted = environment | {"RECURSA_EXTENSIONS": extensions}
+        done = subprocess.run([*command, *what], env=wanted, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stdout + done.stderr)
     built = {one.name: one.read_bytes() for one in (folder / "dist").iterdir()}
     return {name: repacked(data, epoch) if name.endswith(".tar.gz") else data for name, data in sorted(built.items())}
 

@@ -20,6 +20,7 @@ from recursa import free as free
 from recursa import operational as operational
 from recursa import robots as robots
 from recursa.book.augmented_links import AugmentedLinks as AugmentedLinks
+from recursa.constraints.factors import DelassusFactors as DelassusFactors
 from recursa.constraints.mobility import Mobility as Mobility
 from recursa.counts.counting import count as count
 from recursa.diagonal.curvature import Flatness as Flatness
@@ -64,6 +65,7 @@ from recursa.formats.ros import ros_paths as ros_paths
 from recursa.loading import Builder as Builder
 from recursa.loading import from_dh as from_dh
 from recursa.loading import load as load
+from recursa.methods.manifold import FreeDirections as FreeDirections
 from recursa.model.constraints import Contact as Contact
 from recursa.model.constraints import JointRelation as JointRelation
 from recursa.model.constraints import Loop as Loop

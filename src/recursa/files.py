@@ -1,4 +1,8 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, on the disk when that is said, and held by one process at a time.
+
+What systems do differently is here: Windows locks bytes, moves nothing over a file that somebody has open, and knows no
+syncing of folders; on macOS ``fsync`` returns before the disk has written.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,25 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from recursa.errors import RecursaError, did_you_mean
 
+fcntl: Any
+msvcrt: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None
+
+OPEN_FILES_CAN_BE_REPLACED = os.name != "nt"
 _STALE = 3600.0  # seconds without a change after which a file beside its place belongs to a writer that died
+_TRIES = (0.0, 0.02, 0.05, 0.1, 0.3, 0.5)  # seconds before each try to move a file that something else may look at
+_LOCKED_BYTE = 2**31 - 2  # as far as Windows locks: locked bytes cannot be read by others
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
@@ -31,7 +50,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
             remove_leftovers(writing)
             _write_synced(temporary[writing], content.encode() if isinstance(content, str) else content)
         for writing, ready in temporary.items():
-            os.replace(ready, writing)
+            moved(ready, writing)
     except OSError as error:
         raise RecursaError(f"cannot write '{writing}': {error.strerror or error}") from None
     finally:
@@ -46,7 +65,50 @@ def _write_synced(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())
+        synced(file.fileno())
+
+
+def moved(ready: Path, place: Path) -> None:
+    """Moves a file to its place. Where open files cannot be replaced, whoever looks at it gets a moment to leave."""
+    for pause in _TRIES:
+        time.sleep(pause)
+        try:
+            os.replace(ready, place)
+            return
+        except PermissionError:
+            if OPEN_FILES_CAN_BE_REPLACED or pause == _TRIES[-1]:
+                raise
+
+
+def synced(file: int) -> None:
+    """What was written to an open file is on the disk then, as far as the system can be asked for it."""
+    through = getattr(fcntl, "F_FULLFSYNC", None)  # macOS
+    if through is not None:
+        try:
+            fcntl.fcntl(file, through)
+            return
+        except OSError:  # a file system that does not have it
+            pass
+    os.fsync(file)
+
+
+def locked(file: int) -> bool:
+    """Whether an open file is ours alone now, until it is closed; on a file system without locks it is taken to be."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            before = os.lseek(file, 0, os.SEEK_CUR)
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(file, before, os.SEEK_SET)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def sync_folder(folder: Path) -> None:
@@ -54,7 +116,7 @@ def sync_folder(folder: Path) -> None:
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(opened)
+            synced(opened)
         finally:
             os.close(opened)
 

@@ -18,10 +18,12 @@ def bound(memory: int, seconds: int | None = None) -> None:
 
     Where there are no such bounds, the clock of whoever waits is one.
     """
-    with contextlib.suppress(ImportError, ValueError, OSError):
+    try:
         import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        if seconds is not None:
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except ImportError:  # Windows
+        return
+    wanted = {"RLIMIT_AS": memory, "RLIMIT_CPU": seconds, "RLIMIT_CORE": 0}
+    for name, most in wanted.items():
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS refuses bounds of memory
+            if most is not None:
+                resource.setrlimit(getattr(resource, name), (most, most))

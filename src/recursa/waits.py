@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE = 0.5  # seconds of silence
@@ -50,3 +50,34 @@ def spoken(what: str) -> Iterator[None]:
         if told.is_set():
             sys.stderr.write(f"{what}: {time.perf_counter() - start:.1f} s, and kept for the next time\n")
             sys.stderr.flush()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """While this is open a line on the terminal says what is under way, and which part of it: see :func:`now`.
+
+    The line goes when the work is done. As of :func:`spoken`: only where somebody reads along, only the outermost.
+
+    >>> with told("comparing"):
+    ...     now("mass matrix")
+    """
+    if not watched() or getattr(_under_way, "speaks", False):
+        yield
+        return
+    from rich.console import Console  # slow to import
+    from rich.markup import escape
+
+    with Console(stderr=True).status(f"{escape(what)} ...") as status:
+        _under_way.speaks = True
+        _under_way.tell = lambda part: status.update(f"{escape(what)}: {escape(part)}")
+        try:
+            yield
+        finally:
+            _under_way.speaks, _under_way.tell = False, None
+
+
+def now(part: str) -> None:
+    """What comes next, for whoever is :func:`told`."""
+    tell: Callable[[str], None] | None = getattr(_under_way, "tell", None)
+    if tell is not None:
+        tell(part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,9 @@ import matrix
 import sbom
 
 ROOT = Path(__file__).parents[2]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WHOLE: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = WHOLE["project"]
+BUILD: dict[str, Any] = WHOLE["build-system"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="no git here")
@@ -78,3 +81,66 @@ def test_every_requirement_states_one_lowest_version() -> None:
     stated = [*PROJECT["dependencies"], *(one for extra in extras.values() for one in extra)]
     lowest = matrix.minima(stated)
     assert len({one.split("==")[0] for one in lowest}) == len(lowest), lowest
+
+
+# ---- how it is built -------------------------------------------------------------------------------------------------
+
+
+def _setup(monkeypatch: pytest.MonkeyPatch, *, wanted: str = "", version: str = "80.0.1") -> list[Any]:
+    """The extensions that setup.py asks for."""
+    setuptools = pytest.importorskip("setuptools")
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **given: asked.update(given))
+    monkeypatch.setattr(setuptools, "__version__", version)
+    monkeypatch.setenv("RECURSA_EXTENSIONS", wanted)
+    runpy.run_path(str(ROOT / "setup.py"))
+    return asked["ext_modules"]
+
+
+def test_extensions_are_optional_left_out_or_required(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = _setup(monkeypatch)
+    assert {one.name for one in usual} == {"recursa._entry", "recursa._elements"} and all(one.optional for one in usual)
+    assert _setup(monkeypatch, wanted="none") == []
+    assert not any(one.optional for one in _setup(monkeypatch, wanted="required"))
+    with pytest.raises(SystemExit, match="'none', 'required' or not set"):
+        _setup(monkeypatch, wanted="perhaps")
+
+
+def test_every_c_source_is_built_and_every_header_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = _setup(monkeypatch)
+    folder = ROOT / "src" / "recursa"
+    assert sorted(name for one in built for name in one.sources) == sorted(
+        f"src/recursa/{one.name}" for one in folder.glob("*.c")
+    )
+    assert {name for one in built for name in one.depends} == {f"src/recursa/{one.name}" for one in folder.glob("*.h")}
+
+
+def test_an_old_setuptools_is_named_and_not_the_licence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match=r"needs setuptools 77 or later and found 65\.5\.0.*pip install"):
+        _setup(monkeypatch, version="65.5.0")
+    (required,) = (one for one in BUILD["requires"] if one.startswith("setuptools"))
+    assert required == "setuptools>=77"
+
+
+def test_the_version_stands_in_one_place() -> None:
+    import recursa
+
+    assert PROJECT["dynamic"] == ["version"] and "version" not in PROJECT
+    assert WHOLE["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "recursa.version.__version__"}
+    assert f'__version__ = "{recursa.__version__}"' in (ROOT / "src" / "recursa" / "version.py").read_text()
+
+
+def test_licences_of_what_is_inside_are_handed_out() -> None:
+    files = PROJECT["license-files"]
+    assert "LICENSE" in files and all((ROOT / one).is_file() for one in files)
+    inside = {str(one.relative_to(ROOT).as_posix()) for one in (ROOT / "src").rglob("*LICENSE*")}
+    assert inside <= set(files)
+
+
+def test_wheels_are_built_for_every_python_that_is_stated_and_have_their_extensions() -> None:
+    wheels = WHOLE["tool"]["cibuildwheel"]
+    stated = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if ":: 3." in one]
+    built = {one.removesuffix("-*") for one in wheels["build"].split()}
+    assert {f"cp{one.replace('.', '')}" for one in stated} <= built
+    for part in (wheels, wheels["windows"]):  # a table of its own replaces the common one
+        assert part["environment"]["RECURSA_EXTENSIONS"] == "required"

@@ -24,6 +24,7 @@ from recursa.cli.study_commands import study
 from recursa.cli.time_command import time
 from recursa.cli.view_command import view
 from recursa.kernels.kernel import CODES
+from recursa.waits import told
 
 _RUNS = (".h5", ".hdf5", ".part")  # files of runs, rather than of robots
 
@@ -243,10 +244,11 @@ def counts(name: str | None, robot: str | None, floating: bool | None, mimic: st
 
     if name is not None and robot is not None:
         raise click.UsageError("--table and --robot are two questions: ask one of them.")
-    if robot is not None:
-        table = robot_table(open_robot(robot, floating=floating, mimic=mimic, strict=False))
-    else:
-        table = overview() if name is None else rc.tables(name)
+    with told("counting"):
+        if robot is not None:
+            table = robot_table(open_robot(robot, floating=floating, mimic=mimic, strict=False))
+        else:
+            table = overview() if name is None else rc.tables(name)
     if as_json:
         show.print_json(table.as_dict())
         return

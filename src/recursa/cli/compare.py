@@ -12,10 +12,12 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.root import reading
+from recursa.dynamics.lacking import require_tree
 from recursa.formats.source import Assets, Source, source_of
 from recursa.formats.table import format_of
 from recursa.interop.comparing import Comparison, Difference, compare
 from recursa.interop.peer import Peer
+from recursa.waits import told
 
 PEERS = {"pin": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}  # the module, what to install
 
@@ -63,8 +65,10 @@ def run_compare(
     robot: rc.Robot, name: str, *, through: str | None, states: int, seed: int, tolerance: float, as_json: bool
 ) -> bool:
     """Compare and tell; whether everything agrees."""
-    peer, how = peer_of(robot, name, through)
-    found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
+    require_tree(robot.model, "compare")  # peers are handed the tree alone
+    with told(f"comparing '{robot.name}'"):
+        peer, how = peer_of(robot, name, through)
+        found = compare(robot, peer, states=states, seed=seed, tolerance=tolerance)
     if as_json:
         show.print_json(as_data(found, how))
     else:

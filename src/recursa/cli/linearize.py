@@ -14,6 +14,7 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli import show
 from recursa.cli.state_file import KEYS, State
+from recursa.dynamics.lacking import require_tree
 from recursa.dynamics.losses import DAMPING, Losses
 from recursa.errors import StateError, unknown_name
 from recursa.facade.derivatives import LinearizeMethod
@@ -90,6 +91,8 @@ def make_models(
 ) -> Models:
     """The linear models of a robot at a state."""
     q, v, a, tau = state.q, state.v, state.a, state.tau
+    if state_space:  # of independent coordinates, for which tables and files here have no names
+        require_tree(robot.model, "linearize --state-space")
     joint = robot.linearize(q, v, a, method=method, losses=losses)
     space = robot.state_space(q, v, tau, losses=losses) if state_space else None
     rows: tuple[int, ...] = ()

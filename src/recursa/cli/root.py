@@ -19,8 +19,19 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 
 
+def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from recursa.cli.versions import text  # slow to import
+
+        click.echo(text())
+        context.exit()
+
+
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(rc.__version__, prog_name="recursa")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+    help="Show the versions of what matters, and exit.",
+)  # fmt: skip
 def recursa() -> None:
     """Dynamics of robot manipulators and other trees of rigid bodies.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from recursa.spatial.scalars import Scalar, Subtraction, atan2, sqrt, where
+from recursa.constraints.slopes import chosen
+from recursa.spatial.scalars import Scalar, Subtraction, atan2, sqrt
 
 FLOOR = (
     1e-16  # of what a root is taken of and divided by: half turns away from closed, where no direction is the nearest
@@ -66,7 +67,7 @@ def root(x: Any) -> Any:
 
 
 def _over_floor(x: Scalar, then: Scalar, otherwise: Scalar = FLOOR) -> Scalar:
-    return then if isinstance(x, float) and x > FLOOR else where(x > FLOOR, then, otherwise)
+    return then if isinstance(x, float) and x > FLOOR else chosen(x > FLOOR, then, otherwise)
 
 
 def angle(y: Any, x: Any) -> Any:

@@ -100,23 +100,24 @@ def matrices_plan(model: Model, *, wrenches: bool, told: bool) -> Plan:
 def _matrices(model: Model, values: Values) -> Matrices:
     driving = independent_vector(model, values.lists.get("driving", []))
     bias = joint_vector(model, values.lists.get("T", []))
-    mass, rows = _mass_and_rows(model, values)
+    mass, rows = mass_and_rows(model, values)
     moments = [t - b for t, b in zip(driving, bias, strict=True)]
     return Matrices(mass, moments, rows, list(values.robot["demand"].entries))
 
 
-def _scales(model: Model, unit_length: float) -> list[float]:
+def scales_of(model: Model, unit_length: float) -> list[float]:
+    """How large rows of G usually are."""
     return dense.row_scales([unit for one in model.equations for unit in one.units], unit_length)
 
 
 def _projected(model: Model, unit_length: float, values: Values) -> list[Scalar]:
     mass, moments, G, gamma = _matrices(model, values)
-    return dense.by_projection(mass, moments, dense.orthonormal(G, _scales(model, unit_length)), gamma)
+    return dense.by_projection(mass, moments, dense.orthonormal(G, scales_of(model, unit_length)), gamma)
 
 
 def _dense_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
     mass, moments, G, gamma = _matrices(model, values)
-    found = dense.augmented(mass, G, _scales(model, unit_length))
+    found = dense.augmented(mass, G, scales_of(model, unit_length))
     demand = [dense.dot(row, moments) + x for row, x in zip(found.responses, gamma, strict=True)]
     return shortest(found.factors, solve_ranked(found.factors, [-x for x in demand]))
 
@@ -225,7 +226,8 @@ def _delassus(of: Subject, given: Names) -> Recipe:
     return Recipe(plan, partial(plans.delassus_entries, model), shape, MayMove.INERTIAS)
 
 
-def _mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+def mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+    """The mass matrix and G, from a plan that has both."""
     nv = model.nv
     entries = list(joint_matrix(model, values.lists.get("rows", []), symmetric=True))
     flat = list(plans.jacobian_entries(model, values))
@@ -234,7 +236,7 @@ def _mass_and_rows(model: Model, values: Values) -> tuple[list[list[Scalar]], li
 
 
 def _dense_delassus(model: Model, unit_length: float, values: Values) -> Iterator[Scalar]:
-    found = dense.augmented(*_mass_and_rows(model, values), _scales(model, unit_length))
+    found = dense.augmented(*mass_and_rows(model, values), scales_of(model, unit_length))
     return (x for row in found.delassus for x in row)
 
 
@@ -254,8 +256,8 @@ def _project_velocity(of: Subject, given: Names) -> Recipe:
 
 
 def _dense_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:
-    mass, G = _mass_and_rows(model, values)
-    found = dense.augmented(mass, G, _scales(model, unit_length))
+    mass, G = mass_and_rows(model, values)
+    found = dense.augmented(mass, G, scales_of(model, unit_length))
     v = independent_vector(model, values.lists.get("driving", []))
     impulses = solve_ranked(found.factors, [-dense.dot(row, v) for row in G])
     return [x + dx for x, dx in zip(v, dense.combined(found.responses, impulses, model.nv), strict=True)]

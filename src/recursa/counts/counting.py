@@ -23,6 +23,7 @@ from recursa.robot import Robot
 from recursa.spatial.counting import Counts
 from recursa.sweeps.batching import Array
 from recursa.sweeps.plan import Plan
+from recursa.waits import now
 
 RULES = ("specialised", "table")
 _LONGEST = 400_000  # nodes
@@ -52,6 +53,7 @@ def count(
     """
     if rules not in RULES:
         raise unknown_name("set of counting rules", rules, RULES)
+    _say(robot.model, quantity, options)
     if isinstance(quantity, Quantity):
         return ExportQuestion.of(robot.model, quantity, options).traced("kernel", "c").operations
     if rules == "table":
@@ -72,7 +74,14 @@ def counted(model: Model, quantity: str, options: dict[str, Any], *, at_rest: bo
     """
     if at_rest:
         model = replace(model, gravity=(0.0, 0.0, 0.0))
+    _say(model, quantity, options)
     return _counted(_TableEvaluator(model), quantity, options, at_rest=at_rest)
+
+
+def _say(model: Model, quantity: str | Quantity, options: dict[str, Any]) -> None:
+    name = quantity.name if isinstance(quantity, Quantity) else quantity
+    by = f" by '{options['method']}'" if options.get("method") else ""
+    now(f"{str(name).replace('_', ' ')}{by}, '{model.name}' with {model.nv} freedoms")
 
 
 class _CountingEvaluator(ScalarEvaluator):

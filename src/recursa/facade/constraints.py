@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from recursa.constraints.assembling import assembled
+from recursa.constraints.factors import DELASSUS_FACTORS, DelassusFactors
 from recursa.constraints.mobility import Mobility, mobility_of
 from recursa.constraints.quantities import (
     CONSTRAINT_BIAS,
@@ -22,6 +23,8 @@ from recursa.dynamics.losses import Losses, known_losses
 from recursa.errors import StateError
 from recursa.evaluation.answering import answers
 from recursa.evaluation.facade import Facade
+from recursa.methods.constrained import CONSTRAINED_COMPLIANCE
+from recursa.methods.manifold import FreeDirections, free_directions
 from recursa.model.constraints import Constraint
 from recursa.sweeps.batching import Array, as_array
 
@@ -207,6 +210,59 @@ class ConstraintMethods(Facade):
         True
         """
         return self._answer(PROJECT_VELOCITY, {"q": q, "v": v, "parameters": parameters}, {}, out, threads)
+
+    @answers(CONSTRAINED_COMPLIANCE)
+    def constrained_compliance(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """K (..., nv, nv): how torques accelerate a robot that obeys its constraints, ``d a/d tau``.
+
+        ``K = inv(mass) - inv(mass) G* inv(A) G inv(mass)`` with A of :meth:`constraint_delassus`. In directions that
+        the constraints forbid it is zero, ``G K = 0``; its rank is the number of freedoms that they leave.
+
+        >>> import numpy as np
+        >>> import recursa as rc
+        >>> arm = rc.robots.panda_like().with_constraints(rc.Contact("point", "flange"))
+        >>> q, _ = arm.random_state(1)
+        >>> K = arm.constrained_compliance(q)
+        >>> bool(np.allclose(arm.constraint_jacobian(q) @ K, 0.0)), int(np.linalg.matrix_rank(K, 1e-9))
+        (True, 4)
+        """
+        return self._answer(CONSTRAINED_COMPLIANCE, {"q": q}, {}, out, threads)
+
+    def free_directions(self, q: ArrayLike) -> FreeDirections:
+        """The directions that the constraints leave free at a configuration, with mass matrix and compliance there.
+
+        With independent speeds y, ``v = Z y``, the kinetic energy is ``y* (Z* mass Z) y / 2``, and torques tau do the
+        same as ``Z* tau`` on the independent speeds.
+
+        >>> import recursa as rc
+        >>> arm = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))
+        >>> free = arm.free_directions(arm.assemble([0.5, 0.8, 0.4]))
+        >>> free.independent, free.basis.shape, free.mass_matrix.shape
+        (('joint1',), (3, 1), (1, 1))
+        """
+        return free_directions(self._evaluator, q)
+
+    def constraint_delassus_factors(
+        self, q: ArrayLike, *, parameters: ArrayLike | None = None, threads: int | None = None
+    ) -> DelassusFactors:
+        """The Delassus matrix of :meth:`constraint_delassus` in factors, ``A = L D L*``, with its rank judged.
+
+        Equations are taken in their order; those that depend on others before them have a zero in D. To be kept, to
+        solve with, and to see which equations are redundant.
+
+        >>> import numpy as np
+        >>> import recursa as rc
+        >>> hold = rc.Contact("point", "flange")
+        >>> arm = rc.robots.panda_like().with_constraints(hold, hold)       # the same twice
+        >>> q, _ = arm.random_state(1)
+        >>> factors = arm.constraint_delassus_factors(q)
+        >>> factors.independent.tolist(), int(factors.rank)
+        ([True, True, True, False, False, False], 3)
+        >>> bool(np.allclose((factors.L * factors.D) @ factors.L.T, arm.constraint_delassus(q)))
+        True
+        """
+        flat = self._answer(DELASSUS_FACTORS, {"q": q, "parameters": parameters}, {}, None, threads)
+        return DelassusFactors.of(flat, self.model.ncon)
 
     def impact(self, q: ArrayLike, v: ArrayLike, restitution: float = 0.0) -> Array:
         """Speeds (..., nv) after an impact in which all constraints begin to hold at once, as when a loop snaps shut.

@@ -20,6 +20,7 @@ from recursa.evaluation.arrays import as_given, foreign
 from recursa.evaluation.evaluator import NO_OPTIONS, given
 from recursa.evaluation.facade import Facade
 from recursa.methods import first_order
+from recursa.methods.manifold import reduced_state_space
 from recursa.sweeps.batching import Array, as_array, fitting
 
 LinearizeMethod = Literal["spatial", "balafoutis-patel", "direct"]
@@ -271,6 +272,11 @@ class DerivativeMethods(Facade):
         dt)`` are (A, B) of a step. Along a motion A and B change; a model for every step is then right to the order of
         dt. Deviations are those from the motion that goes on from this state under tau.
 
+        A robot with constraints moves on the manifold that they allow: dq and dv are then the entries of its f
+        independent speeds, :attr:`Mobility.independent` in the order of v, A is (2 f, 2 f) and B (2 f, nv). The others
+        follow, ``dq = Z dq[independent]`` with Z of :meth:`free_directions`. One state at a time, which has to obey
+        the constraints (:meth:`assemble`, :meth:`project_velocity`).
+
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
         >>> A, B = pendulum.state_space([-np.pi / 2], [0.0], [0.0])
@@ -296,6 +302,8 @@ class DerivativeMethods(Facade):
                 *discrete(*self.state_space(q, v, tau, wrenches=wrenches, losses=losses, threads=threads), dt)
             )
         which = known_losses(losses)
+        if self.model.description.constraints:
+            return self._on_manifold(q, v, tau, wrenches, which)
         if which:
             driving = as_array(self.model, "tau", tau, coordinates=False)
             lost = self._answer(JOINT_LOSSES, {"v": v}, {"losses": which})
@@ -313,6 +321,16 @@ class DerivativeMethods(Facade):
         for forces in self._turned_back(q, wrenches):
             A[..., self.nv :, : self.nv] += B[..., self.nv :, :] @ forces.astype(A.dtype)
         return StateSpace(A, B)
+
+    def _on_manifold(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Any, losses: Losses) -> StateSpace:
+        """In independent entries of dq and dv, of one state that obeys the constraints."""
+        driving = as_array(self.model, "tau", tau, coordinates=False)
+        if losses:
+            driving = driving - self._answer(JOINT_LOSSES, {"v": v}, {"losses": losses})
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, driving, wrenches=wrenches)
+        if losses in DAMPING:
+            by_v = by_v - by_tau * self._joint_damping
+        return StateSpace(*reduced_state_space(self._evaluator, q, v, (by_q, by_v, by_tau)))
 
     # ---- shared ------------------------------------------------------------------------------------------------------
 

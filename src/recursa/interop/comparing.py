@@ -18,6 +18,7 @@ from recursa.interop.peer import Array, Conversion, Peer, Suspect
 from recursa.model.columns import angular, freedom_names
 from recursa.quantities import Quantity, quantity
 from recursa.robot import Robot
+from recursa.waits import now
 
 _WORDS = {
     "poses": "poses of the links",
@@ -122,6 +123,7 @@ def compare(robot: Robot, peer: Peer, *, states: int = 5, seed: int = 0, toleran
     def measured(candidate: Peer) -> dict[str, Difference]:
         found = {}
         for name in ours:
+            now(f"{_WORDS.get(name, name.replace('_', ' '))} in {peer.title}")
             theirs = np.stack([their_term(candidate, terms[name], state) for state in drawn])
             found[name] = _difference(robot, name, terms[name], ours[name], theirs, levels[name])
         return found
@@ -179,6 +181,7 @@ def our_terms(robot: Robot, terms: Mapping[str, Term], states: list[State]) -> t
     stacked = dict(zip(State._fields, map(np.stack, zip(*states, strict=True)), strict=True))
     found, notes = {}, []
     for name, term in terms.items():
+        now(_WORDS.get(name, name.replace("_", " ")))
         record = term.quantity
         arrays = {one: stacked[one] for one in record.inputs}
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from recursa.book import linearized
 from recursa.book.direct import DIRECT
+from recursa.constraints.quantities import constrained
 from recursa.dynamics import derivatives, forward_derivatives, tangent
 from recursa.dynamics.gathering import damping_coefficients
 from recursa.dynamics.joint_space import FORCES
@@ -20,6 +21,7 @@ from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
+from recursa.methods.constrained import constrained_derivatives
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
@@ -93,6 +95,8 @@ def _along(of: Subject, given: Names) -> Recipe:
 @with_springs(acting, stiffened)
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
+    if constrained(of):
+        return Composed(partial(constrained_derivatives, INVERSE_DYNAMICS_DERIVATIVES, model))
     if of.tied:
         return apart
 
@@ -152,7 +156,7 @@ def _state_space_apart(others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any =
     nv, batch = lower.shape[-1], lower.shape[:-3]
     both = np.zeros((*batch, 6 * nv * nv), lower.dtype)
     A, B = state_space_halves(both, nv)
-    A[..., :nv, :nv] = others(_MOVING_COORDINATES, v=v)
+    A[..., :nv, :nv] = others(MOVING_COORDINATES, v=v)
     A[..., :nv, nv:] = np.eye(nv)
     A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :] = (lower[..., by, :, :] for by in range(3))
     return both
@@ -204,7 +208,6 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     "by q, by v, by tau; rad/s^2 for rotations, m/s^2 for translations, per unit; places as in v",
     optional=("wrenches",),
     reads=READS,
-    of_trees=True,
 )
 STATE_SPACE = Quantity(
     "state_space",
@@ -215,6 +218,6 @@ STATE_SPACE = Quantity(
     reads=READS,
     of_trees=True,
 )
-_MOVING_COORDINATES = Quantity(
+MOVING_COORDINATES = Quantity(
     "state_space.moving_coordinates", ("v",), _moving_coordinates, "rad/s and m/s; rows and columns as in v"
 )

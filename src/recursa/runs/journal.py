@@ -13,16 +13,10 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from recursa import files
 from recursa.errors import ResultFileError
-from recursa.files import remove_leftovers, sync_folder
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows, which has no such locks
-    fcntl = None
+from recursa.files import locked, remove_leftovers, sync_folder, synced
 
 SUFFIX = ".part"  # behind the name of the result
 MAGIC = b"recursa checkpoint "
@@ -118,11 +112,11 @@ class Journal:
         """Put the first blocks of a new run in the place of all that is there, as a whole or not at all."""
         content = _FIRST_LINE + b"".join(map(block, payloads))
         try:
-            if fcntl is None:  # a file that is open cannot be replaced there
+            if files.OPEN_FILES_CAN_BE_REPLACED:
+                self._replace(content)
+            else:
                 os.ftruncate(self._file, 0)
                 _write(self._file, 0, content)
-            else:
-                self._replace(content)
         except OSError as error:
             raise ResultFileError(f"cannot write '{self.path}': {error.strerror or error}") from None
         self.end = len(content)
@@ -133,7 +127,7 @@ class Journal:
         beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         made = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
         try:
-            _locked(made)
+            locked(made)
             _write(made, 0, content)
             os.replace(beside, self.path)
         except BaseException:
@@ -153,8 +147,9 @@ class Journal:
     def discard(self) -> None:
         """Remove the file, if it is still this one; nobody else has been able to write to it."""
         if _is_at(self._file, self.path):
-            if fcntl is None:
-                self.close()
+            if not files.OPEN_FILES_CAN_BE_REPLACED:  # nor removed
+                os.close(self._file)
+                self._file = -1
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -172,7 +167,7 @@ def _opened(path: Path, new: bool) -> int:
             file = os.open(path, _FLAGS | (os.O_CREAT if new else 0), 0o666)
         except OSError as error:
             raise ResultFileError(f"cannot write '{path}': {error.strerror or error}") from None
-        if not _locked(file):
+        if not locked(file):
             os.close(file)
             raise ResultFileError(f"file '{path}' is being written by another process: is that run still under way?")
         if _is_at(file, path):
@@ -194,18 +189,5 @@ def _write(file: int, start: int, content: bytes) -> int:
     written = 0
     while written < len(data):
         written += os.write(file, data[written:])
-    os.fsync(file)
+    synced(file)
     return written
-
-
-def _locked(file: int) -> bool:
-    """Whether the file is ours alone now; where there are no locks it is taken to be."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

@@ -22,15 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import RecursaError, StudyError, unknown_name
-from recursa.files import write_together
+from recursa.files import locked, write_together
 from recursa.studies.reductions import Part
 from recursa.version import __version__
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows, which has no such locks
-    fcntl = None
 
 Array = NDArray[Any]
 Compression = Literal["zstd", "shuffle"]
@@ -248,13 +242,8 @@ class Store:
         except OSError as error:
             raise StudyError(f"cannot write to '{self.path}': {error.strerror or error}") from None
         try:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise StudyError(
-                        f"another process is writing to '{self.path}'; wait for it, or take another name"
-                    ) from None
+            if not locked(file):
+                raise StudyError(f"another process is writing to '{self.path}'; wait for it, or take another name")
             yield
         finally:
             os.close(file)

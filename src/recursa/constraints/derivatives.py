@@ -1,0 +1,310 @@
+"""How the equations of constraints change with q and v, and what their forces do then.
+
+With ``mass a + C - G* lambda = tau`` and ``G a + gamma = 0``, a change of the state changes a and lambda by
+
+    mass da - G* dlambda = -r dx,    r = d/dx (mass a + C - G* lambda)
+           G da          = -s dx,    s = d/dx (G a + gamma),              a and lambda held,
+
+so that with ``A = G inv(mass) G*``, ``Psi = inv(mass) G* inv(A)``, ``K = inv(mass) - Psi G inv(mass)``
+
+    d a/d x = -K r - Psi s,    d a/d tau = K.
+
+A change dq of joint j carries everything outward along, rigidly. With the columns s, s', s'' and s' + crm(V) s of
+``dynamics/derivatives.py``, a link outward of it changes its pose by s, its velocity and acceleration, in its own axes,
+by
+
+    dV = s',     d alpha = s'' - crm(V) s'            by q
+    dV = s,      d alpha = s' + crm(V) s - crm(V) s   by v, the second crm with the V of the link
+
+and ``G a + gamma`` of a closing by ``p.dpose + u.dV + w.d alpha`` on either side, w being the row of G as a wrench. So
+three wrenches per row and side say all: p, ``u + crf(V) w`` and w, on s, s' and s''.
+
+The derivative of ``G* lambda`` has two parts. Wrenches that turn with their links are what derivatives of inverse
+dynamics know; what is left is how lambda's wrench, in link axes, changes with the pose of one link seen from the other.
+Everything is put down in world axes, where columns of different joints meet without being carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recursa.constraints import closing
+from recursa.constraints.augmentation import (
+    ACCELERATION,
+    PLACED,
+    End,
+    Numbers,
+    curvature,
+    put_down_ends,
+    read_ends,
+    row_bodies,
+    slope,
+    wrenches_on_link,
+)
+from recursa.constraints.slopes import Sloped, slopes
+from recursa.dynamics import kinematics
+from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
+from recursa.dynamics.gathering import speed_index
+from recursa.dynamics.kinematics import RELATIVE, VELOCITY
+from recursa.model.equations import NO_LINK, Closing, Relating
+from recursa.model.model import WORLD, Model
+from recursa.spatial.rotation import Rotation
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
+from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, Vec3
+from recursa.spatial.vectors6 import Force, Motion
+from recursa.sweeps import Buffer, Plan, Step, Sweep, Values, base_to_tip, each_link
+
+_AXES = X_AXIS, Y_AXIS, Z_AXIS
+_POSE, _FIRST, _SECOND = 0, 6, 12  # where the directions begin: pose of the second link, speeds of the first, second
+
+
+# ---- at a closing ----------------------------------------------------------------------------------------------------
+
+
+class Touch(NamedTuple):
+    """What a row of a closing says of one link, as wrenches in world axes: on its pose, velocity, acceleration."""
+
+    pose: Force  # p
+    velocity: Force  # u + crf(V) w
+    acceleration: Force  # w
+
+
+def shifted(pose: Transform) -> Transform:
+    """A pose with its derivatives along small motions in its own axes."""
+    R = pose.rotation
+    turned = [R @ _skew(axis) for axis in _AXES]
+    entries = (Sloped(x, {_POSE + k: one[i] for k, one in enumerate(turned)}) for i, x in enumerate(R))
+    moved = [R @ axis for axis in _AXES]
+    place = (
+        Sloped(x, {_POSE + 3 + k: column[i] for k, column in enumerate(moved)}) for i, x in enumerate(pose.translation)
+    )
+    return Transform(Rotation(*entries), Vec3(*place))
+
+
+def _skew(axis: Vec3) -> Rotation:
+    x, y, z = axis
+    return Rotation(0.0, -z, y, z, 0.0, -x, -y, x, 0.0)
+
+
+def _varied(motion: Motion, first: int) -> Motion:
+    return Motion.of([Sloped(x, {first + k: 1.0}) for k, x in enumerate(motion.components())])
+
+
+def _held(motion: Motion) -> Motion:
+    return Motion.of([Sloped(x, {}) for x in motion.components()])
+
+
+def touches(of: Closing, first: End, second: End) -> list[tuple[Touch, Touch]]:
+    """Of every row, on the first and the second link."""
+    between = first.pose.inverse @ second.pose
+    seen = closing.seen(of, Transform.identity(), shifted(between))
+    one = seen.first.inverse_motion(_varied(first.velocity, _FIRST))
+    other = seen.second.inverse_motion(_varied(second.velocity, _SECOND))
+    rates = closing.relative_acceleration(
+        one,
+        other,
+        seen.first.inverse_motion(_held(first.acceleration)),
+        seen.second.inverse_motion(_held(second.acceleration)),
+    )
+    found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
+    rows = [wrenches_on_link(of, side, first, second) for side in (0, 1)]
+    result = []
+    for x, w_first, w_second in zip(found, *rows, strict=True):
+        p = Force.of(slopes(x, _POSE, 6))
+        u, w = (Force.of(slopes(x, at, 6)) for at in (_FIRST, _SECOND)), (w_first, w_second)
+        sides = zip((first, second), (-between.force(p), p), u, w, strict=True)
+        result.append(tuple(_touch(*side) for side in sides))
+    return result  # type: ignore[return-value]
+
+
+def _touch(end: End, p: Force, u: Force, w: Force) -> Touch:
+    out = end.pose.force
+    return Touch(out(p), out(u + end.velocity.cross_force(w)), out(w))
+
+
+def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End) -> tuple[list[Force], list[Force]]:
+    """Of the wrenches on both links the derivatives by how the second one moves, seen from the first: in world axes,
+    one for every direction of a motion of the second link in world axes."""
+    ends = End(Transform.identity(), *first[1:]), End(shifted(first.pose.inverse @ second.pose), *second[1:])
+    found = []
+    for side, end in enumerate((first, second)):
+        total = Force.zero()
+        for k, wrench in enumerate(wrenches_on_link(of, side, *ends)):
+            total = total + wrench * Sloped(multipliers[of.start + k], {})
+        entries = [slopes(x, _POSE, 6) for x in total.components()]
+        by = [end.pose.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
+        rows = [
+            second.pose.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
+        ]
+        found.append([Force.of(column) for column in zip(*rows, strict=True)])
+    return found[0], found[1]
+
+
+# ---- the plan --------------------------------------------------------------------------------------------------------
+
+
+def in_world(pose: Transform, rates: tuple[ColumnRates, ...]) -> tuple[ColumnRates, ...]:
+    """Columns of a joint and how they change, in world axes."""
+    return tuple(ColumnRates(*(pose.motion(x) for x in one)) for one in rates)
+
+
+_IN_WORLD = Step(in_world, ("W", "S"), ("S world",), "s, s', s'' in world axes")
+
+
+def given_multipliers(given: Sequence[Scalar]) -> Numbers:
+    """Lambda, for the robot."""
+    return Numbers(tuple(given))
+
+
+def changes_plan(model: Model) -> Plan:
+    """Everything at closings and joints that the derivatives are made of."""
+    ends, buffers = put_down_ends(model, ACCELERATION)
+    bodies = row_bodies(model)
+    sweeps: list[Sweep] = [
+        base_to_tip(RELATIVE),
+        base_to_tip(PLACED, VELOCITY, kinematics.ACCELERATION, COLUMN_RATES, _IN_WORLD, only=bodies),
+        *ends,
+        base_to_tip(Step(given_multipliers, ("multipliers",), ("lambda@robot",), "lambda"), only=(0,)),
+    ]
+    closings = [one for one in model.equations if isinstance(one, Closing)]
+    for of in closings:
+        link = of.links[1] if of.links[1] != NO_LINK else of.links[0]
+        sweeps.append(each_link(_closing_step(of), only=(link,)))
+    joints = tuple(sorted({number for one in model.equations if isinstance(one, Relating) for number, _ in one.terms}))
+    if joints:
+        keep = Step(lambda q, v, a: (q[0], v[0], a[0]), ("q", "v", "a"), ("state",), "q, v, a of joints in relations")
+        sweeps.append(base_to_tip(keep, only=joints))
+    own = (
+        Buffer("L", IDENTITY_TRANSFORM),
+        *buffers,
+        Buffer("S", ()),
+        Buffer("S world", ()),
+        Buffer("state", ()),
+        Buffer("lambda", Numbers.zero(model.ncon)),
+        *(Buffer(_buffer(of), Numbers.zero(36 * len(of.units) + 72)) for of in closings),
+    )
+    return Plan("constraint_derivatives", (*kinematics.BUFFERS, *own), tuple(sweeps))
+
+
+def _buffer(of: Closing) -> str:
+    return f"closing{of.start}"
+
+
+def _closing_step(of: Closing) -> Step:
+    reads, both = read_ends(of)
+
+    def changes(multipliers: Numbers, *put: Any) -> Numbers:
+        first, second = both(*put)
+        rows = (force for row in touches(of, first, second) for touch in row for force in touch)
+        forces = (*rows, *(x for side in turning(of, multipliers.entries, first, second) for x in side))
+        return Numbers(tuple(x for force in forces for x in force.components()))
+
+    return Step(changes, ("lambda@robot", *reads), (f"{_buffer(of)}@robot",), "p, u + crf(V) w, w of every row")
+
+
+# ---- the result ------------------------------------------------------------------------------------------------------
+
+
+class Column(NamedTuple):
+    """One freedom of a joint: its place in v, what it counts for there, and its columns."""
+
+    place: int
+    factor: float | None
+    rates: ColumnRates
+
+
+class Changes(NamedTuple):
+    """G, s by q and by v, (ncon, nv), and what ``G* lambda`` changes by beside wrenches that turn along, (nv, nv)."""
+
+    rows: list[list[Scalar]]
+    by_q: list[list[Scalar]]
+    by_v: list[list[Scalar]]
+    forces: list[list[Scalar]]
+
+
+def changes(model: Model, values: Values) -> Changes:
+    """From the values of :func:`changes_plan`."""
+    m, n = model.ncon, model.nv
+    total = Changes(*([[0.0] * n for _ in range(size)] for size in (m, m, m, n)))
+    for of in model.equations:
+        if isinstance(of, Closing):
+            _add_closing(model, values, of, total)
+        elif isinstance(of, Relating):
+            _add_relation(model, values, of, total)
+        else:
+            joint = model.joints[of.joint]
+            for k in range(len(of.units)):
+                total.rows[of.start + k][joint.v_start + k] = 1.0
+    return total
+
+
+def _add_closing(model: Model, values: Values, of: Closing, total: Changes) -> None:
+    entries = values.robot[_buffer(of)].entries
+    forces = [Force.of(entries[k : k + 6]) for k in range(0, len(entries), 6)]
+    supports = [_support(model, link) for link in of.links]
+    for side, support in enumerate(supports):
+        columns = [column for body in support for column in _columns(model, values, body)]
+        for k in range(len(of.units)):
+            touch = Touch(*forces[6 * k + 3 * side : 6 * k + 3 * side + 3])
+            for column in columns:
+                s, first, second, twice = column.rates
+                w = touch.acceleration
+                found = s.dot(w)
+                by_q = s.dot(touch.pose) + first.dot(touch.velocity) + second.dot(w)
+                by_v = s.dot(touch.velocity) + twice.dot(w)
+                for matrix, x in zip(total, (found, by_q, by_v), strict=False):
+                    _add(matrix[of.start + k], column, x)
+    for side, support in enumerate(supports):
+        turned = forces[6 * len(of.units) + 6 * side :][:6]
+        for moving, sign in ((supports[1], 1.0), (supports[0], -1.0)):
+            others = supports[0] if sign > 0.0 else supports[1]
+            for body in (x for x in moving if x not in others):  # what moves both links changes nothing between them
+                for column in _columns(model, values, body):
+                    change = _combined(turned, column.rates.column)
+                    for own in (x for inner in support for x in _columns(model, values, inner)):
+                        _add(total.forces[own.place], column, sign * own.rates.column.dot(change), own.factor)
+
+
+def _combined(forces: Sequence[Force], motion: Motion) -> Force:
+    total = Force.zero()
+    for force, x in zip(forces, motion.components(), strict=True):
+        total = total + force * x
+    return total
+
+
+def _add(row: list[Scalar], column: Column, x: Scalar, factor: float | None = None) -> None:
+    for one in (column.factor, factor):
+        x = x if one is None else x * one
+    row[column.place] = row[column.place] + x
+
+
+def _support(model: Model, link: int) -> tuple[int, ...]:
+    body = WORLD if link == NO_LINK else model.links[link].body
+    return () if body == WORLD else tuple(model.support(body))
+
+
+def _columns(model: Model, values: Values, body: int) -> Iterator[Column]:
+    for k, rates in enumerate(values.lists["S world"][body]):
+        yield Column(*speed_index(model.joints[body], k), rates)
+
+
+def _add_relation(model: Model, values: Values, of: Relating, total: Changes) -> None:
+    force = values.robot["lambda"].entries[of.start]
+    for number, powers in of.terms:
+        q, v, a = values.lists["state"][number]
+        place, factor = speed_index(model.joints[number], 0)
+        bent = curvature(powers, q)
+        third = curvature(tuple(c * float(k) for k, c in enumerate(powers[1:], 2)) or (0.0,), q)
+        scale = 1.0 if factor is None else factor
+        found = slope(powers, q), bent * a + third * (v * v), 2.0 * (bent * v)
+        for matrix, x in zip(total, found, strict=False):
+            matrix[of.start][place] = matrix[of.start][place] + x * scale
+        own = total.forces[place]
+        own[place] = own[place] + force * bent * (scale * scale)
+
+
+def change_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    """All four, row by row."""
+    return (x for matrix in changes(model, values) for row in matrix for x in row)

@@ -1,0 +1,190 @@
+"""Derivatives of motion that obeys constraints, and how such robots yield, as quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from recursa.constraints import derivatives, free_directions, plans
+from recursa.constraints.quantities import (
+    CONSTRAINT_FORCES,
+    CONSTRAINT_JACOBIAN,
+    WRENCHES_OF_MULTIPLIERS,
+    require_constraints,
+)
+from recursa.dynamics.gathering import joint_vector
+from recursa.dynamics.kinematics import POSES
+from recursa.dynamics.springs import acting, with_springs
+from recursa.dynamics.wrenches import wrench_array
+from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
+from recursa.model.model import Model
+from recursa.model.moving import MayMove
+from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
+from recursa.spatial.scalars import Scalar
+from recursa.spatial.small_systems import solve_ranked
+from recursa.sweeps import Values
+from recursa.sweeps.batching import Array
+
+# ---- how it yields ---------------------------------------------------------------------------------------------------
+
+
+def _responses(of: Subject, given: Names) -> Recipe | Composed:
+    model = of.model
+    require_constraints(model)
+    apart = Composed(partial(_responses_apart, model))
+    if of.tied:
+        return apart
+    gather, shape = partial(free_directions.response_entries, model), (model.nv + 2 * model.ncon, model.nv)
+    return Recipe(free_directions.responses_plan(model), gather, shape, MayMove.INERTIAS, apart=apart)
+
+
+def _responses_apart(model: Model, others: Any, *, q: Any) -> Array:
+    """The same from the inverse of the mass matrix and the rows."""
+    n, m = model.nv, model.ncon
+    inverse, G = others(MASS_MATRIX_INVERSE, q=q), others(CONSTRAINT_JACOBIAN, q=q)
+    pushed = G @ inverse
+    delassus = pushed @ np.swapaxes(G, -1, -2)
+    rows = [[delassus[..., i, j, None] for j in range(m)] for i in range(m)]  # with an axis for right sides
+    factors = free_directions.delassus_factors(model, [inverse[..., k, k, None] for k in range(n)], rows)
+    demanded = solve_ranked(factors, [pushed[..., k, :] for k in range(m)])
+    return np.concatenate([inverse, pushed, np.stack(demanded, axis=-2)], axis=-2)
+
+
+def _compliance(of: Subject, given: Names) -> Composed:
+    require_constraints(of.model)
+    return Composed(partial(_compliance_of, of.model))
+
+
+def _compliance_of(model: Model, others: Any, *, q: Any) -> Array:
+    K, _ = _both(model, others(RESPONSES, q=q))
+    return K
+
+
+def _both(model: Model, found: Array) -> tuple[Array, Array]:
+    """K and Psi*, from all responses."""
+    n, m = model.nv, model.ncon
+    inverse, pushed, demanded = found[..., :n, :], found[..., n : n + m, :], found[..., n + m :, :]
+    return inverse - np.swapaxes(demanded, -1, -2) @ pushed, demanded
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+@with_springs(acting)
+def _motion(of: Subject, given: Names) -> Recipe | Composed:
+    """Accelerations, and the multipliers behind them."""
+    model = of.model
+    require_constraints(model)
+    if of.tied:
+        return Composed(_motion_apart)
+    options = {"wrenches": "wrenches" in given, "told": "prescribed" in given}
+    plan = plans.forward_plan(model, model.unit_length, **options)
+    return Recipe(plan, partial(_motion_entries, model), (model.nv + model.ncon,), MayMove.INERTIAS)
+
+
+def _motion_entries(model: Model, values: Values) -> Iterator[Scalar]:
+    return chain(joint_vector(model, values.lists.get("qdd", [])), values.robot["lambda"].entries)
+
+
+def _motion_apart(others: Any, **given: Any) -> Array:
+    return np.concatenate([others(FORWARD_DYNAMICS, **given), others(CONSTRAINT_FORCES, **given)], axis=-1)
+
+
+def _changes(of: Subject, given: Names) -> Recipe:
+    model = of.model
+    require_constraints(model)
+    gather = partial(derivatives.change_entries, model)
+    shape = ((3 * model.ncon + model.nv) * model.nv,)
+    return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
+
+
+_BLOCK = 256  # states at a time, whose matrices stay in the cache
+
+
+def constrained_derivatives(torques: Quantity, model: Model, others: Any, **given: Any) -> Array:
+    """``-K r - Psi s`` by q and by v, and K; ``torques`` are the derivatives of inverse dynamics."""
+    given = {name: x for name, x in given.items() if x is not None}
+    if "wrenches" in given:
+        given["wrenches"] = wrench_array(model, given["wrenches"], lambda: others(POSES, q=given["q"]))
+    arrays = {name: np.asarray(x) for name, x in given.items()}
+    own = {name: 2 if name == "wrenches" else 1 for name in arrays}
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - own[name]] for name, x in arrays.items()))
+    count = int(np.prod(batch, dtype=int))
+    if count <= _BLOCK:
+        return _derivatives(torques, model, others, **arrays)
+    rows = {
+        name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - own[name] :])).reshape(-1, *x.shape[x.ndim - own[name] :])
+        for name, x in arrays.items()
+    }
+    result = np.empty((count, 3, model.nv, model.nv), np.result_type(*arrays.values()))
+    for start in range(0, count, _BLOCK):
+        part = {name: x[start : start + _BLOCK] for name, x in rows.items()}
+        result[start : start + _BLOCK] = _derivatives(torques, model, others, **part)
+    return result.reshape(*batch, *result.shape[1:])
+
+
+def _derivatives(
+    torques: Quantity, model: Model, others: Any, *, q: Any, v: Any, tau: Any, wrenches: Any = None
+) -> Array:
+    n = model.nv
+    motion = others(MOTION, q=q, v=v, tau=tau, **({} if wrenches is None else {"wrenches": wrenches}))
+    a, multipliers = np.ascontiguousarray(motion[..., :n]), np.ascontiguousarray(motion[..., n:])
+    pushing = others(WRENCHES_OF_MULTIPLIERS, q=q, multipliers=multipliers)
+    if wrenches is not None:
+        pushing = pushing + wrenches
+    result = others(torques, q=q, v=v, a=a, wrenches=pushing)
+    found = others(CONSTRAINT_CHANGES, q=q, v=v, a=a, multipliers=multipliers)
+    batch = result.shape[:-3]
+    responding = np.broadcast_to(_with_batch(others(RESPONSES, q=q), len(batch)), (*batch, n + 2 * model.ncon, n))
+    _solved(model, *(x.reshape(-1, *x.shape[len(batch) :]) for x in (result, found, responding)))
+    return result  # type: ignore[no-any-return]
+
+
+def _with_batch(found: Array, axes: int) -> Array:
+    """Of fewer states than there are speeds or torques, maybe."""
+    return found.reshape(*(1,) * (axes + 2 - found.ndim), *found.shape)
+
+
+def _solved(model: Model, result: Array, found: Array, responding: Array) -> None:
+    """In place of the derivatives of torques those of accelerations, for some states."""
+    n, m = model.nv, model.ncon
+    K, demanded = _both(model, responding)
+    s = found[:, n * m : 3 * n * m].reshape(-1, 2, m, n)
+    result[:, 0] -= found[:, 3 * n * m :].reshape(-1, n, n)
+    right = np.empty((len(result), n + m, 2 * n), result.dtype)  # r over s, by q and by v side by side
+    for by in range(2):
+        columns = slice(by * n, by * n + n)
+        np.negative(result[:, by], out=right[:, :n, columns])
+        np.negative(s[:, by], out=right[:, n:, columns])
+    both = np.concatenate([K, np.swapaxes(demanded, -1, -2)], axis=-1) @ right
+    result[:, 0], result[:, 1], result[:, 2] = both[..., :n], both[..., n:], K
+
+
+RESPONSES = Quantity(
+    "constraints.responses",
+    ("q",),
+    _responses,
+    "rad/s^2 and m/s^2 per torque, per constraint force, per demanded acceleration of an equation; columns as in v",
+)
+CONSTRAINED_COMPLIANCE = Quantity(
+    "constrained_compliance", ("q",), _compliance, "times torques: rad/s^2 and m/s^2; rows and columns as in v"
+)
+MOTION = Quantity(
+    "constraints.motion",
+    ("q", "v", "tau"),
+    _motion,
+    "accelerations as in v, then constraint forces",
+    optional=("wrenches", "prescribed"),
+    reads=READS,
+)
+CONSTRAINT_CHANGES = Quantity(
+    "constraints.changes",
+    ("q", "v", "a", "multipliers"),
+    _changes,
+    "G, derivatives of G a + gamma by q and by v, that of G* lambda by q",
+)
