@@ -181,9 +181,9 @@ static const Expat *expat;
 typedef struct {
     Parser parser;
     PyTypeObject *kind;                      /* of elements */
-    PyObject *open, *check, *doctype, *passed; /* borrowed, as are the two below */
+    PyObject *open, *check, *doctype, *passed; /* borrowed */
     PyObject *source, *notes;
-    PyObject *words;              /* tags and names of attributes, each once */
+    PyObject *words;              /* tags and names of attributes, each once; "" for a value that begins with a blank */
     Py_ssize_t depth, attributes; /* beyond these an element is checked */
     Py_ssize_t inside;            /* how many elements are open of which nothing is kept */
     int always, failed;           /* failed: an exception is set, nothing more is done */
@@ -207,7 +207,9 @@ static PyObject *dictionary(Reading *self, const char **given)
     for (; made != NULL && *given != NULL; given += 2) {
         PyObject *name = word(self, given[0]);
         PyObject *value = name == NULL ? NULL : PyUnicode_DecodeUTF8(given[1], (Py_ssize_t)strlen(given[1]), "strict");
-        if (value == NULL || PyDict_SetItem(made, name, value) < 0)
+        int blank = (unsigned char)given[1][0] <= ' '; /* or it is empty */
+        if (value == NULL || PyDict_SetItem(made, name, value) < 0 ||
+            (blank && PyDict_SetItem(self->words, nothing, nothing) < 0))
             Py_CLEAR(made);
         Py_XDECREF(name);
         Py_XDECREF(value);
@@ -345,16 +347,16 @@ static int parsed(Reading *self, const char *text, Py_ssize_t size, Py_ssize_t c
 static PyObject *read_elements(PyObject *module, PyObject *args, PyObject *names)
 {
     static char *keywords[] = {"document", "kind", "open", "check", "doctype", "depth", "attributes",
-                               "always", "passed", "with_text", "chunk", NULL};
+                               "always", "passed", "with_text", "chunk", "words", NULL};
     Reading self = {0};
     PyObject *document, *kind;
     Py_ssize_t chunk;
     int with_text;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "SO!O!OOnnpO!pn", keywords, &document, &PyType_Type, &kind,
+    if (!PyArg_ParseTupleAndKeywords(args, names, "SO!O!OOnnpO!pnO!", keywords, &document, &PyType_Type, &kind,
                                      &PyList_Type, &self.open, &self.check, &self.doctype, &self.depth,
                                      &self.attributes, &self.always, &PyFrozenSet_Type, &self.passed, &with_text,
-                                     &chunk))
+                                     &chunk, &PyDict_Type, &self.words))
         return NULL;
     PyObject *first = PyList_GET_SIZE(self.open) == 1 ? PyList_GET_ITEM(self.open, 0) : NULL;
     if (!PyType_IsSubtype((PyTypeObject *)kind, &NodeType) || first == NULL || !PyObject_TypeCheck(first, &NodeType) ||
@@ -365,8 +367,7 @@ static PyObject *read_elements(PyObject *module, PyObject *args, PyObject *names
     self.kind = (PyTypeObject *)kind;
     self.source = Py_XNewRef(((Node *)first)->source);
     self.notes = Py_XNewRef(((Node *)first)->notes);
-    self.words = PyDict_New();
-    self.parser = self.words == NULL ? NULL : expat->create("utf-8", NULL, NULL);
+    self.parser = expat->create("utf-8", NULL, NULL);
     int done = -1;
     if (self.parser != NULL) {
         if (expat->set_hash_salt != NULL)
@@ -380,7 +381,6 @@ static PyObject *read_elements(PyObject *module, PyObject *args, PyObject *names
         expat->destroy(self.parser);
     } else if (!PyErr_Occurred())
         PyErr_NoMemory();
-    Py_XDECREF(self.words);
     Py_XDECREF(self.notes);
     Py_XDECREF(self.source);
     if (done < 0)

@@ -19,6 +19,7 @@ from recursa.formats.mjcf_numbers import (
     BALL,
     FREE,
     HINGE,
+    SLIDE,
     Tables,
     names_in,
     pose,
@@ -37,7 +38,7 @@ from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
-from recursa.spatial.vec3 import X_AXIS, SymMat3
+from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
 
 
 def read_mjcf(source: Source) -> Description:
@@ -72,20 +73,36 @@ def compile_mjcf(source: Source) -> Compiled:
     """What MuJoCo's compiler makes of a source; it opens no file itself."""
     mujoco = _library()
     prepared = prepare(source)
+    try:
+        model = _compiled(mujoco, prepared)
+    except ModelError:
+        if not prepared.as_it_stands or _spoiled:
+            raise
+        model = None
+    if model is None or (prepared.as_it_stands and any(one in model.names for one in b"\t\n\r")):  # see as_it_stands
+        prepared = prepare(source, closely=True)
+        model = _compiled(mujoco, prepared)
+    return Compiled(model, prepared)
+
+
+def _compiled(mujoco: Any, prepared: Prepared) -> Any:
     with _compiling:
         if _spoiled:
             raise prepared.refused(f"an earlier text has spoiled its library ({_spoiled[0]}); start Python anew")
         before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda text: None)  # it would write a log file into the current folder
+        mujoco.set_mju_user_warning(_no_log)
         try:
-            model = mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
+            return mujoco.MjModel.from_xml_string(prepared.text, prepared.files)
         except (ValueError, RuntimeError, MemoryError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             if _SPOILING in str(error):
                 _spoiled.append(str(error))
             raise prepared.refused(str(error)) from None
         finally:
             mujoco.set_mju_user_warning(before)
-    return Compiled(model, prepared)
+
+
+def _no_log(text: str) -> None:
+    """A warning of MuJoCo's that nobody sees; it would write a log file into the current folder."""
 
 
 def _library() -> Any:
@@ -119,10 +136,9 @@ class _Translation:
     def description(self, source: str | None) -> Description:
         self._check_numbers()
         links, joints = [LinkRecord(WORLD_LINK)], list[JointRecord]()
-        for body in range(1, int(self.model.nbody)):
-            for link, joint in self._body(body):
-                links.append(link)
-                joints.append(joint)
+        for link, joint in self._bodies():
+            links.append(link)
+            joints.append(joint)
         for site in range(int(self.model.nsite)):
             link, joint = self._site(site)
             links.append(link)
@@ -173,24 +189,33 @@ class _Translation:
         parent = self.names.bodies[model.site_bodyid[site]]
         return link, JointRecord(self.names.frames[site], "fixed", parent, name, placed)
 
-    def _body(self, body: int) -> Iterator[tuple[LinkRecord, JointRecord]]:
-        """The link of a body with the joint that it hangs on, before it the links between its joints."""
-        model = self.model
-        parent = self.names.bodies[model.body_parentid[body]]
-        placed = pose(model.body_pos[body], model.body_quat[body])
-        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        link = self._link(body)
-        if count == 0:
-            yield link, JointRecord(self.names.welds[body], "fixed", parent, link.name, placed, line=link.line)
-            return
-        if model.jnt_type[first] == FREE:
-            yield link, self._joint(first, parent, link.name, IDENTITY_TRANSFORM, IDENTITY_TRANSFORM)
-            return
-        for joint in range(first, first + count):
-            anchor = vector(model.jnt_pos[joint])
+    def _bodies(self) -> Iterator[tuple[LinkRecord, JointRecord]]:
+        """The links of bodies with the joints that they hang on, before each the links between its joints."""
+        model, names = self.model, self.names.bodies
+        columns = zip(model.body_parentid, model.body_pos, model.body_quat, model.body_jntadr, model.body_jntnum,
+                      self._links(), strict=True)  # fmt: skip
+        for body, (inner, position, quaternion, first, count, link) in enumerate(columns):
+            if body == 0:
+                continue
+            parent, placed = names[inner], Transform(rotation(quaternion), Vec3(*position))
+            if count == 1 and model.jnt_type[first] >= SLIDE and not any(model.jnt_pos[first]) and not self._ref(first):
+                yield link, self._axis(first, parent, link.name, placed)
+            elif count == 0:
+                yield link, JointRecord(self.names.welds[body], "fixed", parent, link.name, placed, line=link.line)
+            elif model.jnt_type[first] == FREE:
+                yield link, self._joint(first, parent, link.name, IDENTITY_TRANSFORM, IDENTITY_TRANSFORM)
+            else:
+                yield from self._chain(range(first, first + count), parent, link, placed)
+
+    def _chain(
+        self, joints: range, parent: str, link: LinkRecord, placed: Transform
+    ) -> Iterator[tuple[LinkRecord, JointRecord]]:
+        """The link of a body that hangs on several joints, or on one that is not at its origin."""
+        for joint in joints:
+            anchor = vector(self.model.jnt_pos[joint])
             start, back = composed(placed, shift(anchor)) if any(anchor) else placed, self._back(joint)
             start = start if back is IDENTITY_TRANSFORM else composed(start, back)
-            if joint == first + count - 1:
+            if joint == joints[-1]:
                 yield link, self._joint(joint, parent, link.name, start, shift(-anchor))
                 return
             between = self.names.between[joint]
@@ -200,29 +225,38 @@ class _Translation:
             )
             parent, placed = between, shift(-anchor)
 
+    def _ref(self, joint: int) -> float:
+        """The coordinate, of those of a joint the first, at which it stands as the file says."""
+        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+
     def _back(self, joint: int) -> Transform:
         """From where a joint stands at its ``ref`` to where it would stand at zero."""
-        kind, ref = self.model.jnt_type[joint], self.model.qpos0[self.model.jnt_qposadr[joint]]
+        kind, ref = self.model.jnt_type[joint], self._ref(joint)
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
         hinge = Hinge(vector(self.model.jnt_axis[joint]))
         moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(hinge, (-ref,))
         return Transform(moved.rotation.snapped(), moved.translation)
 
-    def _link(self, body: int) -> LinkRecord:
-        model, name = self.model, self.names.bodies[body]
-        mass, (xx, yy, zz) = model.body_mass[body], model.body_inertia[body]
-        turn = rotation(model.body_iquat[body])
-        tensor = SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
-        return LinkRecord(
-            name,
-            mass,
-            vector(model.body_ipos[body]),
-            tensor if turn is IDENTITY else turn.symmetric(tensor),
-            bool(mass or xx or yy or zz),
-            geometry=tuple(self._shapes(body)) if model.body_geomnum[body] else (),
-            line=self.body_lines.get(name),
-        )
+    def _links(self) -> Iterator[LinkRecord]:
+        """The links of bodies."""
+        model = self.model
+        columns = zip(self.names.bodies, model.body_mass, model.body_inertia, model.body_ipos, model.body_iquat,
+                      model.body_geomnum, strict=True)  # fmt: skip
+        for body, (name, mass, (xx, yy, zz), com, quaternion, shapes) in enumerate(columns):
+            turn, tensor = rotation(quaternion), SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
+            yield LinkRecord(
+                name,
+                mass,
+                Vec3(*com),
+                tensor if turn is IDENTITY else turn.symmetric(tensor),
+                bool(mass or xx or yy or zz),
+                False,
+                tuple(self._shapes(body)) if shapes and body else (),
+                None,
+                "",
+                self.body_lines.get(name),
+            )
 
     def _shapes(self, body: int) -> Iterator[Geometry]:
         model, first = self.model, int(self.model.body_geomadr[body])
@@ -238,6 +272,34 @@ class _Translation:
                 material=Material(rgba=tuple(float(x) for x in model.geom_rgba[geom])),  # type: ignore[arg-type]
                 name=self.geom_names[geom],
             )
+
+    def _axis(self, joint: int, parent: str, child: str, placed: Transform) -> JointRecord:
+        """A hinge or slide at the origin of its body, as most joints are; as :meth:`_joint` would make it."""
+        model, name, first = self.model, self.names.joints[joint], self.model.jnt_dofadr[joint]
+        limits = self._limits(joint) if model.jnt_limited[joint] else None
+        stiffness, rest = self._spring(joint)
+        return JointRecord(
+            name,
+            self._kind(joint, limits),
+            parent,
+            child,
+            placed,
+            IDENTITY_TRANSFORM,
+            Vec3(*model.jnt_axis[joint]),
+            0.0,
+            (model.dof_armature[first] + self.armature.get(joint, 0.0),),
+            (model.dof_damping[first] + self.damping.get(joint, 0.0),),
+            (model.dof_frictionloss[first],),
+            limits,
+            self.extras.effort(joint),
+            None,
+            None,
+            stiffness,
+            rest,
+            None,
+            None,
+            self.joint_lines.get(name),
+        )
 
     def _joint(self, joint: int, parent: str, child: str, placed: Transform, after: Transform) -> JointRecord:
         model, name = self.model, self.names.joints[joint]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -108,12 +109,18 @@ class Extras:
         """The largest force at a joint: what it says itself, or what all motors that act on it can do together."""
         if self.model.jnt_actfrclimited[joint]:
             return max(abs(float(x)) for x in self.model.jnt_actfrcrange[joint]) or None
-        name, total = self.names.joints[joint], 0.0
+        total = self._efforts.get(self.names.joints[joint], 0.0) if self._actuators else 0.0
+        return total if 0.0 < total < math.inf else None
+
+    @cached_property
+    def _efforts(self) -> dict[str, float]:
+        """What all motors can do together, by joint."""
+        found: dict[str, float] = {}
         for actuator in self._actuators:
             for driven, gear in actuator.gears:
-                if driven == name:
-                    total += abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
-        return total if 0.0 < total < math.inf else None
+                most = abs(gear[0]) * max(map(abs, actuator.force or (math.inf,)))
+                found[driven] = found.get(driven, 0.0) + most
+        return found
 
     def _read_actuators(self) -> Iterator[Actuator]:
         model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from recursa.formats.mjcf_geoms import FROM_FILES
 from recursa.formats.xml import Element, clipped
 from recursa.formats.xml_text import is_ordinary
 
+_LONGEST = 1024 * 1024  # characters of a text that is handed on as it stands
 MAX_ELEMENTS = 20_000  # copies included; the compiler's time grows with the square, to some seconds
 
 SILENT = {"visual", "statistic", "size", "custom", "sensor", "camera", "light", "texture", "material", "lengthrange"}
@@ -28,6 +29,32 @@ LEFT_OUT = {
 """What the motion of a tree of rigid bodies does not have: code and reason of the note."""
 
 OMITTED = frozenset(SILENT | LEFT_OUT.keys())
+
+_COPIES = frozenset({"attach", "replicate"})
+_END = "</mujoco>"
+_WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", "asset", ""}
+
+
+def as_it_stands(
+    content: str | bytes, root: Element, words: Iterable[str], others: frozenset[str], more: str
+) -> str | None:
+    """The text with ``more`` at its end, if the compiler can be given it as it stands; None if it wants a closer look.
+
+    That is a text in which nothing is left out, copied, opened or to be escaped, going by its ``words``, its tags and
+    names of attributes, which ``others`` may not be among. Values may be broken by lines: names may not, see mjcf.py.
+    """
+    if not content.isascii() or len(content) > _LONGEST:
+        return None
+    text = content if isinstance(content, str) else content.decode("ascii")
+    body = text.rstrip()
+    if not body.startswith("<") or not body.endswith(_END) or body.count("<") > MAX_ELEMENTS:
+        return None
+    found = {word.lower() for word in words}
+    if not (found.isdisjoint(_WORDS) and found.isdisjoint(others)) or any(word.startswith("file") for word in found):
+        return None
+    if "&" in body or "nan" in body.lower() or root.child("size") is not None:
+        return None
+    return f"{body.removesuffix(_END)}{more}{_END}"
 
 
 class Inventory(NamedTuple):
@@ -66,7 +93,7 @@ class Inventory(NamedTuple):
     @property
     def copies(self) -> bool:
         """Whether there may be more elements, or fewer, than stand there."""
-        return "count" in self.names or not self.tags.isdisjoint(OMITTED | {"attach", "replicate"})
+        return "count" in self.names or not self.tags.isdisjoint(OMITTED | _COPIES)
 
     @property
     def file_names(self) -> frozenset[str]:

@@ -54,6 +54,12 @@ class Tables:
 def names_in(model: Any, kind: str) -> list[str]:
     """The names of all elements of a kind, as MuJoCo abbreviates it: "body", "jnt", "site"; "" for those without."""
     names, places = model.names, getattr(model, f"name_{kind}adr")
+    if len(places) == 0:
+        return []
+    if names.isascii():  # they stand one behind the other
+        found: list[str] = names[places[0] :].decode("ascii").split("\0", len(places))[: len(places)]
+        if sum(map(len, found)) + len(found) - 1 == places[-1] - places[0] + len(found[-1]):
+            return found
     return [names[at : names.index(b"\0", at)].decode(errors="replace") for at in places]
 
 

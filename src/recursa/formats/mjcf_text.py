@@ -4,7 +4,8 @@ The XML is read with our own reader. Included files are put in their places, and
 on (meshes, attached models) are read through the folders that the user named and handed over in memory, under names of
 our own. What says nothing about the motion of a tree of bodies is left out before anything is compiled: looks, sensors,
 sizes of buffers, meshes of geoms whose mass does not count. What is left is written again, one tag to a line, so that
-the compiler's messages lead back to the lines of the source.
+the compiler's messages lead back to the lines of the source. A text in which nothing of all this has to be done is
+handed over as it stands.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_geoms import Defaults, Masses
-from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory
+from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory, as_it_stands
 from recursa.formats.source import Assets, Source
 from recursa.formats.xml import Element, clipped, parse
 from recursa.formats.xml_text import start_tag
@@ -49,7 +50,10 @@ _LINE = re.compile(r"\bline (\d+)")
 
 @dataclass
 class Prepared:
-    """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out."""
+    """Text for MuJoCo's compiler with the files it asks for, the element of every line, and what was left out.
+
+    Of a text that is handed over ``as_it_stands`` the elements of lines are not known.
+    """
 
     text: str
     files: dict[str, bytes]
@@ -57,6 +61,7 @@ class Prepared:
     places: tuple[Element, ...]
     notes: tuple[Note, ...]
     originals: dict[str, str]
+    as_it_stands: bool = False
 
     def refused(self, message: str) -> ModelError:
         """The error for what MuJoCo says about the text, at the line of the source."""
@@ -78,23 +83,39 @@ class Prepared:
     @cached_property
     def _lines(self) -> dict[str, dict[str, int]]:
         main, found = self.root.source, dict[str, dict[str, int]]()
-        for one in self.places:
+        for one in _in_order(self.root) if self.as_it_stands else self.places:
             if "name" in one.attributes and one.source == main:
                 found.setdefault(one.tag, {})[one.attributes["name"]] = one.line
         return found
 
 
-def prepare(source: Source) -> Prepared:
-    """The text of a source made ready; a file that may not be opened, or would grow too large, is a ModelError."""
-    root = _parsed(source.content, source.path)
+def _in_order(root: Element) -> Iterator[Element]:
+    """An element and all inside, as they stand in the text."""
+    pending = [root]
+    while pending:
+        yield (one := pending.pop())
+        if one.children:
+            pending += reversed(one.children)
+
+
+def prepare(source: Source, *, closely: bool = False) -> Prepared:
+    """The text of a source made ready; a file that may not be opened, or would grow too large, is a ModelError.
+
+    ``closely`` writes it again in any case.
+    """
+    words: dict[str, str] = {}
+    root = _parsed(source.content, source.path, words)
+    text = None if closely else as_it_stands(source.content, root, words, _SOMEWHERE_DROPPED, _OWN_COMPILER)
+    if text is not None:
+        return Prepared(text, {}, root, (), tuple(root.notes), {}, as_it_stands=True)
     shared = _Shared(source.assets)
     lines, places = _Model(root, shared, ()).written()
     notes = tuple(dict.fromkeys((*root.notes, *shared.notes)))
     return Prepared("\n".join(lines), shared.files, root, tuple(places), notes, shared.originals)
 
 
-def _parsed(content: str | bytes, path: str | None) -> Element:
-    root = parse(content, path, depth=MAX_DEPTH)
+def _parsed(content: str | bytes, path: str | None, words: dict[str, str] | None = None) -> Element:
+    root = parse(content, path, depth=MAX_DEPTH, words=words)
     if root.tag == "mujocoinclude":
         raise root.error("this is a part of an MJCF model; load the file that includes it")
     if root.tag != "mujoco":

@@ -52,6 +52,7 @@ URDF_TYPES: dict[str, JointType] = {"floating" if kind == "free" else kind: kind
 _BESIDE_LOSSES = re.compile("stiffness|rest|rotor_").search
 _BOUNDS = itemgetter("lower", "upper", "effort", "velocity")
 
+_XACRO = "xacro:"
 _PASSED = frozenset({"gazebo", "transmission"})
 """What other programs read in a URDF."""
 
@@ -81,14 +82,18 @@ def read_urdf(text: str | bytes, source: str | None = None, *, strict: bool = Tr
     >>> arm.name, [link.mass for link in arm.links], arm.joints[0].axis
     ('arm', [0.0, 2.0], Vec3(x=0.0, y=1.0, z=0.0))
     """
-    return describe_urdf(parse(text, source, passed=_PASSED), source, strict=strict)
+    words: dict[str, str] = {}
+    root = parse(text, source, passed=_PASSED, words=words)
+    return describe_urdf(root, source, strict=strict, macros=any(word.startswith(_XACRO) for word in words))
 
 
-def describe_urdf(root: Element, source: str | None, *, strict: bool = True) -> Description:
-    """The same from the root element."""
-    _check_root(root, strict)
-    links = _by_name(root, "link", strict)
-    joints = _by_name(root, "joint", strict)
+def describe_urdf(root: Element, source: str | None, *, strict: bool = True, macros: bool = True) -> Description:
+    """The same from the root element; ``macros``: whether some may have been left in it."""
+    _check_root(root)
+    if macros:
+        _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
+    links = _by_name(root, "link", strict, macros)
+    joints = _by_name(root, "joint", strict, macros)
     if not links:
         hint = "is it a xacro file that was never given its macros, or only a fragment?"
         raise root.error(f"the robot has no links; {hint}")
@@ -120,20 +125,19 @@ def _undeclared_world(
         yield LinkRecord(WORLD_LINK, line=first.own_line)
 
 
-def _check_root(root: Element, strict: bool) -> None:
+def _check_root(root: Element) -> None:
     if root.tag != "robot":
-        if root.tag.startswith("xacro:"):
+        if root.tag.startswith(_XACRO):
             hint = RUN_XACRO
         else:
             hint = _OTHER_FORMATS.get(root.tag.lower(), "is this a robot description?")
         raise root.error(f"expected the root element <robot> of a URDF, found <{clipped(root.tag)}>; {hint}")
-    _meet_xacro(root, strict or root.child("link") is None)  # a file of macros alone is no robot
 
 
 def _meet_xacro(element: Element, strict: bool) -> None:
     """Macros that were never expanded: refused, or passed over with a note."""
     for child in element.children:
-        if child.tag.startswith("xacro:"):
+        if child.tag.startswith(_XACRO):
             if strict:
                 hint = "if it says nothing about the robot, strict=False passes over it"
                 raise child.error(f"found <{clipped(child.tag)}>; {RUN_XACRO}; {hint}")
@@ -141,7 +145,7 @@ def _meet_xacro(element: Element, strict: bool) -> None:
             child.forgive("xacro", reason, "Load it with format='xacro', and its macros.")
 
 
-def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
+def _by_name(root: Element, tag: str, strict: bool, macros: bool) -> dict[str, Element]:
     """The children with a tag by their names, which must differ."""
     found: dict[str, Element] = {}
     for element in root.children:
@@ -151,7 +155,8 @@ def _by_name(root: Element, tag: str, strict: bool) -> dict[str, Element]:
         if name in found:
             lines = f"on line {found[name].line} and again on line {element.line}"
             raise element.error(f"two {tag}s are called '{clipped(name)}', {lines}; rename one of them")
-        _meet_xacro(element, strict)
+        if macros:
+            _meet_xacro(element, strict)
         found[name] = element
     return found
 

@@ -151,12 +151,14 @@ def parse(
     notes: list[Note] | None = None,
     depth: int = MAX_DEPTH,
     passed: frozenset[str] = frozenset(),
+    words: dict[str, str] | None = None,
 ) -> Element:
     """The root element of an XML document; ``source`` names the file in errors.
 
     ``with_text`` keeps what stands between tags, for formats that write numbers there. ``notes`` is where notes go;
     ``depth`` is how deep elements may be nested. Elements in the root with tags that are ``passed`` are checked like
-    all others, and not kept.
+    all others, and not kept. ``words`` is filled with the tags and names of attributes that there are, and with "" if
+    a value is empty or begins with a blank.
 
     Bytes may be UTF-8, UTF-16 or UTF-32 with or (but for the last) without a byte order mark, or an 8-bit encoding that
     the XML declaration names. In a string the declared encoding means nothing and is not looked at.
@@ -172,8 +174,8 @@ def parse(
     document = _checked_utf8(text, source, notes)
     if passed:
         with contextlib.suppress(ModelError):  # which knows nothing of elements that were passed
-            return _Reading(source, notes, with_text, depth, passed).run(document)
-    return _Reading(source, notes, with_text, depth).run(document)
+            return _Reading(source, notes, with_text, depth, passed).run(document, words)
+    return _Reading(source, notes, with_text, depth).run(document, words)
 
 
 class _Reading:
@@ -193,12 +195,12 @@ class _Reading:
         self.with_text = with_text
         self.open = [Element("", {}, 0, source, notes)]  # what holds the root element, then those that are open
 
-    def run(self, document: bytes) -> Element:
+    def run(self, document: bytes, words: dict[str, str] | None) -> Element:
         holder, always = self.open[0], _may_have_long_values(document)
         try:
             read_elements(
                 document, Element, self.open, self.check, self.doctype, self.depth + 1, MAX_ATTRIBUTES, always,
-                self.passed, self.with_text, _CHUNK,
+                self.passed, self.with_text, _CHUNK, {} if words is None else words,
             )  # fmt: skip
         except expat.ExpatError as error:
             raise self.explained(error) from None

@@ -47,6 +47,7 @@ def read_elements(
     passed: frozenset[str],
     with_text: bool,
     chunk: int,
+    words: dict[str, str],
 ) -> None:
     """Make elements of a ``kind`` from a document in UTF-8; each is put into the one around and kept while ``open``.
 
@@ -54,7 +55,8 @@ def read_elements(
     others, with more ``attributes``, or ``always``. Of elements in the root whose tags are ``passed`` nothing is kept;
     ``check`` is called with None for one of these. ``doctype`` is called with the line of a document type. What stands
     between tags is kept ``with_text``. ``chunk`` bytes are read at a time: expat goes on to the end of one after an
-    exception.
+    exception. ``words`` are filled with tags and names of attributes, and with "" if a value is empty or begins with a
+    blank.
     """
     push, pop, source, notes = open.append, open.pop, open[0].source, open[0].notes
     parser = expat.ParserCreate("utf-8")
@@ -67,6 +69,8 @@ def read_elements(
             if always or len(open) + inside > depth or len(given) > attributes:
                 check(None)
             return
+        for word in (tag, *given, *("" for value in given.values() if value[:1] <= " ")):
+            words[word] = word
         element = kind(tag, given, parser.CurrentLineNumber, source, notes)
         open[-1].add(element)
         push(element)

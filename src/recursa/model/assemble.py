@@ -45,11 +45,8 @@ def assemble(
         description = standing_on(description, tree.root.name)
     assembly = _Assembly(tree, mimic)
     assembly.add_root(floating)
-    pending = list(reversed(tree.below(tree.root.name)))
-    while pending:  # depth first without recursion: chains of thousands of links are fine
-        record = pending.pop()
+    for record in tree.order:
         assembly.add(record)
-        pending.extend(reversed(tree.below(record.child)))
     joints, inertias = with_rotors(assembly.finish(), assembly.inertias)
     model = Model(
         description=description,
@@ -86,12 +83,12 @@ def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
 
 @dataclass
 class _Tree:
-    """A description known to be a tree."""
+    """A description known to be a tree; ``order`` is that of its joints, depth first."""
 
     description: Description
     links: dict[str, LinkRecord]
-    children: dict[str, list[JointRecord]]
     root: LinkRecord
+    order: list[JointRecord]
 
     @staticmethod
     def of(description: Description) -> _Tree:
@@ -137,24 +134,18 @@ class _Tree:
                 "joints (a fixed one if they do not move)",
                 roots[1],
             )
-        tree = _Tree(description, links, children, roots[0])
-        tree._require_connected(parent_joint, fail)
-        return tree
-
-    def _require_connected(self, parent_joint: dict[str, JointRecord], fail: _Failure) -> None:
-        reached, pending = {self.root.name}, [self.root.name]
-        while pending:
-            for joint in self.children[pending.pop()]:
-                reached.add(joint.child)
-                pending.append(joint.child)
-        lost = [name for name in self.links if name not in reached]
-        if lost:
+        order, pending = list[JointRecord](), children[roots[0].name][::-1]
+        while pending:  # without recursion: chains of thousands of links are fine
+            order.append(joint := pending.pop())
+            if below := children[joint.child]:
+                pending += reversed(below)
+        if len(order) + 1 < len(links):
+            reached = {roots[0].name, *(joint.child for joint in order)}
+            lost = [name for name in links if name not in reached]
             listed = shortened([f"'{name}'" for name in lost])
-            closing = _closing_joint(lost[0], parent_joint, self.description)
-            raise fail(f"links {listed} form a cycle that is not connected to the root '{self.root.name}'", closing)
-
-    def below(self, link: str) -> list[JointRecord]:
-        return self.children[link]
+            closing = _closing_joint(lost[0], parent_joint, description)
+            raise fail(f"links {listed} form a cycle that is not connected to the root '{roots[0].name}'", closing)
+        return _Tree(description, links, roots[0], order)
 
 
 def _closing_joint(link: str, parent_joint: dict[str, JointRecord], description: Description) -> JointRecord:
@@ -198,6 +189,7 @@ class _Assembly:
     where: dict[str, Link] = field(default_factory=dict)
     nq: int = 0
     nv: int = 0
+    tied: bool = False
 
     def add_root(self, floating: bool) -> None:
         root = self.tree.root
@@ -264,14 +256,16 @@ class _Assembly:
         )
         self.joints.append(joint)
         self.inertias.append(_NOTHING)
-        if not _follows(record.mimic, self.mimic):
+        if record.mimic is not None and _follows(record.mimic, self.mimic):
+            self.tied = True
+        else:
             self.nq += kind.nq
             self.nv += kind.nv
         return len(self.joints) - 1
 
     def finish(self) -> tuple[Joint, ...]:
         """The joints, ties resolved."""
-        if not any(_follows(joint.mimic, self.mimic) for joint in self.joints):
+        if not self.tied:
             return tuple(self.joints)
         numbers = {joint.name: number for number, joint in enumerate(self.joints)}
         fail = _Failure(self.tree.description)

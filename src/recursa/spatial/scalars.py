@@ -15,6 +15,14 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+try:
+    from recursa._tuples import quick as _quick
+except ImportError:  # no compiler when this was installed
+
+    def _quick(cls: type) -> None:
+        """Leave it as it is."""
+
+
 Scalar: TypeAlias = Any
 """A float, an array of floats, a counted, traced or symbolic number."""
 
@@ -23,8 +31,12 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def one_operand(cls: _Class) -> _Class:
-    """Class decorator: NumPy treats an instance as one operand, so ``array * vector`` scales the vector."""
+    """Class decorator: NumPy treats an instance as one operand, so ``array * vector`` scales the vector.
+
+    Where ``_tuples.c`` was compiled, instances are also made faster.
+    """
     cls.__array_ufunc__ = None  # type: ignore[attr-defined]
+    _quick(cls)
     return cls
 
 
