@@ -62,7 +62,7 @@ def test_shell_completes_verbs_robots_methods_and_tables(tmp_path: Path, monkeyp
     assert proposals("inverse", "planar", "--method", "h") == ["hollerbach-4x4", "hollerbach-3x3"]
     assert proposals("counts", "--table", "saha") == ["saha-1", "saha-2"]
     assert proposals("export", "planar", "inverse_dynamics_d") == ["inverse_dynamics_derivatives"]
-    assert proposals("explain", "mass", "--robot", "sta") == ["stanford"]
+    assert proposals("explain", "mass", "--robot", "sta") == ["stanford", "standing_quadruped"]
     assert proposals("compare", "planar", "--with", "") == ["pin", "mujoco"]
     assert proposals("completion", "z") == ["zsh"]
 
