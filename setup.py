@@ -17,7 +17,19 @@ if int(setuptools.__version__.partition(".")[0]) < LEAST:
         "`pip install .` fetches what it needs; or first: pip install 'setuptools>=77'"
     )
 
-SOURCES = ("module", "method", "entry", "batch", "blocks", "inputs", "making", "pseudo_inverse", "levels", "search", "xla")
+SOURCES = (
+    "module",
+    "method",
+    "entry",
+    "batch",
+    "blocks",
+    "inputs",
+    "making",
+    "pseudo_inverse",
+    "levels",
+    "search",
+    "xla",
+)
 # C11 for MSVC, which knows no ISO C else; elsewhere the same bits, and nothing exported but the module
 FLAGS = ["/std:c11"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"]
 
@@ -41,7 +53,9 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
             optional=optional,  # without it single calls take the general way
         ),
         setuptools.Extension("recursa._elements", ["src/recursa/_elements.c"], optional=optional),  # files load faster
-        setuptools.Extension("recursa._tuples", ["src/recursa/_tuples.c"], optional=optional),  # vectors are made faster
+        setuptools.Extension(
+            "recursa._tuples", ["src/recursa/_tuples.c"], optional=optional
+        ),  # vectors are made faster
     ]
 
 

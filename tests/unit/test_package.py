@@ -24,7 +24,7 @@ SOURCE = Path(rc.__file__).parent
 # A folder (or file) imports only from earlier rows, or from its own. New folders are entered where they belong.
 LAYERS = (
     ("errors", "bundled", "files", "markup", "other_names", "processes", "version", "waits"),
-    ("spatial",),
+    ("spatial", "_tuples"),
     ("model",),
     ("formats", "_elements"),
     ("sweeps",),

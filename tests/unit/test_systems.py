@@ -170,7 +170,7 @@ def test_bounds_that_a_system_refuses_do_not_take_the_others_along(monkeypatch: 
 
 LACKING = """
 import os, sys
-for name in ("fcntl", "resource", "recursa._entry", "recursa._elements"):
+for name in ("fcntl", "resource", "recursa._entry", "recursa._elements", "recursa._tuples"):
     sys.modules[name] = None
 lacking = "register_at_fork", "fork", "geteuid", "getuid", "sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"
 for name in lacking:
@@ -233,8 +233,8 @@ def test_versions_of_what_matters(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     told = versions()
     assert told["recursa"] == rc.__version__ and told["NumPy"] == np.__version__ and told["cache"] == str(tmp_path)
     assert told["llvmlite"].startswith(f"{llvmlite.__version__}, LLVM ") and "at once" in told["processor"]
-    for name in ("_entry", "_elements"):
+    for name in ("_entry", "_elements", "_tuples"):
         monkeypatch.setitem(sys.modules, f"recursa.{name}", None)
-    assert versions()["C extensions"] == "_entry no, _elements no"
+    assert versions()["C extensions"] == "_entry no, _elements no, _tuples no"
     monkeypatch.setenv("RECURSA_CACHE", "off")
     assert versions()["cache"] == "none"

@@ -10,7 +10,7 @@ from recursa.kernels import cache, native
 from recursa.version import __version__
 
 _FEATURES = ("avx2", "fma", "avx512f", "neon", "sve")  # of processors: those that decide how code is made
-_EXTENSIONS = ("_entry", "_elements")
+_EXTENSIONS = ("_entry", "_elements", "_tuples")
 
 
 def versions() -> dict[str, str]:
