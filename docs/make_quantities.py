@@ -24,13 +24,14 @@ PAGE = Path(__file__).with_name("quantities.md")
 MARK = re.compile(r"<!-- (quantities|arrays) -->")
 OWNERS = {"": ("robot", rc.Robot), "diagonal": ("robot.diagonal", rc.Diagonal)}
 OWNERS["unnormalized"] = ("robot.diagonal.unnormalized", Unnormalized)
+PROGRAMS = "recursa.bridges.jax_", "recursa.bridges.torch_", "recursa.examples."  # no records; need frameworks
 COLUMNS = ("quantity", "asked as", "takes", "options", "methods", "result", "C", "peers")
 
 
 def records() -> tuple[Quantity, ...]:
     """All there are: a record is known once its module is imported."""
     for info in pkgutil.walk_packages(rc.__path__, "recursa."):
-        if not info.name.endswith("__main__"):
+        if not info.name.endswith("__main__") and not info.name.startswith(PROGRAMS):
             importlib.import_module(info.name)
     return quantities()
 

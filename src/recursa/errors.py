@@ -115,7 +115,7 @@ class SimulationError(RecursaError, ArithmeticError):
         return str(self.args[0])
 
 
-class TooLargeError(RecursaError, MemoryError):
+class TooLargeError(MemoryError, RecursaError):  # in this order: programs that unpickle errors by __new__ need it
     """A result that would not fit into memory; the message gives its size."""
 
 

@@ -35,7 +35,7 @@ def test_every_quantity_of_plain_arrays_is_timed_or_told_why_not() -> None:
         assert [one.quantity for one in found] == [one.name for one in shipped]
         left_out = {one.quantity: one.why for one in found if isinstance(one, timing.LeftOut)}
         of_constraints = {name for name, why in left_out.items() if "has no constraints" in why}
-        assert len(of_constraints) == 8 and "constraint_forces" in of_constraints
+        assert len(of_constraints) == 13 and "constraint_forces" in of_constraints
         left_out = {name: why for name, why in left_out.items() if name not in of_constraints}
         if robot.is_floating:
             assert left_out.keys() == {"augmented_recursion"}

@@ -17,7 +17,7 @@ class Sloped(Subtraction):
 
     >>> x, y = Sloped(3.0, {0: 1.0}), Sloped(4.0, {1: 1.0})
     >>> length = (x * x + y * y).sqrt()
-    >>> length.x, length.by
+    >>> length.x, {k: round(slope, 12) for k, slope in length.by.items()}
     (5.0, {0: 0.6, 1: 0.8})
     """
 
