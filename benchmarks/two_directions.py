@@ -1,6 +1,6 @@
 """One state of a long free-flying chain on two lanes or two threads: what the independence of the directions buys.
 
-``python benchmarks/two_directions.py`` prints the tables of docs/benchmarks.md, "Two directions side by side".
+``python benchmarks/two_directions.py`` prints the tables of docs/notes/measurements.md, "Two directions side by side".
 
 Two ways to share the work, both written by the kernel writer of the library:
 

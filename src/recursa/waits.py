@@ -48,7 +48,7 @@ def spoken(what: str) -> Iterator[None]:
         _under_way.speaks = False
         timer.cancel()
         if told.is_set():
-            sys.stderr.write(f"{what}: {time.perf_counter() - start:.1f} s, and kept for the next time\n")
+            sys.stderr.write(f"{what}: {time.perf_counter() - start:.1f} s\n")
             sys.stderr.flush()
 
 
