@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import re
 import sys
 from importlib.metadata import version as _version
 from pathlib import Path
@@ -46,6 +47,14 @@ def _with_tables(_app, docname, source):
         from make_speeds import filled as with_speeds
 
         source[0] = with_speeds(source[0])
+    if docname == "api":
+        from make_reference import with_table
+
+        source[0] = with_table(source[0])
+    if docname.startswith("reference/"):
+        from make_reference import filled as with_names
+
+        source[0] = with_names(source[0])
 
 
 def _with_pages(app):
@@ -62,7 +71,13 @@ def _with_pages(app):
     (folder / "formula.html").write_text(formula_page(arm, told), "utf-8")
 
 
+def _plain_types(_app, _what, _name, _object, _options, signature, result):
+    """``ArrayLike`` and ``ndarray`` as they are called, where autodoc wraps the names that it was given for them."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, result))
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _plain_types)
     app.connect("source-read", _with_tables)
     app.connect("builder-inited", _with_pages)
