@@ -1,6 +1,5 @@
 """Sphinx configuration."""
 
-import re
 import sys
 from importlib.metadata import version as _version
 from pathlib import Path
@@ -71,13 +70,15 @@ def _with_pages(app):
     (folder / "formula.html").write_text(formula_page(arm, told), "utf-8")
 
 
-def _plain_types(_app, _what, _name, _object, _options, signature, result):
-    """``ArrayLike`` and ``ndarray`` as they are called, where autodoc wraps the names that it was given for them."""
-    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, result))
+def _plain_types(_app):
+    """``ArrayLike`` and ``ndarray`` in signatures, also where they may be None."""
+    from sphinx.util.inspect import TypeAliasForwardRef
+
+    TypeAliasForwardRef.__repr__ = lambda self: self.name
 
 
 def setup(app):
     """Called by Sphinx."""
-    app.connect("autodoc-process-signature", _plain_types)
+    app.connect("builder-inited", _plain_types)
     app.connect("source-read", _with_tables)
     app.connect("builder-inited", _with_pages)

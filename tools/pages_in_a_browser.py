@@ -1,7 +1,7 @@
 """Every page of the built site in Chromium, at the width of a desk and of a telephone: how long, and whether all fits.
 
 A page is at most ten screens of 1280 by 800 long; nothing but a table or a picture is wider than its place; code has no
-scroll bar; no formula is left as it was typed. ``make docs`` first, then ``python tools/pages_in_a_browser.py [PAGE ...]``.
+scroll bar; no formula is left as it was typed. ``make pages``, or after ``make docs`` this script with names of pages.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LEFT_OUT = ("_modules", "live", "_static", "genindex", "search", "py-modindex") 
 
 LOOK = """(() => {
   const article = document.querySelector("article");
-  const visible = one => one.clientWidth > 0;
-  const wide = [...document.querySelectorAll("article pre")].filter(visible).filter(one => one.scrollWidth > one.clientWidth + 1);
+  const scrolls = one => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1;
+  const wide = [...document.querySelectorAll("article pre")].filter(scrolls);
   return {
     height: article.getBoundingClientRect().height,
     past: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
