@@ -21,8 +21,8 @@ from make_command_line import output  # noqa: E402
 from page_blocks import ALONE, BLOCK, PEERS, SETTING_UP, blocks  # noqa: E402
 
 COMPILED = (  # thousands of evaluations
-    "README.md", "index.md", "quickstart.md", "rollout.md", "control.md", "diagonal-simulation.md", "lqr.md",
-    "simulation.md", "trajectories.md",
+    "README.md", "index.md", "quickstart.md", "rollout.md", "control.md", "control-of-links.md",
+    "diagonal-simulation.md", "lqr.md", "simulation.md", "trajectories.md",
 )  # fmt: skip
 
 
