@@ -25,7 +25,7 @@ MARK = re.compile(r"<!-- (quantities|parts|arrays) -->")
 OWNERS = {"": ("robot", rc.Robot), "diagonal": ("robot.diagonal", rc.Diagonal)}
 OWNERS["unnormalized"] = ("robot.diagonal.unnormalized", Unnormalized)
 PROGRAMS = "recursa.bridges.jax_", "recursa.bridges.torch_", "recursa.examples."  # no records; need frameworks
-COLUMNS = ("quantity", "takes", "options", "result", "also")
+COLUMNS = ("quantity", "takes", "result", "also")
 
 
 def records() -> tuple[Quantity, ...]:
@@ -49,8 +49,7 @@ def row(one: Quantity) -> dict[str, str]:
         options.append(" ".join(["`method=`", ", ".join(_choices(method))]).strip())
     return {
         "quantity": f"`{one.name}`",
-        "takes": ", ".join(arrays),
-        "options": ", ".join(options),
+        "takes": "; ".join(", ".join(some) for some in (arrays, options) if some),
         "result": one.units.replace("{frame}", "in the frame"),
         "also": ", ".join([*(["C"] if one.exported else []), *OFFERS.get(one.name, ())]),
     }

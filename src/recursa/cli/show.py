@@ -31,6 +31,11 @@ def console(width: int = 120) -> Console:
     return found if found.is_terminal else Console(highlight=False, width=width)
 
 
+def line_width() -> int:
+    """How many characters a line of prose may have."""
+    return min(80, console().width)
+
+
 def robot_list(as_json: bool) -> None:
     """The bundled robots."""
     robots = {name: rc.robots.by_name(name) for name in BUNDLED + FILES}

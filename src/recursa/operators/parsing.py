@@ -12,8 +12,8 @@
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
 ``1 - H psi K``. Behind a number ``*`` multiplies. A power is a whole number; ``D^(1/2)`` and ``D^(-1/2)`` are W and
 its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``; a word that means nothing is read
-letter by letter if each has a meaning, as papers print it: ``HψK``. ``psi{mass + I}`` is psi of another matrix than the mass
-matrix.
+letter by letter if each has a meaning, as papers print it: ``HψK``. ``psi{mass + I}`` is psi of another matrix than the
+mass matrix.
 """
 
 from __future__ import annotations
