@@ -23,7 +23,12 @@ from recursa.trajectories.csv_numbers import table_text
 
 PAGES = [Path(__file__).with_name(f"command-line{rest}.md") for rest in ("", "-motions", "-models")]
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
-TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": None}  # as wide as a page, colours taken off
+TERMINAL = {
+    "FORCE_COLOR": "1",
+    "TERM": "xterm",
+    "COLUMNS": "80",
+    "NO_COLOR": None,
+}  # as wide as a page, colours taken off
 FILES = {
     "fall.yaml": "robot: planar\nvary: {q0: uniform}\noptions: {step: 0.001, steps: 100}\n"
     "samples: 1000\nkeep: {peak_speed: [[top, 2], [histogram, 4, 0, 20]]}\n",

@@ -31,11 +31,7 @@ def as_run(page: Path) -> object:
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
-ELSEWHERE = (
-    "command-line.md",
-    "command-line-motions.md",
-    "command-line-models.md",
-)  # which test_docs_shell.py runs, with some files
+ELSEWHERE = ("command-line.md", "command-line-motions.md", "command-line-models.md")  # test_docs_shell.py runs these
 PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.name not in ELSEWHERE]
 
 
