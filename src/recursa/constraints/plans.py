@@ -8,6 +8,7 @@ from recursa.constraints import augmentation, closing
 from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
 from recursa.constraints.ends import ACCELERATION, PLACED, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
 from recursa.constraints.rows import (
+    NOTHING_PULLS,
     Felt,
     Pull,
     Response,
@@ -151,6 +152,14 @@ def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
                 own = rows[row]
                 own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
     return (x for row in rows for x in row)
+
+
+def acting_rows(model: Model) -> Plan:
+    """What unit forces of the equations do: "felt" at bodies, in their axes, and "pull" at joints."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (base_to_tip(RELATIVE, NOTHING_PULLS), _posed(model), *ends, *wrench_steps(model))
+    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
+    return Plan("rows of constraints", (*kinematics.BUFFERS, *own), sweeps)
 
 
 DRIFT = Step(drift, ("joint", "X", "drift@parent", "V", "v"), ("drift",), "alpha with joints that do not accelerate")

@@ -62,10 +62,16 @@ def wrench_steps(model: Model, *, in_root: bool = False) -> Iterator[Sweep]:
             for side in (0, 1):
                 if of.links[side] != NO_LINK and model.links[of.links[side]].body != WORLD:
                     yield each_link(_wrench_step(model, of, side, in_root), only=(of.links[side],))
-        elif isinstance(of, Relating):
+    yield from pull_steps(model)
+
+
+def pull_steps(model: Model) -> Iterator[Sweep]:
+    """What the rows of relations and told joints do to joints."""
+    for of in model.equations:
+        if isinstance(of, Relating):
             for number, powers in of.terms:
                 yield base_to_tip(_relation_step(of.start, powers), only=(number,))
-        else:
+        elif not isinstance(of, Closing):
             yield base_to_tip(_telling_step(of.start), only=(of.joint,))
 
 
