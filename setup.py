@@ -52,7 +52,9 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
             extra_compile_args=FLAGS,
             optional=optional,  # without it single calls take the general way
         ),
-        setuptools.Extension("recursa._elements", ["src/recursa/_elements.c"], optional=optional),  # files load faster
+        setuptools.Extension(
+            "recursa._elements", ["src/recursa/_elements.c", "src/recursa/_outline.c"], optional=optional
+        ),  # files load faster
         setuptools.Extension(
             "recursa._tuples", ["src/recursa/_tuples.c"], optional=optional
         ),  # vectors are made faster

@@ -145,7 +145,7 @@ class _Translation:
             joints.append(joint)
         extras = self.extras
         return Description(
-            name=self.prepared.root.attributes.get("model", "") or "robot",
+            name=self.prepared.name or "robot",
             links=tuple(links),
             joints=tuple(joints),
             closures=extras.closures(),
@@ -179,7 +179,7 @@ class _Translation:
                 raise ModelError(
                     f"{where} has numbers that are not finite ({name}); are some in the file too large?",
                     line=line,
-                    source=self.prepared.root.source,
+                    source=self.prepared.source,
                 )
 
     def _site(self, site: int) -> tuple[LinkRecord, JointRecord]:

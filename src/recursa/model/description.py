@@ -105,7 +105,7 @@ class Elasticity:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LinkRecord:
     """A link or a named frame.
 
@@ -128,7 +128,7 @@ class LinkRecord:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JointRecord:
     """A joint from a parent link to a child link.
 
