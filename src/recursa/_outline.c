@@ -155,7 +155,7 @@ static int comment(Outline *self)
     for (;; self->at++) {
         while (is(self, PLAIN))
             self->at++;
-        if (self->at >= self->end)
+        if (self->at >= self->end || *self->at == '&')
             return 0;
         if (*self->at == '-' && self->at + 1 < self->end && self->at[1] == '-')
             return comes(self, "-->"); /* two hyphens stand nowhere else */

@@ -7,6 +7,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+extern PyMethodDef constant_functions[]; /* _constants.c */
+
 static PyObject *usual(PyObject *cls, PyObject *const *given, Py_ssize_t count, PyObject *names)
 {
     PyObject *args = PyTuple_New(count), *words = NULL;
@@ -144,8 +146,7 @@ static int find_slots(Record *new)
             new->offsets[k] = ((PyMemberDescrObject *)member)->d_member->offset;
         Py_XDECREF(member); /* the class has it */
         if (!fine) {
-            if (member != NULL)
-                PyErr_SetString(PyExc_TypeError, "expected a class whose fields are slots");
+            PyErr_SetString(PyExc_TypeError, "expected a class whose fields are slots");
             return -1;
         }
     }
@@ -160,7 +161,7 @@ static PyObject *quick_record(PyObject *module, PyObject *args)
                           &new.defaults))
         return NULL;
     Py_ssize_t fields = PyTuple_GET_SIZE(new.names);
-    if (Py_TYPE(new.type) != &PyType_Type || new.type->tp_base != &PyBaseObject_Type || fields == 0 ||
+    if (Py_TYPE(new.type) != &PyType_Type || !PyType_HasFeature(new.type, Py_TPFLAGS_HEAPTYPE) || new.type->tp_base != &PyBaseObject_Type || fields == 0 ||
         PyTuple_GET_SIZE(new.defaults) > fields || record_of((PyObject *)new.type) != NULL) {
         PyErr_SetString(PyExc_TypeError, "expected a class whose fields are slots");
         return NULL;
@@ -194,5 +195,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__tuples(void)
 {
-    return PyModule_Create(&module);
+    PyObject *m = PyModule_Create(&module);
+    if (m != NULL && PyModule_AddFunctions(m, constant_functions) < 0)
+        Py_CLEAR(m);
+    return m;
 }

@@ -24,7 +24,6 @@ from recursa.formats.mjcf_numbers import (
     names_in,
     pose,
     reordered,
-    rotation,
     shift,
     unbounded,
     vector,
@@ -36,6 +35,7 @@ from recursa.model.geometry import Geometry, Material
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
+from recursa.spatial.constants import rotation_of, turned
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
@@ -197,7 +197,7 @@ class _Translation:
         for body, (inner, position, quaternion, first, count, link) in enumerate(columns):
             if body == 0:
                 continue
-            parent, placed = names[inner], Transform(rotation(quaternion), Vec3(*position))
+            parent, placed = names[inner], Transform(rotation_of(quaternion), Vec3(*position))
             if count == 1 and model.jnt_type[first] >= SLIDE and not any(model.jnt_pos[first]) and not self._ref(first):
                 yield link, self._axis(first, parent, link.name, placed)
             elif count == 0:
@@ -244,12 +244,12 @@ class _Translation:
         columns = zip(self.names.bodies, model.body_mass, model.body_inertia, model.body_ipos, model.body_iquat,
                       model.body_geomnum, strict=True)  # fmt: skip
         for body, (name, mass, (xx, yy, zz), com, quaternion, shapes) in enumerate(columns):
-            turn, tensor = rotation(quaternion), SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
+            turn, tensor = rotation_of(quaternion), SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
             yield LinkRecord(
                 name,
                 mass,
                 Vec3(*com),
-                tensor if turn is IDENTITY else turn.symmetric(tensor),
+                tensor if turn is IDENTITY else turned(turn, tensor),
                 bool(mass or xx or yy or zz),
                 False,
                 tuple(self._shapes(body)) if shapes and body else (),

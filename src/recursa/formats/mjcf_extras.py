@@ -9,9 +9,10 @@ from itertools import chain
 from typing import Any
 
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, names_in, pose, reordered, rotation, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, names_in, pose, reordered, unbounded, vector
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
+from recursa.spatial.constants import rotation_of
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
@@ -225,7 +226,7 @@ class Extras:
         own = [float(x) for x in qvel[first : first + {FREE: 6, BALL: 3}.get(kind, 1)]]
         if kind == FREE:
             at = int(self.model.jnt_qposadr[joint])
-            own[:3] = rotation(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
+            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
         return self.names.joints[joint], reordered(own)
 
     # ---- what is not modelled ----------------------------------------------------------------------------------------

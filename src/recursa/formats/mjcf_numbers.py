@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from recursa.spatial.constants import rotation_of
 from recursa.spatial.principal import principal_axes
-from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -68,15 +69,9 @@ def vector(numbers: Sequence[float]) -> Vec3:
     return Vec3(*numbers)
 
 
-def rotation(numbers: Sequence[float]) -> Rotation:
-    """A quaternion (w, x, y, z) as a rotation, right angles exact."""
-    w, x, y, z = numbers
-    return IDENTITY if x == y == z == 0.0 else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
-
-
 def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
     """A position and a quaternion (w, x, y, z)."""
-    return Transform(rotation(quaternion), vector(position))
+    return Transform(rotation_of(quaternion), Vec3(*position))
 
 
 def shift(by: Vec3) -> Transform:

@@ -11,7 +11,7 @@ from typing import Any
 from recursa.errors import ModelError
 from recursa.model.description import Elasticity, Friction, Rotor
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 _TEXT = (str, bytes, bytearray)
 
@@ -164,20 +164,6 @@ def _too_large(what: str) -> ModelError:
 
 def _numbers(size: int) -> str:
     return "a number" if size == 1 else f"{size} numbers"
-
-
-def unit_axis(axis: Vec3) -> Vec3:
-    """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
-    if axis in (X_AXIS, Y_AXIS, Z_AXIS):
-        return axis
-    x, y, z = axis
-    largest = max(abs(x), abs(y), abs(z))
-    if largest == 0.0:
-        return X_AXIS
-    factor = 1.0 / largest if math.isfinite(largest) else 1.0  # no overflow in the squares
-    x, y, z = x * factor, y * factor, z * factor
-    length = math.sqrt(x * x + y * y + z * z)
-    return Vec3(x / length, y / length, z / length)
 
 
 def rotor_of(value: Any, what: str) -> Rotor | None:
