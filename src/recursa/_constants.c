@@ -271,18 +271,23 @@ static PyObject *least_moment(PyObject *module, PyObject *const *given, Py_ssize
     return PyFloat_FromDouble(4.0 * determinant / (t * t));
 }
 
-/* Whether all numbers in tuples are finite, and none below a bound; None is none. -1 is an exception. */
+/* Whether all numbers in tuples and lists are finite, and none below a bound; None is none. -1 is an exception. */
 static int all_finite(PyObject *given, double least, int depth)
 {
+    if (PyFloat_CheckExact(given))
+        return isfinite(PyFloat_AS_DOUBLE(given)) && PyFloat_AS_DOUBLE(given) >= least;
     if (given == Py_None)
         return 1;
-    if (!PyTuple_Check(given)) {
+    if (!PyTuple_Check(given) && !PyList_CheckExact(given)) {
         double value;
         return number(given, &value) < 0 ? -1 : isfinite(value) && value >= least;
     }
     int fine = depth > 0;
-    for (Py_ssize_t k = 0; fine == 1 && k < PyTuple_GET_SIZE(given); k++)
-        fine = all_finite(PyTuple_GET_ITEM(given, k), least, depth - 1);
+    for (Py_ssize_t k = 0; fine == 1 && k < PySequence_Fast_GET_SIZE(given); k++) {
+        PyObject *one = Py_NewRef(PySequence_Fast_GET_ITEM(given, k)); /* what runs may take it out of a list */
+        fine = all_finite(one, least, depth - 1);
+        Py_DECREF(one);
+    }
     return fine;
 }
 

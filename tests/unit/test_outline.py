@@ -23,13 +23,15 @@ PLAIN = {
     "alone": "<a/>",
 }
 NOT_PLAIN = [
-    b"", b" ", b"<", b"<a", b"<a>", b"<a/", b"</a>", b"<a></b>", b"<a/><b/>", b"<a/>x", b"x<a/>", b"<a>x</a>", b"<1/>",
-    b"<a b/>", b"<a b=/>", b"<a b=1/>", b"<a b='1/>", b"<a b='1'c='2'/>", b"<a b='1' b='2'/>", b"<a b='<'/>", b"<a b='&lt;'/>",
-    b"<a b='NaN'/>", b"<a b='\x01'/>", b"<a b='\xc3\xa4'/>", b"<a b='\x7f'/>", b"<a b='\r'/>", b"<a\r/>", b"<a b='\0'/>", b"\0",
-    b"<!-- -- --><a/>", b"<!-- --", b"<!--->", b"<!-->", b"<!-- \x02 --><a/>", b"<![CDATA[x]]>", b"<!DOCTYPE a><a/>", b"<a><![CDATA[]]></a>",
-    b"<?xml version='1.1'?><a/>", b"<?xml?><a/>", b"<?php?><a/>", b" <?xml version='1.0'?><a/>", b"<a><?php?></a>", b"<a name='x\ny'/>",
-    b"<a b='x\ny'/>", b"<a><b name='\t'/></a>", b"<a>" * 41 + b"</a>" * 41, b"<a " + b" ".join(b"a%d='1'" % k for k in range(21)) + b"/>",
-    b"<a b='" + b"x" * 201 + b"'/>", b"<a>" + b"<b/>" * 2001 + b"</a>", b"<a>" + b"".join(b"<b%d/>" % k for k in range(300)) + b"</a>",
+    b"", b" ", b"<", b"<a", b"<a>", b"<a/", b"</a>", b"<a></b>", b"<a/><b/>", b"<a/>x", b"x<a/>", b"<a>x</a>",
+    b"<1/>", b"<a b/>", b"<a b=/>", b"<a b=1/>", b"<a b='1/>", b"<a b='1'c='2'/>", b"<a b='1' b='2'/>", b"<a b='<'/>",
+    b"<a b='&lt;'/>", b"<a b='NaN'/>", b"<a b='\x01'/>", b"<a b='\xc3\xa4'/>", b"<a b='\x7f'/>", b"<a b='\r'/>",
+    b"<a\r/>", b"<a b='\0'/>", b"\0", b"<!-- -- --><a/>", b"<!-- --", b"<!--->", b"<!-->", b"<!-- \x02 --><a/>",
+    b"<![CDATA[x]]>", b"<!DOCTYPE a><a/>", b"<a><![CDATA[]]></a>", b"<?xml version='1.1'?><a/>", b"<?xml?><a/>",
+    b"<?php?><a/>", b" <?xml version='1.0'?><a/>", b"<a><?php?></a>", b"<a name='x\ny'/>", b"<a b='x\ny'/>",
+    b"<a><b name='\t'/></a>", b"<a>" * 41 + b"</a>" * 41,
+    b"<a " + b" ".join(b"a%d='1'" % k for k in range(21)) + b"/>", b"<a b='" + b"x" * 201 + b"'/>",
+    b"<a>" + b"<b/>" * 2001 + b"</a>", b"<a>" + b"".join(b"<b%d/>" % k for k in range(300)) + b"</a>",
     b"<a><!-- & --></a>", b"<a =''/>", b"< a/>", b"<a / >", b"</", b"<a></a", b"<a></ a>", b"<:a/>", b"<-a/>",
 ]  # fmt: skip
 

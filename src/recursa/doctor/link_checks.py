@@ -50,7 +50,13 @@ def floating_world(patient: Patient) -> Iterator[Finding]:
 def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
     """Links that resist turning but not pushing."""
     for link in patient.odd:
-        if link.inertial and patient.body[link.name] != WORLD and link.mass == 0.0 and any(link.inertia) and finite_link(link):
+        if (
+            link.inertial
+            and patient.body[link.name] != WORLD
+            and link.mass == 0.0
+            and any(link.inertia)
+            and finite_link(link)
+        ):
             yield about(link, "mass", 0.0, "it has inertia but no mass.", "Give it a mass, or remove the inertia.")
 
 

@@ -54,7 +54,10 @@ class Patient:
         """
         odd, sound, least, solid, known = [], [], [0.0] * self.model.nbodies, True, True
         square = self.scale * self.scale
-        reach, largest = FAR * FAR * square, 2.0 * WIDE * WIDE * square  # by the trace, at most twice its largest moment
+        reach, largest = (
+            FAR * FAR * square,
+            2.0 * WIDE * WIDE * square,
+        )  # by the trace, at most twice its largest moment
         for (name, link), size in zip(self.links.items(), self.sizes.values(), strict=True):
             if not link.inertial:
                 if link.geometry or link.mass or link.estimated:
@@ -138,9 +141,7 @@ def _plain(joint: JointRecord) -> bool:
         joint.mimic is None
         and (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
         and finite(joint.placement, joint.pitch, joint.rest, limits)
-        and not_negative(
-            joint.armature, joint.damping, joint.friction, joint.effort, joint.velocity, joint.stiffness
-        )
+        and not_negative(joint.armature, joint.damping, joint.friction, joint.effort, joint.velocity, joint.stiffness)
         and (limits is None or limits[0] <= limits[1])
     )
 

@@ -35,7 +35,7 @@ from recursa.model.geometry import Geometry, Material
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.spatial.constants import rotation_of, turned
+from recursa.spatial.constants import finite, rotation_of, turned
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
 from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
@@ -139,7 +139,7 @@ class _Translation:
         for link, joint in self._bodies():
             links.append(link)
             joints.append(joint)
-        for site in range(int(self.model.nsite)):
+        for site in range(len(self.names.sites)):
             link, joint = self._site(site)
             links.append(link)
             joints.append(joint)
@@ -158,29 +158,18 @@ class _Translation:
         )
 
     def _check_numbers(self) -> None:
-        import numpy as np
-
-        groups = {
-            "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
-                      "actuator_gear"),
-            "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping",
-                     "dof_frictionloss", "qpos0", "qpos_spring"),
-            "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
-        }  # fmt: skip
-        names = [name for count, some in groups.items() if getattr(self.compiled, count) for name in some]
-        if np.isfinite(np.concatenate([getattr(self.compiled, name).ravel() for name in names])).all():
-            return
-        for name in names:
-            values = getattr(self.compiled, name)
-            if not np.isfinite(values).all():
-                row = int(np.argwhere(~np.isfinite(np.asarray(values)))[0][0])
-                where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
-                line = self.body_lines.get(self.names.bodies[row]) if name.startswith("body") else None
-                raise ModelError(
-                    f"{where} has numbers that are not finite ({name}); are some in the file too large?",
-                    line=line,
-                    source=self.prepared.source,
-                )
+        for count, names in _NUMBERS.items():
+            if not getattr(self.compiled, count) or finite(*[getattr(self.model, name) for name in names]):
+                continue
+            name = next(name for name in names if not finite(getattr(self.model, name)))
+            row = next(row for row, values in enumerate(getattr(self.model, name)) if not finite(values))
+            where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
+            line = self.body_lines.get(self.names.bodies[row]) if name.startswith("body") else None
+            raise ModelError(
+                f"{where} has numbers that are not finite ({name}); are some in the file too large?",
+                line=line,
+                source=self.prepared.source,
+            )
 
     def _site(self, site: int) -> tuple[LinkRecord, JointRecord]:
         model, name = self.model, self.names.sites[site]
@@ -227,7 +216,7 @@ class _Translation:
 
     def _ref(self, joint: int) -> float:
         """The coordinate, of those of a joint the first, at which it stands as the file says."""
-        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return self.model.qpos0[self.model.jnt_qposadr[joint]]
 
     def _back(self, joint: int) -> Transform:
         """From where a joint stands at its ``ref`` to where it would stand at zero."""
@@ -259,17 +248,17 @@ class _Translation:
             )
 
     def _shapes(self, body: int) -> Iterator[Geometry]:
-        model, first = self.model, int(self.model.body_geomadr[body])
-        for geom in range(first, first + int(model.body_geomnum[body])):
-            shape, sizes = _SHAPES.get(int(model.geom_type[geom]), ("mesh", ()))
-            collides = model.geom_contype[geom] or model.geom_conaffinity[geom]
-            size = tuple(factor * float(model.geom_size[geom][k]) for k, factor in sizes)
+        model, first = self.model, self.model.body_geomadr[body]
+        for geom in range(first, first + model.body_geomnum[body]):
+            shape, sizes = _SHAPES.get(model.geom_type[geom], ("mesh", ()))
+            collides, given = model.geom_contype[geom] or model.geom_conaffinity[geom], model.geom_size[geom]
+            size = tuple([factor * given[k] for k, factor in sizes])
             yield Geometry(
                 shape,
                 "collision" if collides else "visual",
                 size=size if all(size) else (),  # a plane without bounds
                 pose=pose(model.geom_pos[geom], model.geom_quat[geom]),
-                material=Material(rgba=tuple(float(x) for x in model.geom_rgba[geom])),  # type: ignore[arg-type]
+                material=Material(rgba=tuple(model.geom_rgba[geom])),
                 name=self.geom_names[geom],
             )
 
@@ -344,9 +333,18 @@ class _Translation:
     def _limits(self, joint: int) -> tuple[float, float] | None:
         if not self.model.jnt_limited[joint]:
             return None
-        lower, upper = (unbounded(float(x)) for x in self.model.jnt_range[joint])
-        return None if (lower, upper) == (-math.inf, math.inf) else (lower, upper)
+        lower, upper = map(unbounded, self.model.jnt_range[joint])
+        return None if lower == -math.inf and upper == math.inf else (lower, upper)
 
+
+_NUMBERS = {
+    "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
+              "actuator_gear"),
+    "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping", "dof_frictionloss",
+             "qpos0", "qpos_spring"),
+    "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
+}  # fmt: skip
+"""What has to be finite, by the number of what it is about."""
 
 _SHAPES: dict[int, tuple[str, tuple[tuple[int, float], ...]]] = {
     0: ("plane", ((0, 2.0), (1, 2.0))),

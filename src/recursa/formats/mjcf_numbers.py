@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from recursa.spatial.constants import rotation_of
 from recursa.spatial.principal import principal_axes
@@ -50,6 +51,35 @@ class Tables:
         value = value.tolist() if hasattr(value, "tolist") else value
         setattr(self, name, value)
         return value
+
+
+class Codes(NamedTuple):
+    """Other numbers of MuJoCo's, which may differ between its versions."""
+
+    no_gravity: int
+    site: int
+    in_parent: int
+    by_tendon: int
+    at_site: int
+    over_joints: int
+    constraints: dict[int, str]
+
+
+@cache
+def codes() -> Codes:
+    """Those of the version that is installed."""
+    import mujoco
+
+    kinds, ways = mujoco.mjtEq, mujoco.mjtTrn
+    return Codes(
+        int(mujoco.mjtDisableBit.mjDSBL_GRAVITY),
+        int(mujoco.mjtObj.mjOBJ_SITE),
+        int(ways.mjTRN_JOINTINPARENT),
+        int(ways.mjTRN_TENDON),
+        int(ways.mjTRN_SITE),
+        int(mujoco.mjtWrap.mjWRAP_JOINT),
+        {int(kinds.mjEQ_CONNECT): "connect", int(kinds.mjEQ_WELD): "weld", int(kinds.mjEQ_JOINT): "joint"},
+    )
 
 
 def names_in(model: Any, kind: str) -> list[str]:

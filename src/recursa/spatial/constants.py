@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
@@ -113,12 +113,12 @@ def least_moment(mass: float, com: Vec3, inertia: SymMat3, reach: float, low: fl
 
 
 def finite(*numbers: Any) -> bool:
-    """Whether all numbers, also those in tuples, are finite; None is none.
+    """Whether all numbers, also those in tuples and lists, are finite; None is none.
 
     >>> finite(1.0, (2.0, (3.0,)), None), finite((math.nan,))
     (True, False)
     """
-    return all(finite(*one) if isinstance(one, tuple) else one is None or math.isfinite(one) for one in numbers)
+    return all(finite(*one) if isinstance(one, tuple | list) else one is None or math.isfinite(one) for one in numbers)
 
 
 def not_negative(*numbers: Any) -> bool:
@@ -128,7 +128,7 @@ def not_negative(*numbers: Any) -> bool:
     (True, False)
     """
     return all(
-        not_negative(*one) if isinstance(one, tuple) else one is None or 0.0 <= one < math.inf for one in numbers
+        not_negative(*one) if isinstance(one, tuple | list) else one is None or 0.0 <= one < math.inf for one in numbers
     )
 
 
@@ -136,8 +136,19 @@ _FUNCTIONS = snapped, rotation_of, placed, unit_axis, turned, rigid_inertia, lea
 IN_PYTHON = {one.__name__: one for one in _FUNCTIONS}
 """The functions of this module, which those in C are compared with."""
 
-with suppress(ImportError):  # no compiler when this was installed
-    from recursa import _tuples
+if not TYPE_CHECKING:
+    with suppress(ImportError):  # no compiler when this was installed
+        from recursa._tuples import (
+            finite,
+            know,
+            least_moment,
+            not_negative,
+            placed,
+            rigid_inertia,
+            rotation_of,
+            snapped,
+            turned,
+            unit_axis,
+        )
 
-    _tuples.know(IDENTITY_TRANSFORM, X_AXIS, NOTHING)
-    globals().update({name: getattr(_tuples, name) for name in IN_PYTHON})
+        know(IDENTITY_TRANSFORM, X_AXIS, NOTHING)
