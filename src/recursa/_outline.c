@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORDS 256 /* different ones at most, and a power of two */
+#define WORDS 128 /* different ones at most, and a power of two */
 #define DEPTH 512
 
 PyObject *read_outline(PyObject *module, PyObject *args);
@@ -24,7 +24,8 @@ typedef struct {
 } Word;
 
 typedef struct {
-    Word places[WORDS], *found[WORDS]; /* by hash; in the order in which they were met */
+    Word places[WORDS];   /* by hash */
+    uint8_t found[WORDS]; /* which ones, in the order in which they were met */
     Py_ssize_t count;
 } Words;
 
@@ -111,7 +112,7 @@ static Word *remember(Words *words, Piece word)
         Word *place = &words->places[(sum + k) % WORDS];
         if (place->word.text == NULL) {
             place->word = word;
-            words->found[words->count++] = place;
+            words->found[words->count++] = (uint8_t)(place - words->places);
             return place;
         }
         if (same(place->word, word))
@@ -267,7 +268,7 @@ static PyObject *all_words(const Words *words, int blank)
 {
     PyObject *found = PyTuple_New(words->count + blank);
     for (Py_ssize_t k = 0; found != NULL && k < words->count + blank; k++) {
-        PyObject *made = k < words->count ? string(words->found[k]->word) : PyUnicode_FromString("");
+        PyObject *made = k < words->count ? string(words->places[words->found[k]].word) : PyUnicode_FromString("");
         if (made == NULL)
             Py_CLEAR(found);
         else
@@ -280,7 +281,7 @@ static PyObject *told(Outline *self)
 {
     PyObject *lines = PyDict_New();
     for (Py_ssize_t k = 0; lines != NULL && k < self->tags.count; k++) {
-        Word *tag = self->tags.found[k];
+        const Word *tag = &self->tags.places[self->tags.found[k]];
         if (tag->lines != NULL && put(lines, tag->word, Py_NewRef(tag->lines)) < 0)
             Py_CLEAR(lines);
     }
@@ -316,7 +317,7 @@ PyObject *read_outline(PyObject *module, PyObject *args)
     int done = self->root == NULL ? -1 : outlined(self);
     PyObject *result = done < 0 ? NULL : done ? told(self) : Py_NewRef(Py_None);
     for (Py_ssize_t k = 0; k < self->tags.count; k++)
-        Py_XDECREF(self->tags.found[k]->lines);
+        Py_XDECREF(self->tags.places[self->tags.found[k]].lines);
     Py_XDECREF(self->root);
     PyMem_Free(self);
     return result;

@@ -84,6 +84,11 @@ class Patient:
             for joint, inertia, moment in zip(self.model.joints, self.model.inertias, least, strict=True)
         )
 
+    @property
+    def plain(self) -> bool:
+        """Whether no check can find fault with the numbers of any link or joint; most robots are soon told."""
+        return self.solid and self.finite and not self.odd and not self.doubtful
+
     @cached_property
     def lacking(self) -> Lacking:
         """What the model lacks, as far as that can be told."""

@@ -8,6 +8,7 @@ mass between them. Coordinates are MuJoCo's ``qpos``, quaternions with w last.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from threading import Lock
 from typing import Any, NamedTuple
@@ -32,13 +33,13 @@ from recursa.formats.mjcf_text import Prepared, prepare
 from recursa.formats.source import Source
 from recursa.model.description import Description, JointRecord, JointType, LinkRecord
 from recursa.model.geometry import Geometry, Material
-from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.spatial.constants import finite, rotation_of, turned
-from recursa.spatial.rotation import IDENTITY
+from recursa.spatial.constant_trig import cos_sin
+from recursa.spatial.constants import finite, rotation_of, snapped, turned
+from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
-from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import X_AXIS, ZERO, SymMat3, Vec3
 
 
 def read_mjcf(source: Source) -> Description:
@@ -59,6 +60,7 @@ def read_mjcf(source: Source) -> Description:
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
 _spoiled: list[str] = []
+_LINES = re.compile(rb"[\t\n\r]")
 _compiling = Lock()  # what is done with warnings is said for all threads together
 
 
@@ -79,7 +81,7 @@ def compile_mjcf(source: Source) -> Compiled:
         if not prepared.as_it_stands or _spoiled:
             raise
         model = None
-    if model is None or (prepared.as_it_stands and any(one in model.names for one in b"\t\n\r")):  # see as_it_stands
+    if model is None or (prepared.as_it_stands and _LINES.search(model.names)):  # see as_it_stands
         prepared = prepare(source, closely=True)
         model = _compiled(mujoco, prepared)
     return Compiled(model, prepared)
@@ -223,9 +225,10 @@ class _Translation:
         kind, ref = self.model.jnt_type[joint], self._ref(joint)
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
-        hinge = Hinge(vector(self.model.jnt_axis[joint]))
-        moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(hinge, (-ref,))
-        return Transform(moved.rotation.snapped(), moved.translation)
+        axis = vector(self.model.jnt_axis[joint])
+        if kind != HINGE:
+            return shift(axis * -ref)
+        return Transform(snapped(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref))), ZERO)
 
     def _links(self) -> Iterator[LinkRecord]:
         """The links of bodies."""
@@ -297,7 +300,7 @@ class _Translation:
         first, nv = model.jnt_dofadr[joint], KINDS[kind].nv
         own = slice(first, first + nv)
         stiffness, rest = self._spring(joint)
-        rotation = placed.rotation.snapped()
+        rotation = snapped(placed.rotation)
         return JointRecord(
             name,
             kind,

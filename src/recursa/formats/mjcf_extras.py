@@ -132,23 +132,24 @@ class Extras:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
                 continue
-            if not self._plain(k):
+            plain = self._plain(k)
+            if not plain:
                 what = "has dynamics or feedback of its own, which are not modelled"
                 self._note("servo", f"actuator '{name}' {what}: its force acts here as it is.", line=lines.get(name))
-            yield Actuator(name, gears, self._force(k), lines.get(name))
+            yield Actuator(name, gears, self._force(k, plain), lines.get(name))
 
     def _plain(self, k: int) -> bool:
         """Whether the force is the control times a constant."""
         model = self.model
         return not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
 
-    def _force(self, k: int) -> tuple[float, float] | None:
-        """The range of the force."""
+    def _force(self, k: int, plain: bool) -> tuple[float, float] | None:
+        """The range of the force; ``plain``: whether that is the control times a constant."""
         model, low, high = self.model, -math.inf, math.inf
         if model.actuator_forcelimited[k]:
             low, high = map(unbounded, model.actuator_forcerange[k])
         control = getattr(model, "actuator_ctrladr", range(k + 1))[k]
-        if self._plain(k) and model.actuator_ctrllimited[control]:
+        if plain and model.actuator_ctrllimited[control]:
             gain = model.actuator_gainprm[k][0]
             ends = sorted([gain * x for x in model.actuator_ctrlrange[control]])
             low, high = max(low, ends[0]), min(high, ends[1])
@@ -200,13 +201,13 @@ class Extras:
         """The keyframes, and the reference state where that is not the neutral one."""
         model, found = self.model, []
         for k, name in enumerate(names_in(model, "key") if model.nkey else ()):
-            q = tuple(self._coordinates(joint, model.key_qpos[k]) for joint in range(int(model.njnt)))
-            v = tuple(self._speeds(joint, model.key_qpos[k], model.key_qvel[k]) for joint in range(int(model.njnt)))
-            moving = any(any(numbers) for _, numbers in v)
-            found.append(NamedState(name or f"key{k}", q, v if moving else ()))
+            qpos, qvel, joints = model.key_qpos[k], model.key_qvel[k], range(model.njnt)
+            q = tuple([self._coordinates(joint, qpos) for joint in joints])
+            v = tuple([self._speeds(joint, qpos, qvel) for joint in joints]) if any(qvel) else ()
+            found.append(NamedState(name or f"key{k}", q, v))
         if not any(model.qpos0):
             return tuple(found)
-        reference = [self._coordinates(joint, model.qpos0) for joint in range(int(model.njnt))]
+        reference = [self._coordinates(joint, model.qpos0) for joint in range(model.njnt)]
         special = tuple((name, q) for name, q in reference if any(q[:-1]) or q[-1] != (1.0 if len(q) > 1 else 0.0))
         if special and REFERENCE_STATE not in [state.name for state in found]:
             found.append(NamedState(REFERENCE_STATE, special))

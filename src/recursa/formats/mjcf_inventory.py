@@ -49,11 +49,9 @@ def as_it_stands(content: str | bytes, depth: int, dropped: frozenset[str], more
     found = outline(body, depth, MAX_ELEMENTS) if body.startswith("<") and body.endswith(_END) else None
     if found is None or found.tags[0] != "mujoco":
         return None
-    words = {word.lower() for word in (*found.tags, *found.names)}
-    if not (words.isdisjoint(_WORDS) and words.isdisjoint(dropped)) or any(word.startswith("file") for word in words):
-        return None
-    if "size" in map(str.lower, found.tags):  # as an attribute it is that of a shape
-        return None
+    tags, names = (" ".join(words).lower().split(" ") for words in (found.tags, found.names))
+    if "size" in tags or any(one in _WORDS or one in dropped or one.startswith("file") for one in (*tags, *names)):
+        return None  # a size is that of buffers; as an attribute it is that of a shape
     return f"{body.removesuffix(_END)}{more}{_END}", found
 
 

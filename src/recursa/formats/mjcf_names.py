@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from recursa.formats.mjcf_numbers import names_in
+from recursa.formats.mjcf_numbers import Tables, names_in
 from recursa.model.inputs import unused
 from recursa.model.model import WORLD_LINK
 
@@ -26,7 +26,7 @@ class Names(NamedTuple):
     frames: list[str]
 
     @classmethod
-    def of(cls, model: Any) -> Names:
+    def of(cls, model: Tables) -> Names:
         """The names in a compiled model, and for what has none."""
         own_bodies, own_joints, own_sites = (names_in(model, kind) for kind in ("body", "jnt", "site"))
         links, joints = _Taken(own_bodies), _Taken(own_joints)

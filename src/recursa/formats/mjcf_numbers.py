@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from recursa.spatial.constants import rotation_of
@@ -28,6 +28,8 @@ _COLUMNS = {
         ("nsite", "site_", "bodyid pos quat"),
         ("njnt", "jnt_", "type qposadr dofadr pos axis range limited stiffness actfrclimited"),
         ("nv", "dof_", "armature damping frictionloss"),
+        ("nu", "actuator_", "trntype trnid gear dyntype gaintype biastype gainprm forcelimited forcerange ctrllimited"),
+        ("nkey", "key_", "qpos qvel"),
         ("neq", "eq_", "type active0 obj1id obj2id objtype data"),
     )
 }
@@ -45,6 +47,12 @@ class Tables:
         for count, names in _COLUMNS.items():
             if getattr(model, count):
                 kept.update([(name, getattr(model, name).tolist()) for name in names])
+
+    @cached_property
+    def words(self) -> list[str]:
+        """All names, one behind the other, if they are in ASCII."""
+        names = self.names
+        return names.decode("ascii").split("\0") if names.isascii() else []
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._model, name)
@@ -82,15 +90,15 @@ def codes() -> Codes:
     )
 
 
-def names_in(model: Any, kind: str) -> list[str]:
+def names_in(model: Tables, kind: str) -> list[str]:
     """The names of all elements of a kind, as MuJoCo abbreviates it: "body", "jnt", "site"; "" for those without."""
     names, places = model.names, getattr(model, f"name_{kind}adr")
     if len(places) == 0:
         return []
-    if names.isascii():  # they stand one behind the other
-        found: list[str] = names[places[0] :].decode("ascii").split("\0", len(places))[: len(places)]
-        if sum(map(len, found)) + len(found) - 1 == places[-1] - places[0] + len(found[-1]):
-            return found
+    first = names.count(b"\0", 0, places[0])
+    found: list[str] = model.words[first : first + len(places)]
+    if found and len("\0".join(found)) == places[-1] - places[0] + len(found[-1]):  # those of a kind are neighbours
+        return found
     return [names[at : names.index(b"\0", at)].decode(errors="replace") for at in places]
 
 

@@ -15,6 +15,7 @@ from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import added_inertia
 from recursa.model.transmissions import expanded, with_rotors
 from recursa.spatial.constants import NOTHING, placed, rigid_inertia, snapped, unit_axis
+from recursa.spatial.constants import finite as all_finite
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -58,7 +59,8 @@ def assemble(
         nq=assembly.nq,
         nv=assembly.nv,
     )
-    assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
+    if description.constraints:
+        assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
     return model
 
 
@@ -73,6 +75,8 @@ def standing_on(description: Description, root: str) -> Description:
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    if type(gravity) is tuple and len(gravity) == 3 and {*map(type, gravity)} == {float} and all_finite(*gravity):
+        return gravity
     x, y, z = (finite(g, "gravity") for g in floats(gravity, 3, "gravity"))
     return x, y, z
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain, count
+from itertools import count
 from numbers import Real
 from typing import Any
 
@@ -37,8 +37,9 @@ def unused(base: str, taken: Collection[str]) -> str:
     >>> unused("arm", {"arm", "arm2"})
     'arm3'
     """
-    candidates = chain([base], (f"{base}{number}" for number in count(2)))
-    return next(name for name in candidates if name not in taken)
+    if base not in taken:
+        return base
+    return next(name for number in count(2) if (name := f"{base}{number}") not in taken)
 
 
 def floats(value: Any, size: int, what: str) -> tuple[float, ...]:
