@@ -83,8 +83,8 @@ def unreachable(
     place, joint, unit = float(along.grid[i]), robot.v_names[kind.freedom], unit_of(robot, kind)
     text = (
         f"{name}no motion along the path is within the limits{because}: near s = {place:.6g} (from "
-        f"{along.grid[0]:g} to {along.grid[-1]:g}) joint '{joint}' needs {kind.quantity} of at least {value:.6g} {unit}, its limit is "
-        f"{limit:.6g} {unit}."
+        f"{along.grid[0]:g} to {along.grid[-1]:g}) joint '{joint}' needs {kind.quantity} of at least {value:.6g} "
+        f"{unit}, its limit is {limit:.6g} {unit}."
     )
     return PathError(text + _at_rest(robot, along, limits, i), joint, kind.quantity, place, float(value), limit)
 

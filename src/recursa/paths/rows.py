@@ -182,7 +182,8 @@ class Along:
 
         return replace(
             self, q=own(self.q), V=own(self.V), W=own(self.W), held=own(self.held), pushed=own(self.pushed),
-            moving=own(self.moving), d=own(self.d), friction=own(self.friction), margin=own(self.margin), counts=self.counts[which], grid=self.grid[places], tips=self.tips[which], spare=self.spare[rows],
+            moving=own(self.moving), d=own(self.d), friction=own(self.friction), margin=own(self.margin),
+            counts=self.counts[which], grid=self.grid[places], tips=self.tips[which], spare=self.spare[rows],
             undamped=None if self.undamped is None else self.undamped.only(paths),
         )  # fmt: skip
 
