@@ -47,7 +47,8 @@ def test_mechanisms_reach_and_stay_closed(name: str, link: str, task: str) -> No
 def test_out_of_reach_loops_are_closed_all_the_same() -> None:
     robot = mechanisms.delta()
     height = robot.pose(robot.neutral(), "platform")[2, 3]
-    found = rc.inverse_kinematics(robot, "platform", [[2.0, 0.0, height], [0.0, 0.0, -3.0]], task="position")
+    points = [[2.0, 0.0, height], [0.0, 0.0, -3.0], [0.0, -2.0, height]]  # three points are no rotation
+    found = rc.inverse_kinematics(robot, "platform", points, task="position")
     assert found.out_of_reach.all() and (found.distance > 1.0).all()
     assert np.abs(robot.constraint_error(found.q)).max() < 1e-7
 

@@ -134,7 +134,7 @@ def _goal(link: str, given: ArrayLike | None, task: str) -> Goal:
     if task == "orientation":
         return Orientation(link, given)
     array = np.asarray(given)
-    if array.ndim >= 1 and array.shape[-1] == 3 and array.shape[-2:] != (3, 3):
+    if array.ndim >= 1 and array.shape[-1] == 3:
         return Position(link, given)
     return Position(link, poses(given, "poses", " or points (..., 3)", turned=False)[..., :3, 3])
 
