@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from recursa.evaluation.evaluator import Evaluator, Question, Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.kernels import native
 from recursa.kernels.graph import Graph, code_name
-from recursa.kernels.kernel import Kernel
+from recursa.kernels.kernel import FEW_BODIES, Kernel
+from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.model.model import Model
 from recursa.quantities import Composed, quantities, quantity
 from recursa.spatial.scalars import Scalar
@@ -142,10 +144,21 @@ class DifferentiableRobot:
             if way.recipe.require is not None:
                 way.recipe.require(model)
             shape = way.recipe.shape
-        own = None if with_gravity or isinstance(way, Composed) else _OwnKernel(self._evaluator, question, way)
-        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own)
+        own, sweeps = None, None
+        if not with_gravity and not isinstance(way, Composed):
+            own = _OwnKernel(self._evaluator, question, way)
+            sweeps = partial(_sweeps, question, way) if model.nbodies > FEW_BODIES else None
+        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own, sweeps=sweeps)
         turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
         return Differentiable(function, axes, shape, turned)
+
+
+def _sweeps(question: Question, way: Way) -> PlanFunction:
+    """What a question is answered with, as a function that can be differentiated sweep by sweep."""
+    record, model = question.quantity, way.kernels.compiled_model
+    names = (*record.inputs, *question.given)
+    sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+    return PlanFunction(way.compiled_plan, model, sizes, way.recipe.gather, math.prod(way.recipe.shape))
 
 
 class _OwnKernel:

@@ -341,9 +341,10 @@ class _Reverse:
     def _pulled(self, s: int, t: int, step: Step, sweep: Sweep, here: set[str]) -> Iterable[Step]:
         """The step in reverse: from derivatives by its results to those by what it read; ``here`` are the sweep's."""
         written = [split(name) for name in step.writes]
+        there = {"parent": self.known | here}  # a parent has been visited already
         weighted = tuple(
             k for k, (buffer, place) in enumerate(written)
-            if buffer in self.relevant and self._derivative(buffer) in self.known | (here if place == "parent" else set())
+            if buffer in self.relevant and self._derivative(buffer) in there.get(place, self.known)
         )  # fmt: skip
         if not weighted:
             return

@@ -89,7 +89,7 @@ class _Differentiated:
 
     @property
     def __name__(self) -> str:
-        return f"{type(self).__name__.lower()} {getattr(self.fn, '__name__', type(self.fn).__name__)}"
+        return f"derivative of {getattr(self.fn, '__name__', type(self.fn).__name__)}"
 
     def _parts(self, args: tuple[Any, ...]) -> list[Numbers]:
         """What ``_graph`` makes of the arguments, on their own scalars."""
@@ -177,7 +177,8 @@ class Along(_Differentiated):
 
     def _graph(self, args: list[Any]) -> list[Numbers]:
         results, direction = self._results(args[: self.reads]), dict[Traced, Scalar]()
-        for which, changes in zip(self.moving, args[self.reads :], strict=True):
+        for which, given in zip(self.moving, args[self.reads :], strict=True):
+            changes = numbers_of(given)  # of an input they come as what steps get of it
             values = numbers_of(args[which]) if changes else []
             if len(values) != len(changes):
                 raise UntraceableError("changes do not fit what changes")
