@@ -67,6 +67,7 @@ class Computation:
     - ``free``: whether names that robots do not know are somebody's: a function's.
     - ``outputs``: ``outputs(block, wanted)``, arrays (rows, ...) by name; ``offered``: their names, if known before;
       ``axes``: what the axes of their rows are called; ``gains``: numbers of a controller that can be varied.
+    - ``row_bytes``: of what is there of a row while it is computed, whatever is kept of it.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Computation:
     offered: tuple[str, ...] | None
     axes: Mapping[str, tuple[str, ...]]
     gains: tuple[str, ...] = ()
+    row_bytes: int = 0
 
 
 def computation(robot: Robot, compute: Any, options: Mapping[str, Any]) -> Computation:
@@ -220,7 +222,14 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         "peak_speed": ("freedom",), "violation": (), "finite": (),
     }  # fmt: skip
     arrays = {"q0": "q", "v0": "v", "tau": "tau"}
-    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque))
+    samples = options["steps"] // every if _counts(options["steps"], every) else 0
+    row_bytes = 8 * samples * (robot.nq + robot.nv)
+    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque), row_bytes)
+
+
+def _counts(*values: Any) -> bool:
+    """Whether all are positive whole numbers; rollout itself complains about others."""
+    return all(isinstance(value, int | np.integer) and value > 0 for value in values)
 
 
 def _gains_of(torque: Any) -> tuple[str, ...]:
