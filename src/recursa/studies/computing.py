@@ -222,14 +222,17 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         "peak_speed": ("freedom",), "violation": (), "finite": (),
     }  # fmt: skip
     arrays = {"q0": "q", "v0": "v", "tau": "tau"}
-    samples = options["steps"] // every if _counts(options["steps"], every) else 0
-    row_bytes = 8 * samples * (robot.nq + robot.nv)
+    row_bytes = 8 * _saved(options["steps"], every) * (robot.nq + robot.nv)
     return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque), row_bytes)
 
 
-def _counts(*values: Any) -> bool:
-    """Whether all are positive whole numbers; rollout itself complains about others."""
-    return all(isinstance(value, int | np.integer) and value > 0 for value in values)
+def _saved(steps: Any, every: Any) -> int:
+    """States that are saved of a motion: at least one."""
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in (steps, every)):
+        raise StudyError(f"steps and save_every must be whole numbers, not {steps!r} and {every!r}")
+    if not 1 <= every <= steps:
+        raise StudyError(f"a rollout of {steps} steps of which every {every}th is saved has nothing to be kept")
+    return int(steps // every)
 
 
 def _gains_of(torque: Any) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ def run(
         _carried_out(study, None, size, range(0), whole, engine, address, workers, progress)
         return StudyResult(study, None, whole.results(_shapes(study)), whole.arrays, study.total)
     place = Store.at(store, compress, keep_bits)
+    if place.about() is None:
+        study.pilot  # noqa: B018  a study that cannot be computed leaves no folder
     with place.held():
         place, size = _prepared(study, place, block, resume)
         whole = Whole(study, ())
