@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.studies.counters import key_of, latin, permuted, uniforms
+from recursa.studies.counters import SOBOL_BITS, key_of, latin, permuted, sobol, uniforms
 from recursa.studies.reductions import reduction
 from recursa.studies.study import study_from_data
 
@@ -101,6 +101,23 @@ def test_permutations_are_permutations(total) -> None:
 def test_uniform_numbers_are_never_zero_or_one() -> None:
     u = uniforms(key_of(1), range(100_000), 1)
     assert 0.0 < u.min() < 1e-4 and 1.0 - 1e-4 < u.max() < 1.0
+
+
+@pytest.mark.parametrize("width", [1, 7, 40])
+def test_sobol_rows_are_those_of_scipy_wherever_one_begins(width) -> None:
+    from scipy.stats import qmc
+
+    key = key_of(3, "sobol")
+    theirs = qmc.Sobol(width, scramble=True, bits=SOBOL_BITS, seed=int(key[0] >> np.uint64(1))).random(2**12)
+    for rows in (range(2**12), range(1, 2), range(7, 900), range(2**11 - 1, 2**11 + 2)):
+        assert np.array_equal(sobol(key, rows, width), theirs[rows.start : rows.stop])
+
+
+def test_sobol_rows_fill_evenly_far_out() -> None:
+    """Of 2^m rows that begin at a multiple of 2^m one lies in each of 2^m equal parts; at row 10^15, too, at once."""
+    first = (10**15 >> 10) << 10
+    found = sobol(key_of(5), range(first, first + 1024), 3)
+    assert (np.sort(np.floor(1024 * found), axis=0) == np.arange(1024)[:, None]).all()
 
 
 def test_grids_take_every_point_with_every_other() -> None:
