@@ -9,7 +9,7 @@ import pytest
 import recursa as rc
 
 pytest.importorskip("zarr")
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "studies-examples.md"
 
 
 @pytest.fixture

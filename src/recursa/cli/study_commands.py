@@ -11,13 +11,14 @@ from rich.markup import escape
 
 import recursa as rc
 from recursa.cli import show, study_tables
+from recursa.cli.group import Whole
 from recursa.cli.root import JSON
 from recursa.cli.study_file import read_file, store_of
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.group()
+@click.group(cls=Whole)
 def study() -> None:
     """Many variations of one question: run them, on threads or a cluster, and look at what came out.
 
