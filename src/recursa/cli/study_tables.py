@@ -122,10 +122,9 @@ def _bars(out: Console, name: str, counts: Any, edges: Any) -> None:
 
 
 def _worst(out: Console, result: rc.StudyResult, title: str, values: Any, rows: Any) -> None:
-    """The worst rows, with the command that shows each; commands are not cut into lines: they are copied."""
-    out.print(escape(f"{title}:"))
-    motions = result.study.computation.name in ("rollout", "simulate") and result.path is not None
-    for value, row in list(zip(values.tolist(), rows.tolist(), strict=True))[:_WORST]:
+    """The worst values, and the commands that show their rows; commands are not cut into lines: they are copied."""
+    lines(out, f"{title}: {', '.join(f'{value:.5g}' for value in values[:_WORST].tolist())}")
+    motions = result.study.computation.name in ("rollout", "simulate")
+    for row in rows[:_WORST].tolist():
         page = f" -o row{row}.html" if motions else ""
-        command = f"recursa study show {quote(str(result.path))} --row {row}{page}"
-        out.print(escape(f"  {value:<10.5g} {command}"), soft_wrap=True)
+        out.print(escape(f"  recursa study show {quote(str(result.path))} --row {row}{page}"), soft_wrap=True)
