@@ -48,7 +48,7 @@ class StepCut(NamedTuple):
 
     t: float
     freedom: int | None
-    contact: bool = False
+    contact: int | None = None  # which of the margins of TouchingEquations
 
 
 class Keeper(Protocol):
@@ -82,7 +82,7 @@ class Simulation:
         self._next_time = 0  # among the times asked for
         self._stalls = 0
         self._looked = (0, 0.0)  # when progress was last looked at: steps, time
-        self._rubs = equations.rubbed and not self.stepper.resolves_friction
+        self._rubs = equations.rubbed and not (self.stepper.resolves_friction or equations.modes_from_outside)
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         self._touches = equations if isinstance(equations, TouchingEquations) else None
         self._switches = self._rubs or self._touches is not None
@@ -223,14 +223,15 @@ class Simulation:
         return np.concatenate([values, self._margins(t, state.q, v)])
 
     def _margins(self, t: float, q: Array, v: Array) -> Array:
-        """How far freedoms, then contacts are from another mode."""
-        rubbing = friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
-        return rubbing if self._touches is None else np.concatenate([rubbing, self._touches.margins(t, q, v)])
+        """How far freedoms, or contacts and freedoms, are from another mode."""
+        if self._touches is not None:
+            return self._touches.margins(t, q, v)
+        return friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
 
-    def _landed(self, t: float, state: RunState) -> RunState:
+    def _landed(self, t: float, state: RunState, cut: int | None = None) -> RunState:
         """Impulses and modes of contacts at an instant; what hit is noted."""
         assert self._touches is not None
-        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state))
+        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state), cut)
         for k in hit:
             name = self._touches.geometry.touches[k].name
             self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
@@ -246,13 +247,17 @@ class Simulation:
         times = np.linspace(stepper.t_old, stepper.t, stepper.probes + 1)
         before = self._watched
         for start, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
-            after = self._values(end, stepper.at(end))
+            after = self._values(end, self._within(end))
             cut = self._crossings(start, end, before, after)
             if cut is not None:
                 return cut
             before = after
         self._watched, self._stalls = before, 0
         return None
+
+    def _within(self, t: float) -> RunState:
+        """A state within the last step to look at: events see what obeys constraints, margins need not."""
+        return self.stepper.at(t) if self.events else self.stepper.about(t)
 
     def _crossings(self, start: float, end: float, before: Array, after: Array) -> StepCut | None:
         """Crossings between two times, in order, up to the first that cuts the step short."""
@@ -266,8 +271,7 @@ class Simulation:
         for t, number in sorted(found):
             if number >= len(self.events):
                 switch = number - len(self.events)
-                contact = switch >= (self.equations.nv if self._rubs else 0)
-                return StepCut(t, None if contact else switch, contact)
+                return StepCut(t, switch) if self._touches is None else StepCut(t, None, switch)
             event, state = self.events[number], self.stepper.at(t)
             self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
@@ -280,7 +284,7 @@ class Simulation:
 
     def _value(self, number: int, t: float) -> float:
         """One of the values, at a time within the last step."""
-        state = self.stepper.at(t)
+        state = self._within(t)
         v = self._speeds(state)
         if number < len(self.events):
             return self.events[number].value(t, state.q, v)
@@ -317,10 +321,8 @@ class Simulation:
         if cut.t > stepper.t_old:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
-        if cut.contact:
-            state = self._landed(cut.t, state)
-            if self._rubs:
-                friction.settle(equations, cut.t, state.q, self._speeds(state))
+        if cut.contact is not None:
+            state = self._landed(cut.t, state, cut.contact)
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         elif cut.freedom is not None:
