@@ -1,9 +1,13 @@
 """Contacts that are made and lost: between two instants each is open, slides or sticks, and all is smooth.
 
-What lands, lifts, starts to slide or comes to rest ends a step, as an event does, and so does a joint that dry friction
-holds or lets go. There impulses (where something hits) and then forces are found by complementarity, and say who goes
-on how. Newton's law of restitution holds across the plane and Coulomb's along it; where together they would make
-energy, impulses go back towards those without bouncing, just as far as it takes, so that no impact makes energy.
+What lands, lifts, starts to slide or comes to rest ends a step, as an event does. There impulses (where something hits)
+and then forces are found by complementarity, and say who goes on how. Newton's law of restitution holds across the
+plane and Coulomb's along it; where together they would make energy, impulses go back towards those without bouncing,
+just as far as it takes, so that no impact makes energy.
+
+Dry friction of joints is smoothed about rest here: joints that friction holds, and feet that stick, hold each other in
+loops through the ground, and rigid bodies leave open who bears what. Which of them lets go first would then hang on
+rounding, and modes change without end.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, fo
 from recursa.simulation.constrained import ConstrainedEquations
 from recursa.simulation.described import array, floats
 from recursa.simulation.equations import Outside, Rates
-from recursa.simulation.friction import SLACK, holding_bounds
 from recursa.simulation.touch import Touch
 from recursa.simulation.touch_geometry import Geometry, Instant
 from recursa.sweeps.batching import Array
@@ -26,9 +29,9 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _NEAR = 1e-8  # m, within which something touches
-_AT_REST = 1e-9  # m/s
+_AT_REST = 1e-7  # m/s across a plane: slower is no impact, and does not leave
 _CREEPS = 1e-5  # m/s along a plane, under which something that changes is taken to be at rest
-_STANDS = 1e-7  # rad/s or m/s, under which a joint that friction can hold is taken to be at rest
+_SMOOTH = 0.02  # rad/s or m/s, about which friction of joints grows to its value
 _TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not against where it started to
 _SLACK = 1e-9  # of forces, by which they may leave a cone before something slides; then it certainly does
 _UNMOVED = 1e-11  # of accelerations: what is less is none
@@ -36,11 +39,10 @@ _RANK = 1e-10
 
 
 class Held(NamedTuple):
-    """What acts where something touches, and where friction holds joints."""
+    """What acts where something touches."""
 
     a: Array  # (nv,) accelerations
     forces: Array  # (k, 3) across and along the planes
-    torques: Array  # at the locked freedoms
     lost: float  # power that rubs at contacts
 
 
@@ -52,6 +54,7 @@ class TouchingEquations(ConstrainedEquations):
     def __init__(self, robot: Robot, *acting: Any, touches: tuple[Touch, ...]) -> None:
         super().__init__(robot, *acting)
         self.kept_on_manifold, self.passive = True, False
+        self._smooth, self.rubbed = self.rubbed, False
         self.geometry = Geometry(robot, touches, self.given)
         count = len(touches)
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
@@ -79,43 +82,46 @@ class TouchingEquations(ConstrainedEquations):
         now = self.geometry.instant(q, u, tau, *outside)
         return np.full(self.nv, np.nan) if now is None else self._held(now, q, u).a
 
+    def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array, float]:
+        """With friction of joints smoothed about rest, ``f v / sqrt(v^2 + s^2)``."""
+        tau, outside, moving, lost = super().moving(t, q, v)
+        if self._smooth:
+            rub = self.rub(np.sign(v)) * np.abs(v) / np.sqrt(v * v + _SMOOTH * _SMOOTH)
+            moving, lost = moving - rub, lost + float(rub @ v)
+        return tau, outside, moving, lost
+
     def _held(self, now: Instant, q: Array, v: Array) -> Held:
-        """Accelerations with contact forces, and with torques at freedoms that friction holds; the power that rubs."""
-        locked, found = self.locked, np.zeros((len(self.mode), 3))
+        """Accelerations with contact forces; the power that rubs."""
+        found = np.zeros((len(self.mode), 3))
         closed = self.mode.nonzero()[0]
-        if not (locked.size or closed.size):
-            return Held(now.a, found, self._zero[:0], 0.0)
+        if not closed.size:
+            return Held(now.a, found, 0.0)
         J = now.J.reshape(-1, 3, self.nv)[closed]
         slides = (self.mode[closed] == SLIDES).nonzero()[0]
         taken = np.ones((len(closed), 3), dtype=bool)
         taken[slides, 1:] = False
-        R = F = np.concatenate([np.eye(self.nv)[locked], J[taken]]) if locked.size else J[taken]
+        R = F = J[taken]
         ways, along = np.zeros((0, 2)), np.zeros((0, 2))
-        first = locked.size + (np.cumsum(taken.sum(axis=1)) - taken.sum(axis=1))[slides]
         if slides.size:
             along = J[slides, 1:] @ v
             ways = np.array([self._direction(int(closed[k]), x) for k, x in zip(slides, along, strict=True)])
             rough = self.geometry.friction[closed[slides], None]
             F = R.copy()
-            F[first] -= rough * np.einsum("ki,kin->kn", ways, J[slides, 1:])
+            F[(taken.sum(axis=1).cumsum() - 1)[slides]] -= rough * np.einsum("ki,kin->kn", ways, J[slides, 1:])
         W = self._yielding(now, q)
         WF = W @ F.T
-        asked = -(R @ now.a)
-        asked[locked.size :] -= now.gamma.reshape(-1, 3)[closed][taken]
-        near = np.concatenate([np.zeros(locked.size), self._shared[closed][taken]])
+        asked = -(R @ now.a) - now.gamma.reshape(-1, 3)[closed][taken]
         A = R @ WF
-        x = shares(0.5 * (A + A.T) if F is R else A, asked, near)
-        a = now.a + WF @ x
-        a[locked] = 0.0
+        x = shares(0.5 * (A + A.T) if F is R else A, asked, self._shared[closed][taken])
         bearing = np.zeros((len(closed), 3))
-        bearing[taken] = x[locked.size :]
+        bearing[taken] = x
         lost = 0.0
         if slides.size:
             rub = self.geometry.friction[closed[slides]] * bearing[slides, 0]
             bearing[slides, 1:] = -rub[:, None] * ways
             lost = float((rub * (ways * along).sum(axis=1)).sum())
         found[closed] = bearing
-        return Held(a, found, x[: locked.size], lost)
+        return Held(now.a + WF @ x, found, lost)
 
     def _yielding(self, now: Instant, q: Array) -> Array:
         """``inv(M)``, less what the robot's constraints keep from moving."""
@@ -134,15 +140,11 @@ class TouchingEquations(ConstrainedEquations):
         return np.asarray(along / np.sqrt(along @ along))
 
     def margins(self, t: float, q: Array, v: Array) -> Array:
-        """(2k + nv,): how far contacts, then freedoms with friction are from another mode; infinite where it is far.
-
-        Of a contact first its distance or the force across the plane, then what is left of the cone, or its speed along
-        the plane; of a freedom its speed, or the torque that friction could still take.
-        """
+        """(2k,): distance or force across the plane, then what is left of the cone, or the speed along the plane."""
         _, outside, moving, _ = self.moving(t, q, v)
         now = self.geometry.instant(q, v, moving, *outside)
         if now is None:
-            return np.full(2 * len(self.mode) + self.nv, np.nan)
+            return np.full(2 * len(self.mode), np.nan)
         held = self._held(now, q, v)
         across = held.forces[:, 0]
         first, second = now.gaps + self.offset, np.full(len(self.mode), np.inf)
@@ -154,20 +156,14 @@ class TouchingEquations(ConstrainedEquations):
             first = np.where(self.mode == OPEN, first, across + scale)
             second[sticks] = self.geometry.friction[sticks] * across[sticks] + scale - rub
             second[slides] = (along * self.slip_along).sum(axis=1)[slides]
-        third = np.where(self.slip != 0.0, self.slip * v, np.inf)
-        if self.locked.size:
-            low, high = holding_bounds(self, self.locked)
-            third[self.locked] = np.minimum(
-                high * (1.0 + SLACK) - held.torques, held.torques - low * (1.0 + SLACK)
-            )
-        return np.concatenate([first, second, third])
+        return np.concatenate([first, second])
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
     def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
         """Loops and contacts closed, speeds that obey them."""
         closed = np.flatnonzero(self.mode)
-        if not (closed.size or self.locked.size or self.robot.constraints):
+        if not (closed.size or self.robot.constraints):
             return q, u
         last = np.inf
         for _ in range(10):
@@ -181,11 +177,7 @@ class TouchingEquations(ConstrainedEquations):
         taken = np.zeros((len(self.mode), 3), dtype=bool)
         taken[closed, 0] = True
         taken[self.mode == STICKS] = True
-        R = np.concatenate([self._bilateral(q), np.eye(self.nv)[self.locked], now.J[taken.ravel()]])
-        u = u - _along(now.W, R, R @ u)
-        if self.locked.size:
-            u[self.locked] = 0.0
-        return q, u
+        return q, _obeying(now.W, np.concatenate([self._bilateral(q), now.J[taken.ravel()]]), u)
 
     def _at(self, q: Array) -> Instant:
         """What is known of a place."""
@@ -204,41 +196,27 @@ class TouchingEquations(ConstrainedEquations):
     def settle(self, t: float, q: Array, v: Array, cut: int | None = None) -> tuple[Array, float, list[int]]:
         """Impulses where something hits, then modes; speeds, the energy that was lost, and who hit.
 
-        ``cut`` is the margin that has come to zero, if one has: that contact touches, or that freedom rests, whatever
-        rounding says.
+        ``cut`` is the margin that has come to zero, if one has: that contact touches, whatever rounding says.
         """
-        geometry, count = self.geometry, len(self.mode)
         now = self._at(q)
-        touching, resting = now.gaps <= _NEAR, self.rubbing & (np.abs(v) <= _STANDS)
-        if cut is not None and cut < 2 * count:
-            touching[cut % count] = True
-        elif cut is not None:
-            resting[cut - 2 * count] = True
-        resting[self.locked] = True
+        touching, slipped = now.gaps <= _NEAR, None
+        if cut is not None:
+            which = cut % len(self.mode)
+            touching[which] = True
+            slipped = which if cut >= len(self.mode) and self.mode[which] == STICKS else None
         near = np.flatnonzero(touching)
-        stuck = cut is not None and cut < 2 * count and self.mode[cut % count] == STICKS
         self.mode[:], self.offset[:], self.slip_along[:] = OPEN, 0.0, 0.0
-        self.locked = np.zeros(0, dtype=int)
-        lost, hit = 0.0, list[int]()
+        if not near.size:
+            return v, 0.0, []
         rows = now.J.reshape(-1, 3, self.nv)
-        W = self._yielding(now, q)
+        v, lost, hit = self._impact(t, q, v, near, rows[near], self._yielding(now, q))
+        near = near[rows[near, 0] @ v <= _AT_REST]
         if near.size:
-            before = v
-            v, lost, hit = self._impact(t, q, v, near, rows[near], W)
-            if v is not before:
-                resting &= np.abs(v) <= _STANDS
-            near = near[rows[near, 0] @ v <= _AT_REST]
-        J, rest = rows[near], np.flatnonzero(resting)
-        along = J[:, 1:] @ v
-        creeping = np.sqrt((along**2).sum(axis=1)) <= _CREEPS
-        if near.size or rest.size:
-            units = np.eye(self.nv)[rest]
-            stopped = np.concatenate([self._bilateral(q), units, J[:, 0], J[creeping, 1:].reshape(-1, self.nv)])
-            v = v - _along(now.W, stopped, stopped @ v)
-            v[rest] = 0.0
-        self.slip = np.where(self.rubbing & ~resting, np.sign(v), 0.0)
-        if near.size or rest.size:
-            self._choose(t, q, v, near, rest, cut, stuck)
+            J = rows[near]
+            creeping = np.sqrt(((J[:, 1:] @ v) ** 2).sum(axis=1)) <= _CREEPS
+            stopped = [self._bilateral(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
+            v = _obeying(now.W, np.concatenate(stopped), v)
+            self._choose(t, q, v, near, slipped)
             v = self.on_manifold(q, v)[1]
         return v, lost, hit
 
@@ -260,45 +238,40 @@ class TouchingEquations(ConstrainedEquations):
         plain = rows @ v
         first = forces(Problem(rows @ back, plain, friction, still))
         self._require_found(first.f, near, t)
-        dead = after = v + back @ first.f
+        dead = after = v + back @ first.f.ravel()
         if bounce.any():
             wanted = plain.copy()
             wanted[::3] += bounce
             found = forces(Problem(rows @ back, wanted, friction, still), first.f)
             self._require_found(found.f, near, t)
-            after = v + back @ found.f
+            after = v + back @ found.f.ravel()
         M = self.robot.mass_matrix(q)
         after = _without_gain(M, v, dead, after)
         lost = 0.5 * float(v @ M @ v - after @ M @ after)
         return after, lost, near[hitting].tolist()
 
-    def _choose(self, t: float, q: Array, v: Array, near: Array, rest: Array, cut: int | None, stuck: bool) -> None:
-        """Modes of what stays, and of joints at rest: by the forces that accelerations ask for.
-
-        ``stuck`` says whether the contact whose margin ``cut`` is stuck so far.
-        """
+    def _choose(self, t: float, q: Array, v: Array, near: Array, slipped: int | None) -> None:
+        """Modes of what stays: by the forces that accelerations ask for. ``slipped`` has just left its cone."""
         _, outside, moving, _ = self.moving(t, q, v)
         now = self.geometry.instant(q, v, moving, *outside)
         if now is None:
             return
         W = self._yielding(now, q)
         J = now.J.reshape(-1, 3, self.nv)[near]
-        rows = np.concatenate([J.reshape(-1, self.nv), np.eye(self.nv)[rest]])
+        rows = J.reshape(-1, self.nv)
         along = J[:, 1:] @ v
         sizes = np.sqrt((along**2).sum(axis=1))
         sliding = np.where((sizes > _CREEPS)[:, None], along / np.maximum(sizes, _CREEPS)[:, None], 0.0)
-        rates = rows @ now.a
-        rates[: 3 * len(near)] += now.gamma.reshape(-1, 3)[near].ravel()
-        problem = Problem(rows @ W @ rows.T, rates, self.geometry.friction[near], sliding, *holding_bounds(self, rest))
-        found = forces(problem, np.concatenate([self._shared[near].ravel(), np.zeros(rest.size)]))
-        self._require_found(found.f, near, t)
-        left = (rates + problem.D @ found.f)[: 3 * len(near)].reshape(-1, 3)
+        rates = rows @ now.a + now.gamma.reshape(-1, 3)[near].ravel()
+        D = rows @ W @ rows.T
+        f, found = forces(Problem(D, rates, self.geometry.friction[near], sliding), self._shared[near])
+        self._require_found(f, near, t)
+        left = (rates + D @ f.ravel()).reshape(-1, 3)
         unmoved = np.abs(left[:, 1:]).max(axis=1, initial=0.0) <= _UNMOVED * np.abs(rates).max(initial=0.0)
-        held = (found.mode == SLIDES) & unmoved & ~sliding.any(axis=1)
-        mode = np.where(held, STICKS, found.mode)  # on the cone, and yet it does not move
-        if cut is not None and len(self.mode) <= cut < 2 * len(self.mode):
-            mode[(near == cut - len(self.mode)) & (mode == STICKS) & stuck] = SLIDES  # it has just left its cone
-        f = found.contacts
+        held = (found == SLIDES) & unmoved & ~sliding.any(axis=1)
+        mode = np.where(held, STICKS, found)  # on the cone, and yet it does not move
+        if slipped is not None:
+            mode[(near == slipped) & (mode == STICKS)] = SLIDES
         self._shared[near] = f
         self.mode[near] = mode
         self.offset[near[mode == OPEN]] = _NEAR
@@ -307,8 +280,6 @@ class TouchingEquations(ConstrainedEquations):
                 rub = float(np.sqrt(force[1:] @ force[1:]))
                 starting = -force[1:] / rub if rub > 0.0 else np.zeros(2)
                 self.slip_along[k] = way if way.any() else starting
-        self.locked = rest[found.held]
-        self.slip[rest[~found.held]] = np.where(found.joints < 0.0, 1.0, -1.0)[~found.held]
 
     def _require_found(self, f: Array, near: Array, t: float) -> None:
         """Rigid bodies that slide may wedge so that no force fits (Painleve)."""
@@ -361,6 +332,16 @@ def _along(W: Array, R: Array, values: Array) -> Array:
     WR = W @ R.T
     A = R @ WR
     return np.asarray(WR @ shares(0.5 * (A + A.T), values))
+
+
+def _obeying(W: Array, R: Array, u: Array) -> Array:
+    """The nearest speeds with ``R u = 0``; once more where rows nearly depend on each other and digits were lost."""
+    for _ in range(3):
+        left = R @ u
+        if not np.abs(left).max(initial=0.0) > 1e-14 * np.abs(u).max(initial=0.0):
+            break
+        u = u - _along(W, R, left)
+    return u
 
 
 def _without_gain(M: Array, v: Array, dead: Array, after: Array) -> Array:
