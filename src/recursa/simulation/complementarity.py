@@ -57,6 +57,11 @@ def forces(of: Problem, start: Array | None = None) -> Found:
     >>> f, int(mode[0]) == STICKS
     (array([[ 2. , -0.5,  0. ]]), True)
     """
+    everything, fine = _exact(
+        of, np.stack([np.ones(len(of.friction)), *-(of.friction[:, None] * of.sliding).T], axis=1)
+    )
+    if fine:  # nothing lifts, and nothing starts to slide
+        return everything
     sweep = _Sweeping(of, start)
     done, more = 0, _FIRST
     while done < _SWEEPS:
@@ -77,9 +82,7 @@ class _Sweeping:
     def __init__(self, of: Problem, start: Array | None) -> None:
         self.f = [0.0] * len(of.b) if start is None else start.ravel().tolist()
         self._rows, self._b = of.D.tolist(), of.b.tolist()
-        self._contacts = list(
-            zip(range(0, len(of.b), 3), of.friction.tolist(), of.sliding.tolist(), strict=True)
-        )
+        self._contacts = list(zip(range(0, len(of.b), 3), of.friction.tolist(), of.sliding.tolist(), strict=True))
 
     def go(self, sweeps: int) -> bool:
         """Some sweeps; whether they changed nothing any more."""
@@ -115,15 +118,19 @@ def _exact(of: Problem, f: Array) -> tuple[Found, bool]:
     """Modes, and the values that they mean; whether these obey all conditions."""
     scale = max(float(np.abs(f).max(initial=0.0)), 1e-300)
     along = np.sqrt((f[:, 1:] ** 2).sum(axis=1))
-    moving = of.sliding.any(axis=1)
+    moving = np.asarray(of.sliding.any(axis=1))
     closed = f[:, 0] > 1e-9 * scale
     sticks = closed & (along < of.friction * f[:, 0] * (1.0 - 1e-7)) & ~moving
     mode = np.where(sticks, STICKS, np.where(closed, SLIDES, OPEN))
     f = np.where(closed[:, None], f, 0.0)
     F, rows = _columns(f, mode)
-    if rows.size:
-        change = shares((of.D @ F)[rows], -(of.b + of.D @ f.ravel())[rows])
-        f = f + (F @ change).reshape(-1, 3)
+    if not rows.size:
+        return Found(f, mode), _obeyed(of, f, mode, moving)
+    A = (of.D @ F)[rows]
+    shortest = (F @ shares(A, -of.b[rows])).reshape(-1, 3)  # where several fit, the one that squeezes least
+    if _obeyed(of, shortest, mode, moving):
+        return Found(shortest, mode), True
+    f = f + (F @ shares(A, -(of.b + of.D @ f.ravel())[rows])).reshape(-1, 3)
     return Found(f, mode), _obeyed(of, f, mode, moving)
 
 

@@ -28,6 +28,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import far_beyond
 
 _NO_PROGRESS = 1e-14
+_HARDLY_ANY = 1e-9  # s between two changes of contacts
 _WINDOW, _MOST_STEPS = 10_000, 1e9  # steps after which progress is looked at, and those that a run may come to at that
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
 
@@ -231,7 +232,7 @@ class Simulation:
     def _landed(self, t: float, state: RunState, cut: int | None = None) -> RunState:
         """Impulses and modes of contacts at an instant; what hit is noted."""
         assert self._touches is not None
-        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state), cut)
+        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state), cut, self._stalls)
         for k in hit:
             name = self._touches.geometry.touches[k].name
             self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
@@ -307,7 +308,8 @@ class Simulation:
         stepper, equations = self.stepper, self.equations
         self._keep_piece(cut.t)
         self._sample_until(cut.t, inclusive=False)
-        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= _NO_PROGRESS * max(1.0, cut.t) else 0
+        least = _NO_PROGRESS * max(1.0, cut.t) if self._touches is None else _HARDLY_ANY
+        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= least else 0
         if self._stalls > 2 * _MAX_STALLS:
             raise SimulationError(
                 f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
@@ -424,6 +426,7 @@ class Simulation:
             "stepper": self.stepper.state(),
             "slip": equations.slip.copy(),
             "locked": equations.locked.copy(),
+            "contacts": {} if self._touches is None else self._touches.modes(),
             "evaluations": equations.evaluations,
             "watched": self._watched.copy(),
             "stalls": self._stalls,
@@ -443,6 +446,7 @@ class Simulation:
             "stepper": self.stepper.described(self.end),
             "slip": floats(equations.nv),
             "locked": indices(equations.nv),
+            "contacts": {} if self._touches is None else self._touches.described_modes(),
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
             "stalls": count(),
@@ -453,10 +457,12 @@ class Simulation:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there; a ValueError if no run like this one can have been there."""
-        described = self.described()
+        described, state = self.described(), {"contacts": {}, **state}  # files from before there were any
         require_described(described, {name: state[name] for name in described})
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
+        if self._touches is not None:
+            self._touches.restore_modes(state["contacts"])
         self.stepper.restore(state["stepper"])
         equations.evaluations = state["evaluations"]
         self._watched, self._stalls = state["watched"].copy(), state["stalls"]

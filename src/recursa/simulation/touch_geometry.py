@@ -94,7 +94,8 @@ class Geometry:
 
     def _by_parts(self, q: Array, v: Array, tau: Array, outside: tuple[Array, ...]) -> Instant:
         robot = self.robot
-        named = {name: x.reshape(-1, 6) if name == "wrenches" else x for name, x in zip(self.given, outside, strict=True)}
+        given = zip(self.given, outside, strict=True)
+        named: dict[str, Any] = {name: x.reshape(-1, 6) if name == "wrenches" else x for name, x in given}
         a = robot.forward_dynamics(q, v, tau, **named)
         qdot = robot.evaluator.evaluate(configuration.COORDINATE_RATES, {"q": q, "v": v})
         W = robot.mass_matrix_inverse(q)
@@ -213,7 +214,12 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = ()) -> 
         if held
         else articulated.forward_plan(wrenches=wrenches)
     )
-    parts = [forward, configuration.COORDINATE_RATES_PLAN, _INVERSE, _places(tuple(sorted({one[0] for one in touches})))]
+    parts = [
+        forward,
+        configuration.COORDINATE_RATES_PLAN,
+        _INVERSE,
+        _places(tuple(sorted({one[0] for one in touches}))),
+    ]
     shape = model.nq + model.nv * (1 + model.nv) + len(touches) * (4 + 3 * model.nv)
     return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches), (shape,))
 

@@ -19,7 +19,7 @@ import numpy as np
 from recursa.errors import SimulationError, StateError
 from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, forces, shares
 from recursa.simulation.constrained import ConstrainedEquations
-from recursa.simulation.described import array, floats
+from recursa.simulation.described import array, floats, real
 from recursa.simulation.equations import Outside, Rates
 from recursa.simulation.touch import Touch
 from recursa.simulation.touch_geometry import Geometry, Instant
@@ -32,9 +32,11 @@ _NEAR = 1e-8  # m, within which something touches
 _AT_REST = 1e-7  # m/s across a plane: slower is no impact, and does not leave
 _CREEPS = 1e-5  # m/s along a plane, under which something that changes is taken to be at rest
 _SMOOTH = 0.02  # rad/s or m/s, about which friction of joints grows to its value
+_PATIENCE = 3  # changes at one instant before what slides may creep back
 _TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not against where it started to
 _SLACK = 1e-9  # of forces, by which they may leave a cone before something slides; then it certainly does
-_UNMOVED = 1e-11  # of accelerations: what is less is none
+_SLACKER = 1e-5  # the same where modes change again and again at one instant
+_STARTS = 0.01  # of that slack, of accelerations: what is less does not start
 _RANK = 1e-10
 
 
@@ -58,7 +60,9 @@ class TouchingEquations(ConstrainedEquations):
         self.geometry = Geometry(robot, touches, self.given)
         count = len(touches)
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
-        self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits
+        self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits, in m;
+        # of what slides, how fast it may go backwards before that is a change, in m/s
+        self.slack = _SLACK
         self._shared = np.zeros((count, 3))  # as complementarity found them last: who bears what, where that is open
 
     def _compiled(self) -> Any:
@@ -132,10 +136,13 @@ class TouchingEquations(ConstrainedEquations):
         return now.W - WG @ np.linalg.lstsq(G @ WG, WG.T, rcond=_RANK)[0]
 
     def _direction(self, k: int, along: Array) -> Array:
-        """In which a contact slides; where it would turn round within a step it goes on as before."""
+        """In which a contact slides; where it would turn round within a step it goes on as before.
+
+        What starts to slide to one side is turned at once: friction follows the force that has left its cone.
+        """
         first = self.slip_along[k]
-        if not along @ first > 0.0:
-            return first
+        if not along @ first > -0.5 * _TURNS:
+            return np.asarray(first)
         along = along + _TURNS * first
         return np.asarray(along / np.sqrt(along @ along))
 
@@ -149,14 +156,19 @@ class TouchingEquations(ConstrainedEquations):
         across = held.forces[:, 0]
         first, second = now.gaps + self.offset, np.full(len(self.mode), np.inf)
         if self.mode.any():
-            scale = _SLACK * float(np.abs(held.forces).max(initial=0.0))
+            scale = self.slack * float(np.abs(held.forces).max(initial=0.0))
             along = (now.J @ v).reshape(-1, 3)[:, 1:]
             sticks, slides = self.mode == STICKS, self.mode == SLIDES
-            rub = np.sqrt((held.forces[sticks, 1:] ** 2).sum(axis=1))
             first = np.where(self.mode == OPEN, first, across + scale)
-            second[sticks] = self.geometry.friction[sticks] * across[sticks] + scale - rub
-            second[slides] = (along * self.slip_along).sum(axis=1)[slides]
+            second[sticks] = self._left_of_cones(held.forces)[sticks]
+            second[slides] = ((along * self.slip_along).sum(axis=1) + self.offset)[slides]
         return np.concatenate([first, second])
+
+    def _left_of_cones(self, forces: Array) -> Array:
+        """How much more force along its plane each contact could bear, and a little more."""
+        rub = np.sqrt((forces[:, 1:] ** 2).sum(axis=1))
+        slack = self.slack * float(np.abs(forces).max(initial=0.0))
+        return np.asarray(self.geometry.friction * forces[:, 0] + slack - rub)
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
@@ -193,36 +205,38 @@ class TouchingEquations(ConstrainedEquations):
 
     # ---- instants at which something changes -------------------------------------------------------------------------
 
-    def settle(self, t: float, q: Array, v: Array, cut: int | None = None) -> tuple[Array, float, list[int]]:
+    def settle(
+        self, t: float, q: Array, v: Array, cut: int | None = None, stalls: int = 0
+    ) -> tuple[Array, float, list[int]]:
         """Impulses where something hits, then modes; speeds, the energy that was lost, and who hit.
 
-        ``cut`` is the margin that has come to zero, if one has: that contact touches, whatever rounding says.
+        ``cut`` is the margin that has come to zero, if one has: that contact touches, whatever rounding says. After
+        ``stalls`` changes at the same instant rounding, or steps too long for how fast friction turns, would decide who
+        sticks: then a little more than a cone is allowed, and what slides may creep back.
         """
         now = self._at(q)
-        touching, slipped = now.gaps <= _NEAR, None
+        self.slack = min(_SLACKER, _SLACK * 10.0 ** min(stalls, 9))
+        touching = now.gaps <= _NEAR
         if cut is not None:
-            which = cut % len(self.mode)
-            touching[which] = True
-            slipped = which if cut >= len(self.mode) and self.mode[which] == STICKS else None
+            touching[cut % len(self.mode)] = True
         near = np.flatnonzero(touching)
         self.mode[:], self.offset[:], self.slip_along[:] = OPEN, 0.0, 0.0
         if not near.size:
             return v, 0.0, []
         rows = now.J.reshape(-1, 3, self.nv)
         v, lost, hit = self._impact(t, q, v, near, rows[near], self._yielding(now, q))
+        self.offset[near] = np.maximum(0.0, -now.gaps[near])  # what leaves may be under its plane by rounding
         near = near[rows[near, 0] @ v <= _AT_REST]
         if near.size:
             J = rows[near]
             creeping = np.sqrt(((J[:, 1:] @ v) ** 2).sum(axis=1)) <= _CREEPS
             stopped = [self._bilateral(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
             v = _obeying(now.W, np.concatenate(stopped), v)
-            self._choose(t, q, v, near, slipped)
+            self._choose(t, q, v, near, stalls)
             v = self.on_manifold(q, v)[1]
         return v, lost, hit
 
-    def _impact(
-        self, t: float, q: Array, v: Array, near: Array, J: Array, W: Array
-    ) -> tuple[Array, float, list[int]]:
+    def _impact(self, t: float, q: Array, v: Array, near: Array, J: Array, W: Array) -> tuple[Array, float, list[int]]:
         """Speeds after all that is near has hit or held."""
         geometry = self.geometry
         before = J[:, 0] @ v
@@ -250,8 +264,8 @@ class TouchingEquations(ConstrainedEquations):
         lost = 0.5 * float(v @ M @ v - after @ M @ after)
         return after, lost, near[hitting].tolist()
 
-    def _choose(self, t: float, q: Array, v: Array, near: Array, slipped: int | None) -> None:
-        """Modes of what stays: by the forces that accelerations ask for. ``slipped`` has just left its cone."""
+    def _choose(self, t: float, q: Array, v: Array, near: Array, stalls: int) -> None:
+        """Modes of what stays: by the forces that accelerations ask for."""
         _, outside, moving, _ = self.moving(t, q, v)
         now = self.geometry.instant(q, v, moving, *outside)
         if now is None:
@@ -266,20 +280,17 @@ class TouchingEquations(ConstrainedEquations):
         D = rows @ W @ rows.T
         f, found = forces(Problem(D, rates, self.geometry.friction[near], sliding), self._shared[near])
         self._require_found(f, near, t)
-        left = (rates + D @ f.ravel()).reshape(-1, 3)
-        unmoved = np.abs(left[:, 1:]).max(axis=1, initial=0.0) <= _UNMOVED * np.abs(rates).max(initial=0.0)
-        held = (found == SLIDES) & unmoved & ~sliding.any(axis=1)
-        mode = np.where(held, STICKS, found)  # on the cone, and yet it does not move
-        if slipped is not None:
-            mode[(near == slipped) & (mode == STICKS)] = SLIDES
-        self._shared[near] = f
-        self.mode[near] = mode
-        self.offset[near[mode == OPEN]] = _NEAR
-        for k, one, way, force in zip(near, mode, sliding, f, strict=True):
-            if one == SLIDES:
-                rub = float(np.sqrt(force[1:] @ force[1:]))
-                starting = -force[1:] / rub if rub > 0.0 else np.zeros(2)
-                self.slip_along[k] = way if way.any() else starting
+        ways = np.where(sliding.any(axis=1, keepdims=True), sliding, _against(f))
+        starts = ((rates + D @ f.ravel()).reshape(-1, 3)[:, 1:] * ways).sum(axis=1)
+        still = ~sliding.any(axis=1) & (starts <= _STARTS * self.slack * np.abs(rates).max(initial=0.0))
+        self._shared[near], self.slip_along[near] = f, ways
+        self.mode[near] = np.where((found == SLIDES) & still, STICKS, found)  # on its cone, and yet it does not start
+        self.offset[near] = np.where(found == OPEN, np.maximum(_NEAR, self.offset[near]), 0.0)
+        bearing = self._held(now, q, v).forces
+        leaves = (self.mode == STICKS) & (self._left_of_cones(bearing) < 0.0)
+        self.mode[leaves], self.slip_along[leaves] = SLIDES, _against(bearing)[leaves]
+        if stalls >= _PATIENCE:
+            self.offset[self.mode == SLIDES] = min(_TURNS, _CREEPS * 2.0 ** (stalls - _PATIENCE))
 
     def _require_found(self, f: Array, near: Array, t: float) -> None:
         """Rigid bodies that slide may wedge so that no force fits (Painleve)."""
@@ -303,11 +314,11 @@ class TouchingEquations(ConstrainedEquations):
 
     # ---- keeping and bringing back -----------------------------------------------------------------------------------
 
-    def modes(self) -> dict[str, Array]:
+    def modes(self) -> dict[str, Any]:
         """Of the contacts: all that the next step depends on."""
         return {
             "mode": self.mode.copy(), "along": self.slip_along.copy(), "offset": self.offset.copy(),
-            "shared": self._shared.copy(),
+            "shared": self._shared.copy(), "slack": self.slack,
         }  # fmt: skip
 
     def described_modes(self) -> dict[str, Any]:
@@ -315,14 +326,21 @@ class TouchingEquations(ConstrainedEquations):
         count = len(self.mode)
         return {
             "mode": array(int, count), "along": floats(count, 2), "offset": floats(count), "shared": floats(count, 3),
+            "slack": real(_SLACK, _SLACKER),
         }  # fmt: skip
 
-    def restore_modes(self, kept: dict[str, Array]) -> None:
+    def restore_modes(self, kept: dict[str, Any]) -> None:
         """As they were."""
         if not np.isin(kept["mode"], (OPEN, SLIDES, STICKS)).all():
             raise ValueError("a contact is neither open nor slides nor sticks")
         self.mode, self.slip_along = kept["mode"].copy(), kept["along"].copy()
-        self.offset, self._shared = kept["offset"].copy(), kept["shared"].copy()
+        self.offset, self._shared, self.slack = kept["offset"].copy(), kept["shared"].copy(), kept["slack"]
+
+
+def _against(forces: Array) -> Array:
+    """Directions along the plane (k, 2) of what slides and feels such friction; zero where it feels none."""
+    rub = np.sqrt((forces[:, 1:] ** 2).sum(axis=1, keepdims=True))
+    return np.asarray(-forces[:, 1:] / np.where(rub > 0.0, rub, 1.0))
 
 
 def _along(W: Array, R: Array, values: Array) -> Array:
