@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import recursa as rc
 from recursa.errors import NotationError
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import OF_CONSTRAINTS, Kind
 
 ARM = rc.robots.puma560()
+HELD = ARM.with_constraints(rc.Contact("point", "link6"))
 OPS = ARM.operators
 MASS = OPS.H @ OPS.phi @ OPS.M @ OPS.phi.T @ OPS.H.T
 INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
@@ -86,7 +87,8 @@ def test_every_symbol_is_read_in_every_spelling():
     for kind in Kind:
         symbol = kind.value
         for name in {symbol.code, symbol.text, *symbol.also}:
-            found = rc.parse(f"{name}(link6)" if kind is Kind.B else name, ARM)
+            robot = HELD if kind in OF_CONSTRAINTS else ARM
+            found = rc.parse(f"{name}(link6)" if kind is Kind.B else name, robot)
             assert found.kind is kind
 
 

@@ -25,14 +25,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, Protocol
 
-from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
+from recursa.errors import ModelError, NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import ACCELERATION, sensitivity, time_derivative
 from recursa.operators.expression import ANY, Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
 from recursa.operators.filters import filter_of, is_the_mass_matrix
-from recursa.operators.leaves import Operators, freedom_of
-from recursa.operators.symbols import SHORT, WITH_BRACKETS, Kind
+from recursa.operators.leaves import Operators, freedom_of, without_constraints
+from recursa.operators.shapes import FREE
+from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, WITH_BRACKETS, Kind
 
 _LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
     r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"\bar\tau": "tau_bar",
@@ -80,7 +81,7 @@ class HasModel(Protocol):
 
 
 def parse(
-    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip"]] | None = None
+    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]] | None = None
 ) -> Expression:
     """Read an operator expression in the papers' notation.
 
@@ -159,13 +160,15 @@ def _link(text: str, at: int) -> Token | None:
 class _Parser:
     """Recursive descent over the tokens."""
 
-    def __init__(self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip"]]) -> None:
+    def __init__(
+        self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]]
+    ) -> None:
         self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text), 0, 0
         self.names, self.vectors = _names(o), vectors
         self.names["T"] = o.vector("T")
         for name, space in vectors.items():
-            if space not in ("joint", "link", "tip"):
-                raise unknown_name("space", space, ("joint", "link", "tip"))
+            if space not in FREE:
+                raise unknown_name("space", space, FREE)
             self.names[name] = o.vector(name, space)
 
     def whole(self) -> Expression:
@@ -309,6 +312,8 @@ class _Parser:
         if name in ("B", "J"):
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
+        if name in NEED_CONSTRAINTS and not self.o.model.ncon:
+            raise ModelError(str(without_constraints(self.o.model, name)) + marked(self.text, token.start))
         if name not in self.names:
             known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
@@ -400,12 +405,15 @@ class _Parser:
 def _names(o: Operators) -> dict[str, Expression]:
     """Every way to write an operator of a robot."""
     names: dict[str, Expression] = {}
+    held = bool(o.model.ncon)
     for kind in Kind:
-        if kind is not Kind.B:
+        if kind is not Kind.B and (held or kind not in OF_CONSTRAINTS):
             symbol = kind.value
             names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
     strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
-    short = {name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items()}
+    short = {
+        name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items() if held or code != "constraints"
+    }
     return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
 
 
