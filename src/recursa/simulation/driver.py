@@ -426,7 +426,7 @@ class Simulation:
             "stepper": self.stepper.state(),
             "slip": equations.slip.copy(),
             "locked": equations.locked.copy(),
-            "contacts": {} if self._touches is None else self._touches.modes(),
+            **({} if self._touches is None else {"contacts": self._touches.modes()}),
             "evaluations": equations.evaluations,
             "watched": self._watched.copy(),
             "stalls": self._stalls,
@@ -446,7 +446,7 @@ class Simulation:
             "stepper": self.stepper.described(self.end),
             "slip": floats(equations.nv),
             "locked": indices(equations.nv),
-            "contacts": {} if self._touches is None else self._touches.described_modes(),
+            **({} if self._touches is None else {"contacts": self._touches.described_modes()}),
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
             "stalls": count(),
@@ -457,7 +457,7 @@ class Simulation:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there; a ValueError if no run like this one can have been there."""
-        described, state = self.described(), {"contacts": {}, **state}  # files from before there were any
+        described = self.described()
         require_described(described, {name: state[name] for name in described})
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recursa.constraints import plans
-from recursa.constraints.augmentation import PLACED
+from recursa.constraints.ends import PLACED
 from recursa.constraints.quantities import constrained
 from recursa.dynamics import articulated, configuration, gathering, kinematics
 from recursa.dynamics.kinematics import LINK_POSE, LINK_VELOCITY, RELATIVE, VELOCITY
