@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
-from recursa.model.inputs import finite, floats
+from recursa.model.inputs import finite_scalar, scalars
 from recursa.model.inputs import unit_axis as unit_axis
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
@@ -74,7 +74,7 @@ def standing_on(description: Description, root: str) -> Description:
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    x, y, z = (finite(g, "gravity") for g in floats(gravity, 3, "gravity"))
+    x, y, z = (finite_scalar(g, "gravity") for g in scalars(gravity, 3, "gravity"))
     return x, y, z
 
 
