@@ -9,7 +9,7 @@ LENGTHY := docs* cli* *fuzz faulty_disks count_tables checkpoints may_move base_
   fusing_any_plan model operators package urdf_* linear_losses diagonal simulation
 QUICK := -n $(WORKERS) $(NO_SLOW) tests/unit tests/errors $(LENGTHY:%=--ignore-glob='*/test_%.py')
 
-.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist fresh docs notebooks stranger \
+.PHONY: bridges demo test test-all quick lint format bench peers fuzz sanitize matrix dist fresh docs pages notebooks stranger \
   frontend clean
 
 demo: $(VENV)/.base            ## two classic arms: summary, pictures, animations, results in demo-output/
@@ -61,6 +61,9 @@ fresh: dist                    ## each of them in an empty environment, without 
 
 docs: $(VENV)/.docs            ## HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+pages: docs $(VENV)/.test       ## every page of it in Chromium, at two widths: how long, and whether all fits
+	$(BIN)/python tools/pages_in_a_browser.py
 
 notebooks: $(VENV)/.test $(VENV)/.docs   ## the examples, executed as notebooks
 	$(BIN)/python -m pytest -n 0 -m slow tests/unit/test_examples.py

@@ -46,6 +46,14 @@ def _with_tables(_app, docname, source):
         from make_speeds import filled as with_speeds
 
         source[0] = with_speeds(source[0])
+    if docname == "api":
+        from make_reference import with_table
+
+        source[0] = with_table(source[0])
+    if docname.startswith("reference/"):
+        from make_reference import filled as with_names
+
+        source[0] = with_names(source[0])
 
 
 def _with_pages(app):
@@ -62,7 +70,15 @@ def _with_pages(app):
     (folder / "formula.html").write_text(formula_page(arm, told), "utf-8")
 
 
+def _plain_types(_app):
+    """``ArrayLike`` and ``ndarray`` in signatures, also where they may be None."""
+    from sphinx.util.inspect import TypeAliasForwardRef
+
+    TypeAliasForwardRef.__repr__ = lambda self: self.name
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("builder-inited", _plain_types)
     app.connect("source-read", _with_tables)
     app.connect("builder-inited", _with_pages)

@@ -55,7 +55,7 @@ def load(
       SDF world with several models.
     - ``constraints``: True obeys what the file has beside its tree (equality constraints of MJCF, loops and gearboxes
       of SDF, mimic joints that ``mimic`` leaves free), which is kept as data otherwise. A path is a file of
-      constraints, YAML or JSON, for formats without words for them: see :doc:`constraints`. Robot files of our own
+      constraints, YAML or JSON, for formats without words for them: see :doc:`/constraints`. Robot files of our own
       have theirs in any case.
 
     A file that cannot be used is a :class:`~recursa.ModelError` naming element and line.

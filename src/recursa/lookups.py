@@ -119,7 +119,7 @@ class Lookups(Facade):
 
         Per body (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) about the link origin in link axes, what is fixed
         to the body included: ``inverse_dynamics = regressor @ parameters``, but for armature, losses and
-        springs. The shares of rotors are included, :doc:`transmissions`.
+        springs. The shares of rotors are included, :doc:`/transmissions`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)

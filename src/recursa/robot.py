@@ -171,7 +171,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         called anything; a joint that is a chain here ("wrist.1", "wrist.2") may be named as one, "wrist"; values of
         joints that this robot ties to others are left out.
 
-        - ``layout``: how the numbers of one joint are arranged. ``"recursa"``: as here, see :doc:`conventions`.
+        - ``layout``: how the numbers of one joint are arranged. ``"recursa"``: as here, see :doc:`/conventions`.
           ``"pinocchio"``: speeds of a free joint linear first, continuous joints as (cos, sin), planar joints as (x, y,
           cos, sin) and (vx, vy, omega). ``"mujoco"``: quaternions w first, speeds of a free joint linear first and in
           world axes, for which it needs ``q``. ``"drake"``: of a free joint the quaternion first, w first, and both
@@ -368,7 +368,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         """Write the robot to a file of our own, ``arm.robot.json``; all of it or nothing. Returns the path.
 
         :func:`recursa.load` makes the same robot again, to the bit, with gravity, free base, ties, named states, notes
-        and all else that a URDF has no words for. It is JSON, with a version and a schema; see :doc:`formats`.
+        and all else that a URDF has no words for. It is JSON, with a version and a schema; see :doc:`/formats`.
 
         >>> import pathlib, tempfile, recursa as rc
         >>> arm = rc.robots.panda_like().with_gravity((0, 0, -1.62))
@@ -402,7 +402,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         and named states are written, too; largest speeds are not, MuJoCo has none. A tied joint becomes a joint with an
         equality constraint. MuJoCo wants some inertia in every moving body: where there is none, 2e-15 kg and kg m^2
         are written. What it has no words for is a :class:`~recursa.ModelError` with the name: helical joints, armature
-        along link axes of free and planar joints, inertias that no body can have. See :doc:`formats`.
+        along link axes of free and planar joints, inertias that no body can have. See :doc:`/formats`.
 
         >>> import recursa as rc
         >>> print(rc.robots.planar(1).to_mjcf().splitlines()[0])

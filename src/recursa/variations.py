@@ -209,7 +209,7 @@ class Variations(Facade):
         Damping, friction and armature are one number, or one per freedom; friction may have pairs of numbers, for
         positive and for negative speeds. None takes limits away. ``stiffness`` and ``rest`` are those of a spring at
         the joint, ``rotor`` is an :class:`~recursa.Rotor` or None, ``elastic`` the spring behind the gear, as for
-        :meth:`Builder.joint`; see :doc:`transmissions`.
+        :meth:`Builder.joint`; see :doc:`/transmissions`.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2).with_joint("joint2", damping=0.3, limits=(-1, 1))
@@ -243,7 +243,7 @@ class Variations(Facade):
         They are added to those that it has: :class:`~recursa.Loop`, :class:`~recursa.Contact`,
         :class:`~recursa.JointRelation`, :class:`~recursa.Prescribed`. :meth:`forward_dynamics` obeys them;
         :meth:`inverse_dynamics` without ``actuated`` and the mass matrix are still those of the tree. See
-        :doc:`constraints`.
+        :doc:`/constraints`.
 
         >>> import recursa as rc
         >>> robot = rc.robots.planar(3).with_constraints(rc.Loop("revolute", "world", "tip", at=(0.5, 0, 0)))

@@ -27,7 +27,7 @@ class Viewing(Facade):
 
         In it the robot can be turned, posed by sliders, let go, held, pulled by its links: the page has the robot's own
         dynamics, as :meth:`export_js` writes them, and simulates as ``simulate(integrator="rk4")`` does. See
-        :doc:`view`.
+        :doc:`/view`.
 
         - ``q``: where it begins, (nq,) or a mapping by joint names; without it the neutral configuration, moved into
           the joints' ranges.

@@ -16,6 +16,7 @@ import recursa as rc
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
+import make_reference as reference  # noqa: E402
 from make_dictionary import LIBRARIES, dictionary, library_of  # noqa: E402
 from make_speeds import QUANTITIES, ROBOTS, ratios  # noqa: E402
 from page_blocks import blocks  # noqa: E402
@@ -101,10 +102,6 @@ def public() -> dict[str, object]:
     return {**module, **robot}
 
 
-def reference() -> str:
-    return "\n".join(page.read_text("utf-8") for page in PAGES if "{eval-rst}" in page.read_text("utf-8"))
-
-
 def examples() -> str:
     """All code that tests run: blocks of pages and doctests."""
     pages = [block.code for page in [*PAGES, ROOT / "README.md"] for block in blocks(page)]
@@ -114,22 +111,23 @@ def examples() -> str:
 
 
 def test_every_public_name_has_an_entry_in_the_reference() -> None:
-    text = reference()
-    missing = []
-    for name, value in public().items():
-        if name.startswith("robot."):
-            continue  # all members of Robot are on the page, checked below
-        short = name.removeprefix("rc.")
-        if not inspect.ismodule(value) and not (inspect.isclass(value) and issubclass(value, Exception)):
-            home = getattr(value, "__module__", "recursa")
-            entry = re.search(rf"recursa\.{short}\b", text) or re.search(
-                rf"automodule:: {re.escape(home)}\n +:members:", text
-            )
-            if not entry:
-                missing.append(name)
-    assert missing == []
-    assert ".. autoclass:: recursa.Robot\n   :members:" in text
-    assert "automodule:: recursa.errors\n   :members:" in text
+    listed = [one.called for page in reference.pages() for one in reference.entries(page)]
+    assert len(listed) > 500
+    modules = {name for name, value in public().items() if inspect.ismodule(value)}
+    assert {name.removeprefix("rc.") for name in public().keys() - modules} - set(listed) == set()
+
+
+def test_entries_stand_on_the_pages_of_the_reference_once() -> None:
+    """A page by topic in docs/reference/; the first page has a table of them, made from them."""
+    assert sorted(reference.pages()) == sorted((DOCS / "reference").glob("*.md"))
+    anchors = [one.anchor for page in reference.pages() for one in reference.entries(page)]
+    assert {name for name in anchors if anchors.count(name) > 1} == set()
+    assert all(callable(reference.thing(name)) or reference.thing(name) is not None for name in anchors)
+    for page in PAGES:
+        assert page.parent.name == "reference" or "{eval-rst}" not in page.read_text("utf-8"), page.name
+    table = reference.with_table((DOCS / "api.md").read_text("utf-8"))
+    assert "{py:obj}`robot.inverse_dynamics <recursa.Robot.inverse_dynamics>`" in table
+    assert "{py:obj}`free.reorient <recursa.free.reorient>`" in table
 
 
 def test_every_public_name_has_an_example_that_runs() -> None:

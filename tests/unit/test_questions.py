@@ -19,16 +19,19 @@ HOW = {  # options about how something is computed or refused, or how much of it
 ASKED = defaultdict(list)
 for one in QUESTIONS.values():
     ASKED[one.public].append(one)
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 NO_QUESTIONS = {
     "book",
     "constraints",
     "control",
     "errors",
     "identification",
+    "interop",
     "operators",
     "model",
     "paths",
     "plotting",
+    "quantities",
     "reach",
     "robots",
     "studies",
@@ -42,8 +45,8 @@ def test_every_public_function_is_asked_or_said_not_to_be():
 
 
 def test_every_documented_module_is_looked_at():
-    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
-    documented = set(re.findall(r"(?:automodule|autofunction|autoclass):: recursa\.([a-z]\w*)", page))
+    text = "\n".join(page.read_text("utf-8") for page in REFERENCE.glob("*.md"))
+    documented = set(re.findall(r"(?:automodule|autofunction|autoclass|names-of):: recursa\.([a-z]\w*)", text))
     functions = {public.partition(".")[2] for public in public_functions() if public.startswith("rc.")}
     lines = [base.__module__ for cls in CLASSES.values() for base in cls.__mro__]
     classes = {module.split(".")[1] for module in lines if module.startswith("recursa.")} | {"counts"}

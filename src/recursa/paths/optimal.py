@@ -87,7 +87,7 @@ def time_optimal(
 
     Without jerk limits the result is the fastest of all that hold d2s/dt2 within an interval of the grid. With them it
     is a local optimum among smooth ones that start and end without acceleration, and takes some seconds;
-    :doc:`time-optimal` says what that means.
+    :doc:`/time-optimal` says what that means.
 
     >>> import recursa as rc
     >>> arm = rc.robots.panda_like()
