@@ -10,7 +10,7 @@ from numeric import gap as gap
 from recursa.operators.expression import Expression, Inverse, Product, Sum, Transpose
 from recursa.operators.leaves import Operators
 from recursa.operators.lower import lower
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import OF_CONSTRAINTS, Kind
 from recursa.operators.values import input_name, operand_of
 from recursa.sweeps import run
 
@@ -20,6 +20,7 @@ def leaves(robot: rc.Robot) -> dict[str, Expression]:
     o = robot.operators
     link = robot.link_names[-1]
     kinds = [kind for kind in Kind if not kind.value.is_vector and not kind.value.moving]
+    kinds = [kind for kind in kinds if robot.constraints or kind not in OF_CONSTRAINTS]
     found = [o.B(link) if kind is Kind.B else getattr(o, kind.value.code) for kind in kinds]
     found += [leaf.T for leaf in found if leaf != leaf.T]
     found += [o.D.inverse(), o.M.inverse(), o.R.inverse(), o.P.inverse()]

@@ -93,7 +93,7 @@ def options_for(robot: rc.Robot, quantity: str) -> dict[str, Any]:
     return {name: links[name] for name, item in quantity_named(quantity).options.items() if item.default is item.empty}
 
 
-CONSTRAINED = ("constraint_", "constraints.", "project_velocity")
+CONSTRAINED = ("constraint_", "constraints.", "constrained_", "project_velocity")
 """Beginnings of names of what is asked of robots with constraints."""
 
 FOR_ARMS = {

@@ -11,7 +11,7 @@ from recursa.operators.assembly import PREPARED
 from recursa.operators.assembly import RATES as FILLED_BY_VELOCITY
 from recursa.operators.evaluation import Evaluation
 from recursa.operators.leaves import Operators
-from recursa.operators.symbols import RATES, SYMBOLS, Kind, Structure, Symbol
+from recursa.operators.symbols import OF_CONSTRAINTS, RATES, SYMBOLS, Kind, Structure, Symbol
 
 GIVEN = {"joint", "inertia", "v", "{v}"}  # inputs of sweeps, which nothing has to fill
 RECURSIONS = {  # by the names of the steps that are theirs
@@ -39,7 +39,7 @@ def test_shape_demands_these_fields(letter: Symbol) -> None:
     elif letter.is_vector:
         assert letter.buffer is not None or letter is Kind.BIAS.value  # which is lowered by its definition
         assert steps[1:] == (None, None) and not letter.multiplications
-    elif letter is Kind.B.value:  # a step at a link, not at a body
+    elif letter in (Kind.B.value, *(kind.value for kind in OF_CONSTRAINTS)):  # steps at links, or at some joints
         assert steps == (None, None, None) and letter.multiplications
     elif Structure.BLOCK_DIAGONAL in known:
         assert letter.applied and letter.multiplications
@@ -58,7 +58,14 @@ def test_sides_match_the_shape(letter: Symbol) -> None:
     if letter is Kind.OMEGA.value:  # about the link origin: it depends on where that is
         assert letter.sides is None
         return
-    spaces = {"motion": "link", "force": "link", "joint": "joint", "tip": "tip", None: "one"}
+    spaces = {
+        "motion": "link",
+        "force": "link",
+        "joint": "joint",
+        "tip": "tip",
+        None: "one",
+        "constraint": "constraint",
+    }
     assert letter.sides is not None
     assert [spaces[side] for side in letter.sides] == [letter.rows, letter.columns]
 
@@ -86,9 +93,18 @@ def test_needs_are_what_fills_the_buffers_that_steps_read(letter: Symbol) -> Non
 
 @every_letter
 def test_changes_are_known(letter: Symbol) -> None:
-    """A letter is steady, has a derivative, is one, or is of those that are of a velocity by themselves."""
+    """A letter is steady, has a derivative, is one, or is of those that are of a velocity by themselves.
+
+    Of what constraints do there is none: ``d/dt(G_c)`` is refused.
+    """
     of_velocity = {Kind.SPEED, Kind.S, Kind.S_V, Kind.OMEGA, Kind.N}
-    ways = [letter.steady, SYMBOLS[letter.code] in RATES, letter.is_rate, SYMBOLS[letter.code] in of_velocity]
+    ways = [
+        letter.steady,
+        SYMBOLS[letter.code] in OF_CONSTRAINTS,
+        SYMBOLS[letter.code] in RATES,
+        letter.is_rate,
+        SYMBOLS[letter.code] in of_velocity,
+    ]
     assert sum(ways) == 1
     assert letter.is_directed == letter.is_rate or SYMBOLS[letter.code] in of_velocity
 
@@ -116,7 +132,7 @@ def test_groups_of_letters_follow_from_their_fields() -> None:
 
     assert those("steady") == "H M A B"
     assert those("is_articulated") == "P D W G K tau_bar E_psi psi Upsilon"
-    assert those("mass_alone") == "H E_phi phi D W A B a V gravity C"
+    assert those("mass_alone") == "H E_phi phi D W A B B_c T_c a V gravity C"
     swept = [kind.value.code for kind in Kind if kind.value.is_rate and not kind.value.by_table]
     assert swept == ["P_dot", "R_dot", "Upsilon_dot"]
     assert [kind.value.code for kind in Kind if kind.value.is_directed and not kind.value.is_rate] == [

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import recursa as rc
 from recursa.errors import NotationError
-from recursa.operators.symbols import Kind
+from recursa.operators.symbols import OF_CONSTRAINTS, Kind
 
 ARM = rc.robots.puma560()
+HELD = ARM.with_constraints(rc.Contact("point", "link6"))
 OPS = ARM.operators
 MASS = OPS.H @ OPS.phi @ OPS.M @ OPS.phi.T @ OPS.H.T
 INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
@@ -69,6 +70,11 @@ INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
         (r"\left(H \phi\right) M \phi^T H^T", MASS),
         (r"\mathcal{E}_\phi \bar{\tau} - E_\psi + \dot{\phi}", OPS.E_phi @ OPS.tau_bar - OPS.E_psi + OPS.phi_dot),
         ("H 𝜙 M 𝛗* H*", MASS),
+        ("HφMφ*H*", MASS),
+        ("[I − HψK]* D⁻¹ [I − HψK]", INVERSE_FACTOR.T @ OPS.D.inverse() @ INVERSE_FACTOR),
+        ("KT + Pa + b", OPS.K @ OPS.vector("T") + OPS.P @ OPS.a + OPS.b),
+        ("HφB(link6)", OPS.H @ OPS.phi @ OPS.B("link6")),
+        (r"\mathcal{M} - ℳ + 𝓜", OPS.mass),
         ("D^(1/2)", OPS.W),
         ("D^{1/2}* D^½", OPS.W.T @ OPS.W),
         ("D^(-1/2)", OPS.W.inverse()),
@@ -86,7 +92,8 @@ def test_every_symbol_is_read_in_every_spelling():
     for kind in Kind:
         symbol = kind.value
         for name in {symbol.code, symbol.text, *symbol.also}:
-            found = rc.parse(f"{name}(link6)" if kind is Kind.B else name, ARM)
+            robot = HELD if kind in OF_CONSTRAINTS else ARM
+            found = rc.parse(f"{name}(link6)" if kind is Kind.B else name, robot)
             assert found.kind is kind
 
 

@@ -26,7 +26,7 @@ from recursa.operators.expression import (
 from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.structure import structure
-from recursa.operators.symbols import SYMBOLS, Kind, Structure
+from recursa.operators.symbols import OF_CONSTRAINTS, SYMBOLS, Kind, Structure
 from zoo import ZOO
 
 ARM = rc.robots.puma560()  # with armature
@@ -42,8 +42,10 @@ INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
 
 def test_shapes_match_the_table_and_the_arrays():
     q, v = ARM.random_state(1)
+    held = ARM.with_constraints(rc.Contact("point", "link6"), rc.JointRelation({"joint1": 1.0, "joint2": -2.0}))
     for code, kind in SYMBOLS.items():
-        leaf = OPS.B("link6") if kind is Kind.B else getattr(OPS, code)
+        of = held.operators if kind in OF_CONSTRAINTS else OPS
+        leaf = OPS.B("link6") if kind is Kind.B else getattr(of, code)
         wanted = tuple(space.size for space in leaf.shape if space != ONE)
         assert rc.dense(leaf, q, v).shape == wanted
         assert [space.name for space in leaf.shape] == [kind.value.rows, kind.value.columns]
@@ -257,7 +259,7 @@ def check_structure(robot: rc.Robot, expression, q, v) -> None:
 def test_claimed_structure_matches_the_matrices(name):
     robot = ZOO[name]()
     o, (q, v) = robot.operators, robot.random_state(4)
-    leaves = [getattr(o, k.value.code) for k in Kind if k is not Kind.B and not k.value.is_vector]
+    leaves = [getattr(o, k.value.code) for k in Kind if k not in (Kind.B, *OF_CONSTRAINTS) and not k.value.is_vector]
     factor = o.I + o.H @ o.phi @ o.K
     made = [
         o.mass, o.I - o.E_phi, o.H @ o.phi @ o.K, factor, factor.T, factor.inverse(), o.D.inverse(), o.G @ o.H,

@@ -30,18 +30,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recursa.constraints import closing
-from recursa.constraints.augmentation import (
-    ACCELERATION,
-    PLACED,
-    End,
-    Numbers,
-    curvature,
-    put_down_ends,
-    read_ends,
-    row_bodies,
-    slope,
-    wrenches_on_link,
-)
+from recursa.constraints.ends import ACCELERATION, PLACED, End, Numbers, put_down_ends, read_ends
+from recursa.constraints.rows import curvature, row_bodies, slope, wrenches_on_link
 from recursa.constraints.slopes import Sloped, slopes
 from recursa.dynamics import kinematics
 from recursa.dynamics.derivatives import COLUMN_RATES, ColumnRates
@@ -64,7 +54,7 @@ _POSE, _FIRST, _SECOND = 0, 6, 12  # where the directions begin: pose of the sec
 
 
 class Touch(NamedTuple):
-    """What a row of a closing says of one link, as wrenches in world axes: on its pose, velocity, acceleration."""
+    """What a row of a closing says of one link, as wrenches at its place: on its pose, velocity, acceleration."""
 
     pose: Force  # p
     velocity: Force  # u + crf(V) w
@@ -120,13 +110,13 @@ def touches(of: Closing, first: End, second: End) -> list[tuple[Touch, Touch]]:
 
 
 def _touch(end: End, p: Force, u: Force, w: Force) -> Touch:
-    out = end.pose.force
+    out = end.place.force
     return Touch(out(p), out(u + end.velocity.cross_force(w)), out(w))
 
 
 def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End) -> tuple[list[Force], list[Force]]:
-    """Of the wrenches on both links the derivatives by how the second one moves, seen from the first: in world axes,
-    one for every direction of a motion of the second link in world axes."""
+    """Of the wrenches on both links the derivatives by how the second one moves, seen from the first: in the axes of
+    their places, one for every direction of a motion of the second link in these."""
     ends = End(Transform.identity(), *first[1:]), End(shifted(first.pose.inverse @ second.pose), *second[1:])
     found = []
     for side, end in enumerate((first, second)):
@@ -134,9 +124,9 @@ def turning(of: Closing, multipliers: Sequence[Scalar], first: End, second: End)
         for k, wrench in enumerate(wrenches_on_link(of, side, *ends)):
             total = total + wrench * Sloped(multipliers[of.start + k], {})
         entries = [slopes(x, _POSE, 6) for x in total.components()]
-        by = [end.pose.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
+        by = [end.place.force(Force.of([row[k] for row in entries])) for k in range(6)]  # directions in axes of link 2
         rows = [
-            second.pose.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
+            second.place.force(Force.of(row)).components() for row in zip(*(x.components() for x in by), strict=True)
         ]
         found.append([Force.of(column) for column in zip(*rows, strict=True)])
     return found[0], found[1]
@@ -168,32 +158,46 @@ def changes_plan(model: Model) -> Plan:
         *ends,
         base_to_tip(Step(given_multipliers, ("multipliers",), ("lambda@robot",), "lambda"), only=(0,)),
     ]
-    closings = [one for one in model.equations if isinstance(one, Closing)]
-    for of in closings:
-        link = of.links[1] if of.links[1] != NO_LINK else of.links[0]
-        sweeps.append(each_link(_closing_step(of), only=(link,)))
-    joints = tuple(sorted({number for one in model.equations if isinstance(one, Relating) for number, _ in one.terms}))
-    if joints:
-        keep = Step(lambda q, v, a: (q[0], v[0], a[0]), ("q", "v", "a"), ("state",), "q, v, a of joints in relations")
-        sweeps.append(base_to_tip(keep, only=joints))
+    steps, found = at_closings(model)
+    sweeps += steps
     own = (
         Buffer("L", IDENTITY_TRANSFORM),
         *buffers,
         Buffer("S", ()),
         Buffer("S world", ()),
-        Buffer("state", ()),
         Buffer("lambda", Numbers.zero(model.ncon)),
-        *(Buffer(_buffer(of), Numbers.zero(36 * len(of.units) + 72)) for of in closings),
+        *found,
     )
     return Plan("constraint_derivatives", (*kinematics.BUFFERS, *own), tuple(sweeps))
+
+
+def at_closings(
+    model: Model, accelerations: str = "a", *, then: bool = False
+) -> tuple[list[Sweep], tuple[Buffer, ...]]:
+    """What is looked at there once it is known how everything accelerates.
+
+    ``then``: ends are put down once more, with accelerations that let the base rise instead of bodies fall.
+    """
+    closings = [one for one in model.equations if isinstance(one, Closing)]
+    sweeps = []
+    for of in closings:
+        link = of.links[1] if of.links[1] != NO_LINK else of.links[0]
+        sweeps.append(each_link(_closing_step(model, of, then), only=(link,)))
+    joints = tuple(sorted({number for one in model.equations if isinstance(one, Relating) for number, _ in one.terms}))
+    if joints:
+        reads = ("q", "v", accelerations)
+        keep = Step(lambda q, v, a: (q[0], v[0], a[0]), reads, ("state",), "q, v, a of joints in relations")
+        sweeps.append(base_to_tip(keep, only=joints))
+    found = (Buffer(_buffer(of), Numbers.zero(36 * len(of.units) + 72)) for of in closings)
+    return sweeps, (Buffer("state", ()), *found)
 
 
 def _buffer(of: Closing) -> str:
     return f"closing{of.start}"
 
 
-def _closing_step(of: Closing) -> Step:
-    reads, both = read_ends(of)
+def _closing_step(model: Model, of: Closing, then: bool) -> Step:
+    reads, both = read_ends(model, of, rising=then, then=then)
 
     def changes(multipliers: Numbers, *put: Any) -> Numbers:
         first, second = both(*put)
@@ -224,13 +228,13 @@ class Changes(NamedTuple):
     forces: list[list[Scalar]]
 
 
-def changes(model: Model, values: Values) -> Changes:
-    """From the values of :func:`changes_plan`."""
+def changes(model: Model, values: Values, columns: str = "S world") -> Changes:
+    """From the values of :func:`changes_plan`, or of another that has ``columns`` in axes of the ends' places."""
     m, n = model.ncon, model.nv
     total = Changes(*([[0.0] * n for _ in range(size)] for size in (m, m, m, n)))
     for of in model.equations:
         if isinstance(of, Closing):
-            _add_closing(model, values, of, total)
+            _add_closing(model, values.lists[columns], values.robot[_buffer(of)], of, total)
         elif isinstance(of, Relating):
             _add_relation(model, values, of, total)
         else:
@@ -240,30 +244,31 @@ def changes(model: Model, values: Values) -> Changes:
     return total
 
 
-def _add_closing(model: Model, values: Values, of: Closing, total: Changes) -> None:
-    entries = values.robot[_buffer(of)].entries
-    forces = [Force.of(entries[k : k + 6]) for k in range(0, len(entries), 6)]
+def _add_closing(
+    model: Model, rates: Sequence[Sequence[ColumnRates]], found: Numbers, of: Closing, total: Changes
+) -> None:
+    forces = [Force.of(found.entries[k : k + 6]) for k in range(0, len(found.entries), 6)]
     supports = [_support(model, link) for link in of.links]
     for side, support in enumerate(supports):
-        columns = [column for body in support for column in _columns(model, values, body)]
+        columns = [column for body in support for column in _columns(model, rates, body)]
         for k in range(len(of.units)):
             touch = Touch(*forces[6 * k + 3 * side : 6 * k + 3 * side + 3])
             for column in columns:
                 s, first, second, twice = column.rates
                 w = touch.acceleration
-                found = s.dot(w)
+                row = s.dot(w)
                 by_q = s.dot(touch.pose) + first.dot(touch.velocity) + second.dot(w)
                 by_v = s.dot(touch.velocity) + twice.dot(w)
-                for matrix, x in zip(total, (found, by_q, by_v), strict=False):
+                for matrix, x in zip(total, (row, by_q, by_v), strict=False):
                     _add(matrix[of.start + k], column, x)
     for side, support in enumerate(supports):
         turned = forces[6 * len(of.units) + 6 * side :][:6]
         for moving, sign in ((supports[1], 1.0), (supports[0], -1.0)):
             others = supports[0] if sign > 0.0 else supports[1]
             for body in (x for x in moving if x not in others):  # what moves both links changes nothing between them
-                for column in _columns(model, values, body):
+                for column in _columns(model, rates, body):
                     change = _combined(turned, column.rates.column)
-                    for own in (x for inner in support for x in _columns(model, values, inner)):
+                    for own in (x for inner in support for x in _columns(model, rates, inner)):
                         _add(total.forces[own.place], column, sign * own.rates.column.dot(change), own.factor)
 
 
@@ -285,9 +290,9 @@ def _support(model: Model, link: int) -> tuple[int, ...]:
     return () if body == WORLD else tuple(model.support(body))
 
 
-def _columns(model: Model, values: Values, body: int) -> Iterator[Column]:
-    for k, rates in enumerate(values.lists["S world"][body]):
-        yield Column(*speed_index(model.joints[body], k), rates)
+def _columns(model: Model, rates: Sequence[Sequence[ColumnRates]], body: int) -> Iterator[Column]:
+    for k, own in enumerate(rates[body]):
+        yield Column(*speed_index(model.joints[body], k), own)
 
 
 def _add_relation(model: Model, values: Values, of: Relating, total: Changes) -> None:

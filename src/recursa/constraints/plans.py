@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from recursa.constraints import augmentation, closing
-from recursa.constraints.augmentation import (
-    ACCELERATION,
-    DRIVEN,
-    PLACED,
-    POSE,
-    TWIST,
+from recursa.constraints.augmentation import DRIVEN, constraint_buffers, inward, solving
+from recursa.constraints.ends import ACCELERATION, PLACED, POSE, TWIST, Numbers, ends_of, put_down_ends, read_ends
+from recursa.constraints.rows import (
+    NOTHING_PULLS,
     Felt,
-    Numbers,
     Pull,
     Response,
-    constraint_buffers,
     demand_steps,
-    inward,
     marking,
-    put_down_ends,
-    read_ends,
     row_bodies,
     row_buffers,
     slope,
-    solving,
     wrench_steps,
     wrenches_on_link,
 )
@@ -75,20 +67,20 @@ def error_plan(model: Model) -> Plan:
 def _error_steps(model: Model) -> Iterator[Sweep]:
     for of in model.equations:
         if isinstance(of, Closing):
-            yield each_link(_closing_error(model.ncon, of), only=(next(x for x in of.links if x != NO_LINK),))
+            yield each_link(_closing_error(model, of), only=(next(x for x in of.links if x != NO_LINK),))
         elif isinstance(of, Relating):
             for at, (number, powers) in enumerate(of.terms):
                 offset = of.offset if at == 0 else 0.0
                 yield base_to_tip(_relation_error(model.ncon, of, powers, offset), only=(number,))
 
 
-def _closing_error(count: int, of: Closing) -> Step:
-    reads, both = read_ends(of)
+def _closing_error(model: Model, of: Closing) -> Step:
+    reads, both = read_ends(model, of)
 
     def error(*put: Numbers) -> Numbers:
         first, second = both(*put)
         pose = closing.seen(of, first.pose, second.pose).pose
-        return Numbers.at(count, of.start, closing.errors(of, pose))
+        return Numbers.at(model.ncon, of.start, closing.errors(of, pose))
 
     return Step(error, reads, ("error@robot",), "how far the loop is from closed")
 
@@ -160,6 +152,14 @@ def jacobian_entries(model: Model, values: Values) -> Iterator[Scalar]:
                 own = rows[row]
                 own[joint.v_start + i] = own[joint.v_start + i] + (x if joint.tie is None else x * factor)
     return (x for row in rows for x in row)
+
+
+def acting_rows(model: Model) -> Plan:
+    """What unit forces of the equations do: "felt" at bodies, in their axes, and "pull" at joints."""
+    ends, buffers = put_down_ends(model, POSE)
+    sweeps = (base_to_tip(RELATIVE, NOTHING_PULLS), _posed(model), *ends, *wrench_steps(model))
+    own = (_LINK_POSES, *buffers, *row_buffers(model.ncon))
+    return Plan("rows of constraints", (*kinematics.BUFFERS, *own), sweeps)
 
 
 DRIFT = Step(drift, ("joint", "X", "drift@parent", "V", "v"), ("drift",), "alpha with joints that do not accelerate")
@@ -303,18 +303,18 @@ def acting_plan(model: Model) -> Plan:
 
 
 def _acting_steps(model: Model) -> Iterator[Sweep]:
-    ends = augmentation.ends_of(model)
+    ends = ends_of(model)
     if ends:
         yield each_link(Step(lambda offset: Force.zero(), ("offset",), ("acting",), "nothing yet"), only=ends)
     for of in model.equations:
         if isinstance(of, Closing):
             for side, link in enumerate(of.links):
                 if link != NO_LINK:
-                    yield each_link(_acting(of, side), only=(link,))
+                    yield each_link(_acting(model, of, side), only=(link,))
 
 
-def _acting(of: Closing, side: int) -> Step:
-    reads, both = read_ends(of)
+def _acting(model: Model, of: Closing, side: int) -> Step:
+    reads, both = read_ends(model, of)
 
     def acting(before: Force, multipliers: Numbers, *put: Numbers) -> Force:
         total = before
@@ -327,7 +327,7 @@ def _acting(of: Closing, side: int) -> Step:
 
 def acting_entries(model: Model, values: Values) -> Iterator[Scalar]:
     """Six numbers per link."""
-    ends, found = augmentation.ends_of(model), values.lists.get("acting", [])
+    ends, found = ends_of(model), values.lists.get("acting", [])
     for number in range(len(model.links)):
         yield from found[number].components() if number in ends else (0.0,) * 6
 
@@ -340,7 +340,7 @@ def velocity_demand_steps(model: Model) -> Iterator[Sweep]:
     for of in model.equations:
         if isinstance(of, Closing):
             link = next(x for x in of.links if x != NO_LINK)
-            yield each_link(_closing_speed(model.ncon, of), only=(link,))
+            yield each_link(_closing_speed(model, of), only=(link,))
         elif isinstance(of, Relating):
             for number, powers in of.terms:
                 yield base_to_tip(_relation_speed(model.ncon, of, powers), only=(number,))
@@ -348,8 +348,8 @@ def velocity_demand_steps(model: Model) -> Iterator[Sweep]:
             yield base_to_tip(_telling_speed(model.ncon, of), only=(of.joint,))
 
 
-def _closing_speed(count: int, of: Closing) -> Step:
-    reads, both = read_ends(of)
+def _closing_speed(model: Model, of: Closing) -> Step:
+    reads, both = read_ends(model, of)
 
     def speed(*put: Numbers) -> Numbers:
         first, second = both(*put)
@@ -357,7 +357,7 @@ def _closing_speed(count: int, of: Closing) -> Step:
         moving = closing.relative(
             seen.first.inverse_motion(first.velocity), seen.second.inverse_motion(second.velocity)
         )
-        return Numbers.at(count, of.start, closing.first_rates(of, seen.pose, moving))
+        return Numbers.at(model.ncon, of.start, closing.first_rates(of, seen.pose, moving))
 
     return Step(speed, reads, ("demand@robot",), "G v: the errors' rates")
 

@@ -19,6 +19,7 @@ from recursa.kernels.emit import Shape
 from recursa.kernels.graph import Graph, Node
 from recursa.kernels.loop import LoopProgram, LoopTables
 from recursa.kernels.loop_layout import Block
+from recursa.kernels.products import Product
 from recursa.spatial.counting import Counts
 from recursa.sweeps.engine import count, visiting_order
 from recursa.sweeps.plan import BODIES
@@ -55,7 +56,8 @@ class LoopedCFunction:
     @property
     def size(self) -> int:
         """Numbers of the result."""
-        return len(self.program.results.outputs) * self._columns
+        product = self.program.product
+        return len(self.program.results.outputs) * self._columns if product is None else product.results
 
     @property
     def _columns(self) -> int:
@@ -168,7 +170,7 @@ class LoopedCFunction:
             yield "}"
         entries = [self._entry(x) for x in results.outputs]
         if product is not None:
-            yield from self._products(product.size, product.factors)
+            yield from self._products(product)
             return
         at = f"{self.name}_entries[j]"
         if all(entry >= 0 for entry in entries):
@@ -179,8 +181,9 @@ class LoopedCFunction:
             value = f"{at} < 0 ? {self._constant(f'-1 - {at}')} : memory[{at}]"
         yield f"for (int j = 0; j < {len(entries)}; ++j) out[{place.format('j')}] = {value};"
 
-    def _products(self, n: int, factors: int) -> Iterator[str]:
-        """``-A B`` for every factor B, then A, which is symmetric and comes first in what is stored."""
+    def _products(self, product: Product) -> Iterator[str]:
+        """``-A* B`` for every factor B, then the first rows of A, which comes first in what is stored."""
+        n, factors, rows = product.size, product.factors, product.rows
 
         def entry(index: str) -> str:
             return f"{self.name}_value(memory, {index})"
@@ -189,8 +192,8 @@ class LoopedCFunction:
         yield f"    for (int i = 0; i < {n}; ++i)"
         yield f"        for (int j = 0; j < {n}; ++j) {{"
         yield "            double sum = 0.0;"
-        yield f"            for (int k = 0; k < {n}; ++k) {{"
-        yield f"                const double right = {entry(f'(f + 1) * {n * n} + k * {n} + j')};"
+        yield f"            for (int k = 0; k < {rows}; ++k) {{"
+        yield f"                const double right = {entry(f'(f + 1) * {n * rows} + k * {n} + j')};"
         yield f"                if (right != 0.0) sum += {entry(f'k * {n} + i')} * right;"
         yield "            }"
         yield f"            out[f * {n * n} + i * {n} + j] = -sum;"

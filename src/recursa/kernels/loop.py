@@ -195,7 +195,7 @@ class LoopTables:
             "handed": len(layout.handed),
             "rows": layout.row_size * max(rows, default=0),
             "made": len(loops.results.made),
-            "products": 0 if program.product is None else program.product.factors * program.product.size**2,
+            "products": 0 if program.product is None else program.product.results - program.product.size**2,
             "matrix": self._matrix(),
             "constants": len(self.constants),
             **{
@@ -277,7 +277,9 @@ class LoopTables:
     def _sizes(self, name: str) -> int:
         program = self.program
         columns = 1 if program.unit is None else program.unit.count
-        whole = {"out": len(program.results.outputs) * columns, "column": len(program.results.outputs)}
+        listed = len(program.results.outputs)
+        out = listed * columns if program.product is None else program.product.results
+        whole = {"out": out, "column": listed}
         return program.sizes[name] if name in program.sizes else {**whole, "columns": columns}[name]
 
     def _direct(self, kind: str, rest: str) -> int:
@@ -292,8 +294,8 @@ class LoopTables:
     def _product(self, name: str) -> int:
         product = self.program.product
         assert product is not None
-        if name == "size":
-            return product.size
+        if name in ("size", "height"):
+            return product.size if name == "size" else product.rows
         rows = rows_of_columns(self.program.results.outputs, product)
         if name == "rows":
             return self._part(row for own in rows for row in own)

@@ -1,7 +1,8 @@
 """Products of matrices at the end of a kernel, for results such as ``-inv(mass) dtau/dq``.
 
-A plan with a :class:`Product` lists a symmetric matrix A and then others, B, all n x n; the kernel's result is ``-A B``
-for each of them, and A. Rows in which a column of B is zero for good are left out: on trees that is most of them.
+A plan with a :class:`Product` lists a matrix A and then others, B, all with the same rows and n columns; the kernel's
+result is ``-A* B`` for each of them, and the first n rows of A. Rows in which a column of B is zero for good are left
+out: on trees that is most of them.
 """
 
 from __future__ import annotations
@@ -19,19 +20,34 @@ _LANES = 8  # rows of one state in a register, on every processor
 
 
 class Product(NamedTuple):
-    """How large the matrices are, and how many there are behind the first."""
+    """How many columns the matrices have, how many of them there are behind the first; how many ``more`` rows."""
 
     size: int
     factors: int
+    more: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of each matrix."""
+        return self.size + self.more
+
+    @property
+    def results(self) -> int:
+        """Numbers of the result."""
+        return (self.factors + 1) * self.size * self.size
 
 
 def rows_of_columns(outputs: Sequence[int | float], product: Product) -> list[list[int]]:
     """For every few columns the rows in which one of the factors is not zero for good."""
-    n = product.size
-    factors = [outputs[n * n * (k + 1) : n * n * (k + 2)] for k in range(product.factors)]
+    n, whole = product.size, product.size * product.rows
+    factors = [outputs[whole * (k + 1) : whole * (k + 2)] for k in range(product.factors)]
     groups = [(c, min(c + _COLUMNS, n)) for c in range(0, n, _COLUMNS)]
     return [
-        [row for row in range(n) if not all(is_zero(x) for one in factors for x in one[row * n + c : row * n + stop])]
+        [
+            row
+            for row in range(product.rows)
+            if not all(is_zero(x) for one in factors for x in one[row * n + c : row * n + stop])
+        ]
         for c, stop in groups
     ]
 
@@ -85,6 +101,7 @@ class _Tile:
         self.row, self.column = at
         self.n = writer.size("product.size")
         self.square = writer.put(f"mul i64 {self.n}, {self.n}")
+        self.whole = writer.put(f"mul i64 {self.n}, {writer.size('product.height')}")
         own = writer.shape
         self.numbers = own if self.lanes == 1 else replace(own, width=self.lanes)  # what a register holds
 
@@ -99,7 +116,7 @@ class _Tile:
             own = [self._several(writer.add(here, i * self.lanes)) for i in range(self.rows)]
             place, totals = writer.add(line, self.column), list[str]()
             for _ in range(self.product.factors):
-                place = writer.add(place, self.square)
+                place = writer.add(place, self.whole)
                 for c in range(self.columns):
                     other = self._one(writer.add(place, c))
                     totals += [

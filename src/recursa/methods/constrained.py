@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from recursa.constraints import derivatives, free_directions, plans
+from recursa.constraints import derivatives, derivatives_in_root, free_directions, plans
 from recursa.constraints.quantities import (
     CONSTRAINT_FORCES,
     CONSTRAINT_JACOBIAN,
@@ -20,6 +20,8 @@ from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
 from recursa.dynamics.springs import acting, with_springs
 from recursa.dynamics.wrenches import wrench_array
+from recursa.kernels.loop import Looped
+from recursa.kernels.products import Product
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import Model
@@ -101,6 +103,28 @@ def _changes(of: Subject, given: Names) -> Recipe:
     gather = partial(derivatives.change_entries, model)
     shape = ((3 * model.ncon + model.nv) * model.nv,)
     return Recipe(derivatives.changes_plan(model), gather, shape, MayMove.FRAMES)
+
+
+def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe | Composed:
+    """Derivatives of accelerations: in one kernel, or made of ``torques``, the derivatives of inverse dynamics."""
+    model = of.model
+    require_constraints(model)
+    apart = Composed(partial(constrained_derivatives, torques, model))
+    if of.tied or not derivatives_in_root.has_common_axes(model):
+        return apart
+    plan = derivatives_in_root.derivatives_plan(model, wrenches="wrenches" in given)
+    return Recipe(
+        plan,
+        partial(derivatives_in_root.derivative_entries, model),
+        (3, model.nv, model.nv),
+        MayMove.INERTIAS,
+        looped=Looped(
+            plan,
+            partial(derivatives_in_root.factor_entries, model),
+            product=Product(model.nv, factors=2, more=model.ncon),
+        ),
+        apart=apart,
+    )
 
 
 _BLOCK = 256  # states at a time, whose matrices stay in the cache

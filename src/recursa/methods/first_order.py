@@ -21,7 +21,7 @@ from recursa.errors import known_method
 from recursa.kernels.kernel import FEW_BODIES
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
-from recursa.methods.constrained import constrained_derivatives
+from recursa.methods.constrained import derivatives_recipe
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
 from recursa.methods.matrices import MASS_MATRIX_INVERSE, inverse_pivots
 from recursa.model.model import Model
@@ -96,7 +96,7 @@ def _along(of: Subject, given: Names) -> Recipe:
 def _forward_derivatives(of: Subject, given: Names) -> Recipe | Composed:
     model, apart, wrenches = of.model, Composed(_forward_derivatives_apart), "wrenches" in given
     if constrained(of):
-        return Composed(partial(constrained_derivatives, INVERSE_DYNAMICS_DERIVATIVES, model))
+        return derivatives_recipe(INVERSE_DYNAMICS_DERIVATIVES, of, given)
     if of.tied:
         return apart
 

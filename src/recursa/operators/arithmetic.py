@@ -37,7 +37,7 @@ from recursa.operators.expression import (
     common_model,
     known_shape,
 )
-from recursa.operators.shapes import ONE, Shape, Space
+from recursa.operators.shapes import FREE, ONE, Shape, Space
 from recursa.operators.symbols import Structure
 
 
@@ -153,8 +153,8 @@ def diagonal(vector: Any, space: Space | None = None) -> Expression:
     if isinstance(of, Constant) and space is not None:
         of = replace(of, space=space.name)
     shape = known_shape(of)
-    if shape.columns != ONE or shape.rows.name not in ("joint", "link", "tip"):
-        raise ShapeError(f"diag takes a vector of joints, links or a pick-off, and {of} is {shape}")
+    if shape.columns != ONE or shape.rows.name not in FREE:
+        raise ShapeError(f"diag takes a vector of joints, links, a pick-off or constraints, and {of} is {shape}")
     number, inner = coefficient(of)
     match inner:
         case Zero():

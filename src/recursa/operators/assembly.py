@@ -146,9 +146,15 @@ class Assembly:
         self._append(base_to_tip(Step(fn, (*reads, f"{result}@parent"), (result, carried), meaning)))
         return result, carried
 
-    def summed(self, fn: Function, reads: tuple[str, ...], meaning: str) -> str:
-        """A number that the whole robot has once: what the bodies have, added up as they are passed."""
-        name = self._buffer(0.0)
+    def given(self, sweeps: tuple[Sweep, ...], buffers: tuple[Buffer, ...]) -> None:
+        """Sweeps that others have made, with what they fill."""
+        for sweep in sweeps:
+            self._append(sweep)
+        self._buffers += buffers
+
+    def summed(self, fn: Function, reads: tuple[str, ...], meaning: str, base: Any = 0.0) -> str:
+        """What the whole robot has once, from ``base`` on: what the bodies have, added up as they are passed."""
+        name = self._buffer(base)
         step = Step(fn, reads, (f"{name}@robot",), meaning)
         self._append(tip_to_base(step) if self._is_inward(reads) else base_to_tip(step))
         return name

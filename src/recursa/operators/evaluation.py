@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints.plans import acting_rows
 from recursa.dynamics.configuration import INTEGRATE_PLAN, next_entries
 from recursa.dynamics.kinematics import BUFFERS, RELATIVE
 from recursa.dynamics.lacking import Lacking
@@ -36,7 +37,7 @@ from recursa.operators.expression import (
 from recursa.operators.symbols import UNDERIVED, Kind
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
-from recursa.sweeps import Plan, base_to_tip, run
+from recursa.sweeps import Plan, Values, base_to_tip, run
 from recursa.sweeps.batching import Array, Batch
 
 _SMALL = 1e-30  # a complex step has no rounding error, however small
@@ -301,6 +302,32 @@ class Evaluation:
         place = self.model.links[self.model.link_index(link)]
         if place.body != WORLD:
             result[:, self.bodies[place.body]] = self.force_matrix(place.offset)
+        return result
+
+    @cached_property
+    def _rows_of_constraints(self) -> Values:
+        """What unit forces of constraints do to bodies and joints."""
+        columns = {"q": list(np.ascontiguousarray(self.batch.rows["q"].T))}
+        return run(acting_rows(self.model), self.model, columns)
+
+    @cached_property
+    def B_c(self) -> Array:
+        """Wrenches on bodies, an equation a column."""
+        result = self.zeros(self.n6, self.model.ncon)
+        for body, felt in zip(self.bodies, self._rows_of_constraints.lists.get("felt", []), strict=False):
+            for row, force in enumerate(felt.forces):
+                for i, entry in enumerate(force.components()):
+                    result[:, body.start + i, row] = entry
+        return result
+
+    @cached_property
+    def T_c(self) -> Array:
+        """Torques at joints, an equation a column."""
+        result = self.zeros(self.nv, self.model.ncon)
+        for freedoms, pulls in zip(self.freedoms, self._rows_of_constraints.lists.get("pull", []), strict=False):
+            for row, torque in pulls:
+                for i, entry in enumerate(torque):
+                    result[:, freedoms.start + i, row] = entry
         return result
 
     # ---- vectors ---------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def explain(
     robot: HasModel | None = None,
     *,
     code: Code | None = None,
-    vectors: Mapping[str, Literal["joint", "link", "tip"]] | None = None,
+    vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]] | None = None,
 ) -> Explanation:
     """What becomes of an operator expression, level by level: identities, sweeps, the step at a body, its arithmetic.
 

@@ -117,7 +117,7 @@ def _sides(expression: Expression) -> Sides:
             return None, None
         case Vector() | Constant():
             name = known_shape(expression).rows.name
-            if name in ("joint", "tip"):
+            if name in ("joint", "tip", "constraint"):
                 return name, None
     raise ShapeError(f"{expression} is in link axes")
 

@@ -25,7 +25,7 @@ from recursa.operators.expression import (
     known_shape,
 )
 from recursa.operators.inverse_steps import compliance_solve_at_link, compliance_times_at_link
-from recursa.operators.shapes import ONE, Shape, Space
+from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space
 from recursa.operators.structure import is_diagonal, structure
 from recursa.operators.symbols import Kind, Structure
 from recursa.operators.values import Value
@@ -59,8 +59,8 @@ def letter_of(expression: Expression) -> Expression:
 
 
 def is_of_robot(shape: Shape) -> bool:
-    """Whether a square matrix is between what the robot has once: the numbers at pick-offs, or a single number."""
-    return shape.rows.name in ("tip", "one") and shape.columns.name in ("tip", "one")
+    """Whether a square matrix is between what the robot has once: numbers at pick-offs, of constraints, or one."""
+    return shape.rows.name in OF_ROBOT and shape.columns.name in OF_ROBOT
 
 
 def link_of_compliance(inner: Expression) -> tuple[Leaf, str] | None:
@@ -119,7 +119,7 @@ class Inversion:
 
     def _units(self, space: Space) -> list[Value]:
         """The unit vectors of a space; of joints and bodies one for each entry of a block, at all of them at once."""
-        if space.name == "tip":
+        if space.name in OF_ROBOT:
             return [self._unit(inverse_steps.UnitOfTip(k, space.size), k, space) for k in range(space.size)]
         if space.name == "link":
             return [self._unit(inverse_steps.UnitOfBody(k), k, space) for k in range(6)]
@@ -128,7 +128,7 @@ class Inversion:
 
     def _unit(self, fn: Callable[..., Any], number: int, space: Space) -> Value:
         named = Vector(f"e{number + 1}", space)
-        if space.name == "tip":
+        if space.name in OF_ROBOT:
             return self.lowering.at_link(named, fn, ("offset",), 0, space, None)
         return self.lowering.new(named, fn, ("joint",), space)
 

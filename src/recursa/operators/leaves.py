@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recursa.errors import NoSweepError, ShapeError, StateError, unknown_name
+from recursa.errors import ModelError, NoSweepError, ShapeError, StateError, unknown_name
+from recursa.model.equations import Closing
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal
 from recursa.operators.expression import Blocks, Expression, Filter, Freedom, Identity, Leaf, Vector, Zero
 from recursa.operators.shapes import Space, space_of
-from recursa.operators.symbols import TAKEN, Kind
+from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, TAKEN, Kind
 
 
 class Operators:
@@ -23,6 +24,8 @@ class Operators:
     joint x joint  D (hinge inertia), W (its root, D = W W*), A (armature), m and l (mass = m m*, l = inv(m))
     link x joint   G, K (gains)
     link x tip     B(link), B(link, link, ...)
+    constraints    of robots that have some: constraints (constraint x joint, the rows of the constraints),
+                   B_c (link x constraint), T_c (joint x constraint)
     link           vectors a, b, V, gravity
     joint          vectors C (bias forces, gravity included), v (joint speeds)
     any            I, which fits its neighbour; diag(vector), blocks(matrices)
@@ -50,6 +53,8 @@ class Operators:
     psi: Leaf
     E_psi: Leaf
     Upsilon: Leaf
+    B_c: Leaf
+    T_c: Leaf
     a: Leaf
     b: Leaf
     V: Leaf
@@ -88,7 +93,7 @@ class Operators:
         self.model, self.direction, self.filter = model, along, filter
         self.I = Identity()
         for kind in Kind:
-            if kind is not Kind.B:
+            if kind is not Kind.B and (model.ncon or kind not in OF_CONSTRAINTS):
                 own = filter if kind.value.is_articulated else None
                 leaf = Leaf(kind, model, along=along if kind.value.is_directed else None, filter=own)
                 setattr(self, kind.value.code, leaf)
@@ -174,8 +179,8 @@ class Operators:
             f"{6 * self.model.nbodies}, six for every body; not {size[0]}"
         )
 
-    def vector(self, name: str, space: Literal["joint", "link", "tip"] = "joint") -> Vector:
-        """A free vector: numbers that come later.
+    def vector(self, name: str, space: Literal["joint", "link", "tip", "constraint"] = "joint") -> Vector:
+        """A free vector: numbers that come later. ``space``: "joint", "link", "tip", "constraint".
 
         >>> import recursa as rc
         >>> o = rc.robots.planar(3).operators
@@ -186,6 +191,8 @@ class Operators:
             raise StateError(
                 f"a vector cannot be called '{name}', which has a meaning in formulas: choose another name"
             )
+        if space == "constraint":
+            require_constraints(self.model, f"the space of {name}")
         return Vector(name, space_of(self.model, space))
 
     @property
@@ -232,6 +239,33 @@ class Operators:
         """``l T``: working moments of the free joint vector T (Table 3)."""
         return self.l @ self.vector("T")
 
+    @property
+    def constraints(self) -> Expression:
+        """The rows of the constraints, constraint x joint: ``B_c* phi* H*``, and ``+ T_c*`` where joints are related.
+
+        A column of B_c is the wrenches with which one equation acts on the bodies that it is about. The multipliers of
+        constrained motion come from ``inv(constraints inv(mass) constraints*)``, in O(n) for every equation.
+
+        >>> import recursa as rc
+        >>> o = rc.robots.planar(3).with_constraints(rc.Loop("point", "world", "tip", at=(0.5, 0, 0))).operators
+        >>> o.constraints
+        <constraint 3 x joint 3: B_c* φ* H*>
+        >>> print(rc.compile(o.constraints @ o.mass.inverse() @ o.constraints.T).simplified)
+        B_c* ψ* H* D⁻¹ H ψ B_c
+        """
+        require_constraints(self.model, "the letter G_c")
+        found = self.B_c.T @ self.phi.T @ self.H.T
+        closings = any(isinstance(one, Closing) for one in self.model.equations)
+        at_joints = any(not isinstance(one, Closing) for one in self.model.equations)
+        if not at_joints:
+            return found
+        return found + self.T_c.T if closings else self.T_c.T
+
+    def __getattr__(self, name: str) -> Leaf:
+        if name in NEED_CONSTRAINTS:  # which robots with constraints have, set when they were made
+            raise without_constraints(self.model, name)
+        raise AttributeError(f"operators of a robot have no '{name}'", name=name, obj=self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Operators) and self._key() == other._key()
 
@@ -242,8 +276,22 @@ class Operators:
         return self.model.digest, self.direction, self.filter
 
     def __repr__(self) -> str:
-        letters = ", ".join(kind.value.text for kind in Kind if not kind.value.is_rate)
+        known = (kind for kind in Kind if self.model.ncon or kind not in OF_CONSTRAINTS)
+        letters = ", ".join(kind.value.text for kind in known if not kind.value.is_rate)
         return f"<operators of robot '{self.model.name}': {letters}, I>"
+
+
+def require_constraints(model: Model, name: str) -> None:
+    """Raise for robots without constraints."""
+    if not model.ncon:
+        raise without_constraints(model, name)
+
+
+def without_constraints(model: Model, name: str) -> ModelError:
+    """What to say where a robot without constraints is asked for a letter of theirs."""
+    return ModelError(
+        f"robot '{model.name}' has no constraints, and {name} is of those alone. robot.with_constraints(...) adds some"
+    )
 
 
 def freedom_of(model: Model, joint: str | Freedom) -> Freedom:

@@ -190,6 +190,10 @@ def _recognised(part: Expression, in_the_way: bool) -> tuple[str, str]:
             return "pick-off", "a statement at one link"
         case Transpose(of=Leaf(kind=Kind.B)):
             return "pick-off", "a statement at one link"
+        case Leaf(kind=Kind.B_CONSTRAINT) | Transpose(of=Leaf(kind=Kind.B_CONSTRAINT)):
+            return "pick-off of constraints", "statements at the links that are held"
+        case Leaf(kind=Kind.T_CONSTRAINT) | Transpose(of=Leaf(kind=Kind.T_CONSTRAINT)):
+            return "torques of constraints", "a statement at each related joint"
     known = structure(part)
     if isinstance(part, Inverse) and is_of_robot(known_shape(part)):
         return "small inverse", "solved once for the robot, by the columns of the matrix or by its block at the link"

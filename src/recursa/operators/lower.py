@@ -17,6 +17,7 @@ from recursa.model.model import Model
 from recursa.operators import steps
 from recursa.operators.arithmetic import coefficient, inverse, product, total, transpose
 from recursa.operators.assembly import Assembly
+from recursa.operators.constrained import Constrained
 from recursa.operators.cost import cost
 from recursa.operators.expression import (
     ANY,
@@ -50,9 +51,10 @@ from recursa.operators.inversion import Inversion, letter_of, link_of_compliance
 from recursa.operators.leaves import Operators
 from recursa.operators.propagation import Propagation, is_leaf
 from recursa.operators.rules import newton_euler
-from recursa.operators.shapes import ONE, Shape, Space
+from recursa.operators.shapes import OF_ROBOT, ONE, Shape, Space
 from recursa.operators.simplify import simplify
-from recursa.operators.symbols import Kind, Local
+from recursa.operators.steps import total_of
+from recursa.operators.symbols import OF_CONSTRAINTS, Kind, Local
 from recursa.operators.values import Lowered, Value, input_name, operand_of
 from recursa.sweeps.inputs import has_own_name
 
@@ -92,7 +94,7 @@ class Lowering:
         self.known: dict[tuple[Expression, str | None], Value] = {}
         self.vectors = vectors
         self.constants: dict[str, tuple[float, ...]] = {}
-        self.inverses, self.propagation = Inversion(self), Propagation(self)
+        self.inverses, self.propagation, self.constrained = Inversion(self), Propagation(self), Constrained(self)
 
     def lowered(self) -> Lowered:
         """The whole expression, in the fewest sweeps."""
@@ -160,6 +162,10 @@ class Lowering:
             case Blocks():
                 columns = [self.apply(column, None).read for column in expression.columns()]
                 return self.new(expression, block_times, (operand.read, *columns), operand.space, operand)
+            case Leaf(kind=kind) if kind in OF_CONSTRAINTS:
+                return self.constrained.pushed(expression, kind, operand)
+            case Transpose(of=Leaf(kind=kind)) if kind in OF_CONSTRAINTS:
+                return self.constrained.felt(expression, kind, operand)
             case Leaf(kind=Kind.B, links=links):
                 return self._put_on(expression, links, operand)
             case Transpose(of=Leaf(kind=Kind.B, links=links)):
@@ -290,7 +296,7 @@ class Lowering:
         return name
 
     def _given(self, vector: Expression, name: str, space: Space) -> Value:
-        if space.name == "tip":
+        if space.name in OF_ROBOT:
             return Value(name, space, vector)
         return self.new(vector, steps.same if space.name == "joint" else steps.six, (name,), space)
 
@@ -302,8 +308,9 @@ class Lowering:
         if rows == ONE:
             one = isinstance(expression, Identity)
             return self.at_link(expression, steps.one if one else steps.nought, ("offset",), 0, ONE, None)
-        if rows.name == "tip":
-            return self.at_link(expression, steps.still, ("offset",), 0, rows, None)
+        if rows.name in OF_ROBOT:
+            nothing = total_of((0.0,) * rows.size)
+            return self.at_link(expression, lambda _: nothing, ("offset",), 0, rows, None)
         return self.new(expression, steps.rest if rows.name == "joint" else steps.still, ("joint",), rows)
 
     def _definition(self, rule: Callable[[Operators], tuple[Expression, Expression] | None]) -> Value:

@@ -11,8 +11,9 @@
 ``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
 ``1 - H psi K``. Behind a number ``*`` multiplies. A power is a whole number; ``D^(1/2)`` and ``D^(-1/2)`` are W and
-its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``. ``psi{mass + I}`` is psi of another
-matrix than the mass matrix.
+its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``; a word that means nothing is read
+letter by letter if each has a meaning, as papers print it: ``HψK``. ``psi{mass + I}`` is psi of another matrix than the
+mass matrix.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, Protocol
 
-from recursa.errors import NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
+from recursa.errors import ModelError, NotationError, ShapeError, StateError, UnknownNameError, marked, unknown_name
 from recursa.model.model import Model
 from recursa.operators.arithmetic import diagonal, inverse, product, scaled, total, transpose
 from recursa.operators.derivative import ACCELERATION, sensitivity, time_derivative
 from recursa.operators.expression import ANY, Expression, Filter, Freedom, Identity, Leaf, Zero, parts_of
 from recursa.operators.filters import filter_of, is_the_mass_matrix
-from recursa.operators.leaves import Operators, freedom_of
-from recursa.operators.symbols import SHORT, WITH_BRACKETS, Kind
+from recursa.operators.leaves import Operators, freedom_of, without_constraints
+from recursa.operators.shapes import FREE
+from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, TAKEN, WITH_BRACKETS, Kind
 
 _LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
     r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"\bar\tau": "tau_bar",
+    r"\mathcal{M}": "mass", r"\mathcal M": "mass", "ℳ": "mass", "𝓜": "mass",
 }  # fmt: skip
-"""Letters as LaTeX has them."""
+"""Letters as LaTeX has them, and the script letter of the mass matrix, which is not M."""
 
 
 def _spaced(latex: str) -> str:
@@ -80,7 +83,7 @@ class HasModel(Protocol):
 
 
 def parse(
-    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip"]] | None = None
+    text: str, robot: HasModel, *, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]] | None = None
 ) -> Expression:
     """Read an operator expression in the papers' notation.
 
@@ -110,11 +113,11 @@ class Token(NamedTuple):
     start: int
 
 
-def tokens(text: str) -> list[Token]:
-    """The text in pieces, the last one of kind "end".
+def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
+    """The text in pieces, the last one of kind "end"; names of ``vectors`` are words of their own.
 
-    >>> [token.text for token in tokens("2 phi* (I)^-1")]
-    ['2', 'phi', '*', '(', 'I', ')', '^-1', '']
+    >>> [token.text for token in tokens("2 phi* (I)^-1 HψK")]
+    ['2', 'phi', '*', '(', 'I', ')', '^-1', 'H', 'ψ', 'K', '']
     """
     found, at = [], 0
     while at < len(text.rstrip()):
@@ -126,9 +129,11 @@ def tokens(text: str) -> list[Token]:
         if kind == "skipped":
             at = match.end()
             continue
-        found.append(Token(kind, _plain(kind, match[kind]), match.start(kind)))
+        plain = _plain(kind, match[kind])
+        words = _letters(plain, vectors) if kind == "name" else [plain]
+        found += [Token(kind, word, match.start(kind) + place) for place, word in enumerate(words)]
         at = match.end()
-        if kind == "name" and match[kind] in WITH_LINK:
+        if kind == "name" and words[-1] in WITH_LINK:
             link = _link(text, at)
             if link is not None:
                 found.append(link)
@@ -141,6 +146,14 @@ def _plain(kind: str, text: str) -> str:
     if kind != "name":
         return text.replace("−", "-")
     return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
+
+
+def _letters(word: str, vectors: Collection[str]) -> list[str]:
+    """A word that has no meaning as a whole, apart where each of its letters has one."""
+    known = {*TAKEN, "T", *vectors}
+    apart = re.findall(r"\w[\u0300-\u036f]*", word)
+    readable = word not in known and all(letter in known for letter in apart)
+    return apart if readable else [word]
 
 
 def _link(text: str, at: int) -> Token | None:
@@ -159,13 +172,15 @@ def _link(text: str, at: int) -> Token | None:
 class _Parser:
     """Recursive descent over the tokens."""
 
-    def __init__(self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip"]]) -> None:
-        self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text), 0, 0
+    def __init__(
+        self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]]
+    ) -> None:
+        self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text, vectors), 0, 0
         self.names, self.vectors = _names(o), vectors
         self.names["T"] = o.vector("T")
         for name, space in vectors.items():
-            if space not in ("joint", "link", "tip"):
-                raise unknown_name("space", space, ("joint", "link", "tip"))
+            if space not in FREE:
+                raise unknown_name("space", space, FREE)
             self.names[name] = o.vector(name, space)
 
     def whole(self) -> Expression:
@@ -309,6 +324,8 @@ class _Parser:
         if name in ("B", "J"):
             pick_off = self.pick_off(token)
             return pick_off if name == "B" else product((transpose(pick_off), self.o.phi.T, self.o.H.T))
+        if name in NEED_CONSTRAINTS and not self.o.model.ncon:
+            raise ModelError(str(without_constraints(self.o.model, name)) + marked(self.text, token.start))
         if name not in self.names:
             known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
@@ -400,12 +417,15 @@ class _Parser:
 def _names(o: Operators) -> dict[str, Expression]:
     """Every way to write an operator of a robot."""
     names: dict[str, Expression] = {}
+    held = bool(o.model.ncon)
     for kind in Kind:
-        if kind is not Kind.B:
+        if kind is not Kind.B and (held or kind not in OF_CONSTRAINTS):
             symbol = kind.value
             names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
     strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
-    short = {name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items()}
+    short = {
+        name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items() if held or code != "constraints"
+    }
     return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
 
 

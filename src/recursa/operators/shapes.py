@@ -8,7 +8,8 @@ from recursa.model.model import Model
 
 
 class Space(NamedTuple):
-    """What a vector lives in: "joint" (nv), "link" (6 nbodies), "tip" (6), "one"; "" fits any of the same size.
+    """What a vector lives in: "joint" (nv), "link" (6 nbodies), "tip" (6), "constraint" (ncon), "one"; "" fits any of
+    the same size.
 
     ``links`` are those in whose axes, and about whose origins, the numbers of a tip space are; none of them fits any.
     """
@@ -38,7 +39,15 @@ ONE = Space("one", 1)
 
 def space_of(model: Model, name: str) -> Space:
     """The space of that name of a robot."""
-    return Space(name, {"joint": model.nv, "link": 6 * model.nbodies, "tip": 6, "one": 1}[name])
+    sizes = {"joint": model.nv, "link": 6 * model.nbodies, "tip": 6, "constraint": model.ncon, "one": 1}
+    return Space(name, sizes[name])
+
+
+OF_ROBOT = ("tip", "constraint", "one")
+"""Spaces of what a robot has once: numbers at pick-offs, of the equations of its constraints, a single number."""
+
+FREE = ("joint", "link", "tip", "constraint")
+"""Spaces that free vectors may be in."""
 
 
 class Shape(NamedTuple):

@@ -66,6 +66,12 @@ def _complaint(matrix: Expression, model: Model, state: Mapping[str, Array], lim
     rank = _rank(numbers, limit)
     if rank == space.size:
         return ""
+    if space.name == "constraint":
+        return (
+            f"its rank is {rank} of {shape.rows.size}: some equations of the constraints say what others do.\n"
+            "  robot.constraint_delassus_factors(q) tells which, and solves with those that are left; "
+            "robot.constraint_forces(q, v, tau) are the shortest multipliers."
+        )
     links = sorted({link for leaf in _pick_offs(matrix) for link in leaf.links})
     cannot = f" {' and '.join(map(repr, links))} cannot accelerate in every direction" if links else ""
     advice = "robot.operational_inertia and robot.delassus_inverse give the pseudo-inverse with its rank"

@@ -57,7 +57,8 @@ Sides = tuple[str | None, str | None]
 class Symbol:
     """A letter: how it is typed, printed and set, what it means, its shape by the names of spaces, and its structure.
 
-    ``rows`` and ``columns`` are "joint" (nv), "link" (6 nbodies), "tip" (6) or "one". ``moving``: depends on v too.
+    ``rows`` and ``columns`` are "joint" (nv), "link" (6 nbodies), "tip" (6), "constraint" (ncon) or "one".
+    ``moving``: depends on v too.
     ``sides`` are None where they depend on the place of the link frame.
 
     ``applied``, ``transposed``, ``inverted`` and ``inverted_transposed`` are what the letter, its transpose, its
@@ -139,6 +140,7 @@ _GRAVITY = Recursion("gravity", 24, "outward")
 _BIAS_ACCELERATION = Recursion("a", 12, "outward")
 _BIAS_FORCE = Recursion("b", 42, "outward")
 _BIAS = Recursion("C", 24 + 24 + 24 + 6, "inward")
+_ENDS = Recursion("ends of constraints", 36, "outward")
 _RATE_OF_P = Recursion("rate of P", 210, "inward")
 _RATE_OF_R = Recursion("rate of R", 76, "inward")
 _RATE_OF_UPSILON = Recursion("rate of Upsilon", 520, "outward")
@@ -263,6 +265,15 @@ class Kind(Enum):
         "B", "B", "B", "pick-off", "takes a wrench at a link's origin to its body", "link", "tip",
         sides=("force", "tip"), multiplications=1, steady=True, mass_alone=True,
     )  # fmt: skip
+    B_CONSTRAINT = Symbol(
+        "B_c", "B_c", "B_c", "pick-off of constraints", "takes forces of loops and contacts to the bodies they act on",
+        "link", "constraint", sides=("force", "constraint"), multiplications=12, needs=(_ENDS,), mass_alone=True,
+        takes="the poses of the links that are held, base to tip",
+    )  # fmt: skip
+    T_CONSTRAINT = Symbol(
+        "T_c", "T_c", "T_c", "torques of constraints", "takes forces of relations and told joints to these joints",
+        "joint", "constraint", sides=("joint", "constraint"), multiplications=1, mass_alone=True,
+    )  # fmt: skip
     BIAS_ACCELERATION = Symbol(
         "a", "a", "a", "bias acceleration", "crm(V) H* v, body derivative", "link", "one", moving=True,
         sides=("motion", None), needs=(_VELOCITY, _BIAS_ACCELERATION), mass_alone=True, applied=_at(steps.same, "c"),
@@ -355,7 +366,8 @@ SYMBOLS: dict[str, Kind] = {kind.value.code: kind for kind in Kind}
 
 SHORT: dict[str, str] = {
     "I": "I", "mass": "mass", "m": "m", "l": "l", "ℓ": "l", "ell": "l", "nu": "nu", "ν": "nu", "Phi": "Phi",
-    "Φ": "Phi", "Psi": "Psi", "Ψ": "Psi", **dict.fromkeys(("epsilon", "eps", "varepsilon", "ε"), "epsilon"),
+    "Φ": "Phi", "Psi": "Psi", "Ψ": "Psi", "constraints": "constraints", "G_c": "constraints",
+    **dict.fromkeys(("epsilon", "eps", "varepsilon", "ε"), "epsilon"),
 }  # fmt: skip
 """Names for whole expressions, by the way they are typed."""
 
@@ -368,6 +380,12 @@ TAKEN = {
     *(name for kind in Kind for name in (kind.value.code, kind.value.text, *kind.value.also)),
 }
 """All that has a meaning in formulas, so that no free vector can be called so."""
+
+OF_CONSTRAINTS = (Kind.B_CONSTRAINT, Kind.T_CONSTRAINT)
+"""What only robots with constraints have."""
+
+NEED_CONSTRAINTS = ("constraints", "G_c", *(kind.value.code for kind in OF_CONSTRAINTS))
+"""Names that mean something for these alone."""
 
 UNDERIVED: dict[Kind, Kind] = {kind: SYMBOLS[kind.value.rate_of.code] for kind in Kind if kind.value.rate_of}
 """Of each derivative the symbol that it is the derivative of."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from recursa.operators.expression import Expression, Vector, free_vectors, known_shape
-from recursa.operators.shapes import ONE, Space
+from recursa.operators.shapes import OF_ROBOT, ONE, Space
 from recursa.operators.steps import entries_of
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.vectors6 import Force, Motion
@@ -31,7 +31,7 @@ class Lowered:
         """The result as numbers, base first, from the values of a run."""
         if self.space == ONE:
             yield values.robot[self.buffer]
-        elif self.space.name == "tip":
+        elif self.space.name in OF_ROBOT:
             yield from entries_of(values.robot[self.buffer])
         else:
             for part in values.lists.get(self.buffer, []):
@@ -65,8 +65,8 @@ class Value:
 
     @property
     def of_robot(self) -> bool:
-        """Whether the robot has it once: the numbers at pick-offs, or one number."""
-        return self.space.name in ("tip", "one")
+        """Whether the robot has it once: the numbers at pick-offs, of constraints, or one number."""
+        return self.space.name in OF_ROBOT
 
     @property
     def read(self) -> str:

@@ -206,6 +206,13 @@ INPUT_KINDS: dict[str, InputKind] = {
         speeds("joint:", "a number per freedom, places as in v"),
         per_body("body:", 6, "six numbers per moving body, base first"),
         for_all("tip:", Over.LINKS, 6, "six numbers for every link", several=True),
+        InputKind(
+            "constraint:",
+            Over.EITHER,
+            lambda model, _: (model.ncon,),
+            lambda model, k: slice(0, None),
+            meaning="one number per equation of the constraints",
+        ),
         for_all(
             "pose:",
             Over.LINKS,

@@ -49,43 +49,44 @@ def innovations_in_root(
     return filtered(done, torque, force + inertia @ bias)
 
 
-def accelerations_in_root(done: tuple[Elimination, ...], nu: Sequence[Scalar], bias: Motion, parent: Motion) -> Motion:
-    """The body's acceleration, with those of its joint."""
-    return smoothed(done, nu, parent)[1] + bias
+def accelerations_in_root(
+    done: tuple[Elimination, ...], nu: Sequence[Scalar], bias: Motion, parent: Motion
+) -> tuple[tuple[Scalar, ...], Motion]:
+    """Accelerations of a joint, and its body's with them."""
+    qdd, here = smoothed(done, nu, parent)
+    return qdd, here + bias
 
 
-FORWARD_BUFFERS = (Buffer("bias", Motion.zero()), Buffer("b", Force.zero()), Buffer("nu", ()))
+BIAS = (
+    Step(bias_in_root, ("S", "V", "v"), ("bias",), "a = crm(V) s v"),
+    Step(bias_force, ("I", "V"), ("b",), "b = crf(V) I V"),
+)
+INNOVATIONS = Step(
+    innovations_in_root,
+    ("elimination", "P", "bias", "b", "tau"),
+    ("nu", "b@parent"),
+    "z = b + P a, nu = inv(D) (T - s.z), b(parent) += z + G eps",
+)
+ACCELERATIONS = Step(
+    accelerations_in_root,
+    ("elimination", "nu", "bias", "A"),
+    ("qdd", "alpha"),
+    "alpha = alpha(parent) + s qdd + a, qdd = nu - G* alpha(parent)",
+)
+FORWARD_BUFFERS = (
+    Buffer("bias", Motion.zero()),
+    Buffer("b", Force.zero()),
+    Buffer("nu", ()),
+    Buffer("qdd", ()),
+)
 
 
 def forward_derivatives_pairs(model: Model, *, wrenches: bool = False) -> Plan:
     """The plan for a robot: it depends on where the tree branches."""
     sweeps = (
-        base_to_tip(
-            *MOVING,
-            Step(bias_in_root, ("S", "V", "v"), ("bias",), "a = crm(V) s v"),
-            Step(bias_force, ("I", "V"), ("b",), "b = crf(V) I V"),
-        ),
-        tip_to_base(
-            OUTWARD,
-            Step(
-                innovations_in_root,
-                ("elimination", "P", "bias", "b", "tau"),
-                ("nu", "b@parent"),
-                "z = b + P a, nu = inv(D) (T - s.z), b(parent) += z + G eps",
-            ),
-        ),
-        base_to_tip(
-            PARENT_ACCELERATION,
-            Step(
-                accelerations_in_root,
-                ("elimination", "nu", "bias", "A"),
-                ("alpha",),
-                "alpha = alpha(parent) + s qdd + a, qdd = nu - G* alpha(parent)",
-            ),
-            COMPLIANCE,
-            HINGE,
-            *AT_BODIES,
-        ),
+        base_to_tip(*MOVING, *BIAS),
+        tip_to_base(OUTWARD, INNOVATIONS),
+        base_to_tip(PARENT_ACCELERATION, ACCELERATIONS, COMPLIANCE, HINGE, *AT_BODIES),
         tip_to_base(*OUTWARD_SUMS),
         from_each_inward(PAIR_DERIVATIVES),
         *inverse_walks(model),

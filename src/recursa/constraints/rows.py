@@ -1,0 +1,230 @@
+"""Rows of G: what unit forces of constraints do to links and joints, and how errors accelerate.
+
+A row of a closing is a wrench on the second link and its opposite on the first; a row of a relation, or of a prescribed
+joint, is torques at joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from recursa.constraints import closing
+from recursa.constraints.ends import End, Numbers, read_ends
+from recursa.model.equations import NO_LINK, Closing, Relating, Telling
+from recursa.model.model import WORLD, Joint, Model
+from recursa.spatial.scalars import Scalar, one_operand
+from recursa.spatial.transform import Transform
+from recursa.spatial.vectors6 import Force
+from recursa.sweeps import Buffer, Step, Sweep, base_to_tip, each_link
+
+
+@one_operand
+class Felt(NamedTuple):
+    """What of every row's wrench is felt at a body; nothing of most."""
+
+    forces: tuple[Force, ...]
+
+    def __add__(self, other: Felt) -> Felt:  # type: ignore[override]
+        return Felt(tuple(a + b for a, b in zip(self.forces, other.forces, strict=True)))
+
+    @staticmethod
+    def of(count: int, forces: Mapping[int, Force]) -> Felt:
+        """Forces of some rows by number."""
+        return Felt(tuple(forces.get(row, _NO_FORCE) for row in range(count)))
+
+
+_NO_FORCE = Force.zero()
+
+
+class Pull(NamedTuple):
+    """What a row does to a joint by itself: one torque per freedom."""
+
+    row: int
+    torque: tuple[Scalar, ...]
+
+
+class Response(NamedTuple):
+    """What a row does at a joint: ``eps = T + H w`` and ``nu = inv(D) eps``, freedom by freedom."""
+
+    row: int
+    eps: tuple[Scalar, ...]
+    nu: tuple[Scalar, ...]
+
+
+# ---- at links and joints ---------------------------------------------------------------------------------------------
+
+
+def wrench_steps(model: Model, *, in_root: bool = False) -> Iterator[Sweep]:
+    """What the rows of closings do to bodies, in their axes or those of the root, and those of the others to joints."""
+    for of in model.equations:
+        if isinstance(of, Closing):
+            for side in (0, 1):
+                if of.links[side] != NO_LINK and model.links[of.links[side]].body != WORLD:
+                    yield each_link(_wrench_step(model, of, side, in_root), only=(of.links[side],))
+    yield from pull_steps(model)
+
+
+def pull_steps(model: Model) -> Iterator[Sweep]:
+    """What the rows of relations and told joints do to joints."""
+    for of in model.equations:
+        if isinstance(of, Relating):
+            for number, powers in of.terms:
+                yield base_to_tip(_relation_step(of.start, powers), only=(number,))
+        elif not isinstance(of, Closing):
+            yield base_to_tip(_telling_step(of.start), only=(of.joint,))
+
+
+def _wrench_step(model: Model, of: Closing, side: int, in_root: bool) -> Step:
+    reads, both = read_ends(model, of)
+
+    def wrenches(offset: Transform, *put: Numbers) -> Felt:
+        ends = both(*put)
+        out = ends[side].place if in_root else offset
+        forces = wrenches_on_link(of, side, *ends)
+        return Felt.of(model.ncon, {of.start + k: out.force(force) for k, force in enumerate(forces)})
+
+    return Step(wrenches, ("offset", *reads), ("felt@body",), "rows of G as wrenches on the body")
+
+
+def wrenches_on_link(of: Closing, side: int, first: End, second: End) -> list[Force]:
+    """What each row does to the first link or the second, in its axes at its origin."""
+    seen = closing.seen(of, first.pose, second.pose)
+    here = seen.second if side else seen.first
+    return [here.force(w if side else -w) for w in closing.wrenches(of, seen.pose)]
+
+
+def _relation_step(row: int, powers: tuple[float, ...]) -> Step:
+    def pulls(q: Sequence[Scalar], before: tuple[Pull, ...]) -> tuple[Pull, ...]:
+        return (*before, Pull(row, (slope(powers, q[0]),)))
+
+    return Step(pulls, ("q", "pull"), ("pull",), "rows of G at joints")
+
+
+def _telling_step(start: int) -> Step:
+    def pulls(joint: Joint, before: tuple[Pull, ...]) -> tuple[Pull, ...]:
+        nv = joint.kind.nv
+        units = (tuple(1.0 if k == i else 0.0 for k in range(nv)) for i in range(nv))
+        return (*before, *(Pull(start + i, unit) for i, unit in enumerate(units)))
+
+    return Step(pulls, ("joint", "pull"), ("pull",), "rows of G at joints")
+
+
+def slope(powers: Sequence[float], q: Scalar) -> Scalar:
+    """``d/dq`` of the sum of ``c(k) q^k``, k from 1."""
+    total: Scalar = powers[-1] * float(len(powers))
+    for k in reversed(range(1, len(powers))):
+        total = total * q + powers[k - 1] * float(k)
+    return total
+
+
+def curvature(powers: Sequence[float], q: Scalar) -> Scalar:
+    """Its second derivative."""
+    return slope(tuple(c * float(k) for k, c in enumerate(powers[1:], 2)), q) if len(powers) > 1 else 0.0
+
+
+def nothing_pulls(joint: Joint) -> tuple[Pull, ...]:
+    """What the rows of relations do where there are none."""
+    return ()
+
+
+NOTHING_PULLS = Step(nothing_pulls, ("joint",), ("pull",), "rows of G at joints: none yet")
+
+
+# ---- how the errors accelerate ---------------------------------------------------------------------------------------
+
+
+def demand_steps(model: Model, told: bool, accelerations: str = "qdd", *, rising: bool = True) -> Iterator[Sweep]:
+    """``G a + gamma`` less what is prescribed, from the accelerations of ends and joints, added up in "demand"."""
+    told_of = ("prescribed",) if told else ()
+    for of in model.equations:
+        if isinstance(of, Closing):
+            link = of.links[1] if of.links[1] != NO_LINK else of.links[0]
+            yield each_link(_closing_demand(model, of, told and of.told is not None, rising), only=(link,))
+        elif isinstance(of, Relating):
+            for number, powers in of.terms:
+                yield base_to_tip(_relation_demand(model.ncon, of, powers, accelerations), only=(number,))
+        else:
+            yield base_to_tip(_telling_demand(model.ncon, of, told_of, accelerations), only=(of.joint,))
+
+
+def _closing_demand(model: Model, of: Closing, told: bool, rising: bool) -> Step:
+    reads, both = read_ends(model, of, rising=rising)
+    told_of = ("prescribed",) if told else ()
+
+    def demand(*given: Any) -> Numbers:
+        wanted, put = (given[0], given[1:]) if told else ((), given)
+        first, second = both(*put)
+        seen = closing.seen(of, first.pose, second.pose)
+        one, other = (
+            here.inverse_motion(x) for here, x in ((seen.first, first.velocity), (seen.second, second.velocity))
+        )
+        rates = closing.relative_acceleration(
+            one, other, seen.first.inverse_motion(first.acceleration), seen.second.inverse_motion(second.acceleration)
+        )
+        found = closing.second_rates(of, seen.pose, closing.relative(one, other), rates)
+        if told:
+            found = tuple(x - wanted[(of.told or 0) + k] for k, x in enumerate(found))
+        return Numbers.at(model.ncon, of.start, found)
+
+    return Step(demand, (*told_of, *reads), ("demand@robot",), "G a + gamma: the errors' accelerations")
+
+
+def _relation_demand(count: int, of: Relating, powers: tuple[float, ...], accelerations: str) -> Step:
+    def demand(q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> Numbers:
+        bent = curvature(powers, q[0])
+        found = slope(powers, q[0]) * a[0] + bent * (v[0] * v[0])
+        return Numbers.at(count, of.start, (found,))
+
+    return Step(demand, ("q", "v", accelerations), ("demand@robot",), "G a + gamma of a relation")
+
+
+def _telling_demand(count: int, of: Telling, told: tuple[str, ...], accelerations: str) -> Step:
+    def demand(a: Sequence[Scalar], *given: Any) -> Numbers:
+        wanted = given[0][of.told : of.told + len(of.units)] if told else (0.0,) * len(of.units)
+        return Numbers.at(count, of.start, tuple(x - y for x, y in zip(a, wanted, strict=True)))
+
+    return Step(demand, (accelerations, *told), ("demand@robot",), "a, less the prescribed")
+
+
+# ---- which bodies feel them ------------------------------------------------------------------------------------------
+
+
+def rows_at(model: Model) -> dict[int, tuple[int, ...]]:
+    """The rows that are felt at each body, by number, where there are any."""
+    found: dict[int, set[int]] = {}
+    for of in model.equations:
+        if isinstance(of, Closing):
+            ends = {model.links[link].body for link in of.links if link != NO_LINK} - {WORLD}
+        else:
+            ends = {number for number, _ in of.terms} if isinstance(of, Relating) else {of.joint}
+        for body in (k for end in ends for k in model.support(end)):
+            found.setdefault(body, set()).update(range(of.start, of.start + len(of.units)))
+    return {body: tuple(sorted(found[body])) for body in sorted(found)}
+
+
+def row_bodies(model: Model) -> tuple[int, ...]:
+    """The bodies that some row is felt at."""
+    return tuple(rows_at(model))
+
+
+def marking(model: Model) -> Iterator[Sweep]:
+    """Says at each body which rows it feels: bodies that feel the same share code."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for body, rows in rows_at(model).items():
+        alike.setdefault(rows, []).append(body)
+    for rows, bodies in alike.items():
+        yield base_to_tip(_marking(rows), NOTHING_PULLS, only=tuple(bodies))
+
+
+def _marking(rows: tuple[int, ...]) -> Step:
+    def marked(joint: Joint) -> tuple[int, ...]:
+        return rows
+
+    return Step(marked, ("joint",), ("rows here",), "the rows that are felt here")
+
+
+def row_buffers(count: int) -> tuple[Buffer, ...]:
+    """What is known of rows at bodies."""
+    nothing = (Buffer(name, ()) for name in ("rows here", "pull", "responses"))
+    return Buffer("felt", Felt.of(count, {})), *nothing
