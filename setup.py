@@ -54,10 +54,15 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
             extra_compile_args=FLAGS,
             optional=optional,  # without it single calls take the general way
         ),
-        setuptools.Extension("recursa._elements", ["src/recursa/_elements.c"], optional=optional),  # files load faster
         setuptools.Extension(
-            "recursa._tuples", ["src/recursa/_tuples.c"], optional=optional
-        ),  # vectors are made faster
+            "recursa._elements", ["src/recursa/_elements.c", "src/recursa/_outline.c"], optional=optional
+        ),  # files load faster
+        setuptools.Extension(
+            "recursa._tuples",
+            ["src/recursa/_tuples.c", "src/recursa/_constants.c"],
+            extra_compile_args=FLAGS,
+            optional=optional,  # vectors and records are made faster
+        ),
     ]
 
 
