@@ -50,7 +50,9 @@ def compare(name: str) -> None:
     gap = abs(interop.configuration(robot, model, ours()[0, -1]) - peer()).max()
     theirs, rows = fastest(peer, ours)
     theirs, rows = theirs / STEPS * 1e6, rows / STEPS / ROWS * 1e6
-    print(f"{name:10s} Pinocchio {theirs:7.2f} us a step  rollout {rows:7.3f} us ({theirs / rows:5.1f}x)  gap {gap:.1e}")
+    print(
+        f"{name:10s} Pinocchio {theirs:7.2f} us a step  rollout {rows:7.3f} us ({theirs / rows:5.1f}x)  gap {gap:.1e}"
+    )
 
 
 if __name__ == "__main__":

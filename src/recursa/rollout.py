@@ -344,7 +344,9 @@ def _motions(
     nq, nv, own = model.nq, model.nv, {"parameters": 10 * model.nbodies} if parameters else {}
 
     def joints(plan: Plan, found: str, sizes: dict[str, int]) -> Program:
-        return program(plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form)
+        return program(
+            plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form
+        )
 
     forward, closing, allowed = articulated.forward_plan(losses=losses), None, None
     if constrained(model):

@@ -141,8 +141,6 @@ def test_starts_that_do_not_close_are_refused() -> None:
         robot.simulate(robot.neutral(), duration=1.0, coordinates="diagonal")
     with pytest.raises(rc.StateError, match="has none"):
         rc.robots.planar(2).simulate([0, 0], duration=1.0, baumgarte=True)
-    with pytest.raises(rc.RecursaError, match="prescribed motion of 'joint1'"):
-        rc.robots.planar(2).with_constraints(rc.Prescribed("joint1")).simulate([0, 0], duration=1.0)
     with pytest.raises(rc.StateError, match="baumgarte takes"):
         robot.simulate(robot.neutral(), duration=1.0, baumgarte=3)
     with pytest.raises(rc.StateError, match="rate of Baumgarte"):
