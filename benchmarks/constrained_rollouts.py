@@ -1,8 +1,8 @@
-"""Rollouts of a quadruped on four held feet against a loop of Pinocchio's: ``python benchmarks/constrained_rollouts.py``.
+"""Rollouts of a quadruped on four held feet against Pinocchio's: ``python benchmarks/constrained_rollouts.py``.
 
-Semi-implicit steps of 1 ms. The peer's step is ``constraintDynamics`` and ``integrate`` called from Python, without taking
-speeds back onto the constraints; ours does that after every step, in one native loop over 1,000 rows on one thread.
-Measured in turns, the fastest turn of each counts.
+Semi-implicit steps of 1 ms. The peer's step is ``constraintDynamics`` and ``integrate`` called from Python, without
+taking speeds back onto the constraints; ours does that after every step, in one native loop over 1,000 rows on one
+thread. Measured in turns, the fastest turn of each counts.
 """
 
 from __future__ import annotations

@@ -85,10 +85,10 @@ def resume(
 
     The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
     stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
-    controllers, trajectories, motions of the base, prescribed ones and events cannot be kept there: give the same ones again. A
-    controller with a memory of its own starts with the memory that you give it. ``path`` may also be the name of a
-    result, whose checkpoint is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end
-    gives that run.
+    controllers, trajectories, motions of the base, prescribed ones and events cannot be kept there: give the same ones
+    again. A controller with a memory of its own starts with the memory that you give it. ``path`` may also be the name
+    of a result, whose checkpoint is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its
+    end gives that run.
 
     >>> import pathlib, tempfile, recursa as rc
     >>> file = pathlib.Path(tempfile.mkdtemp(), "run.part")

@@ -297,9 +297,9 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
           constraints: see :meth:`assemble` and :meth:`project_velocity`.
         - ``contacts``: what may touch the ground: :class:`recursa.Touch`, or a list of them. They land, stick, slide,
           lift; every impact is among ``run.events``, and ``run.lost`` has what impacts and rubbing take.
-        - ``prescribed``: how joints and links that are :class:`recursa.Prescribed` move, by their names: a function of t
-          that returns a tuple (q, v, a) of the joint, or an acceleration alone; a trajectory, of the joint or of the
-          whole robot; or a constant acceleration. Without one they keep their speed. ``run.tau`` has the torques that
+        - ``prescribed``: how joints and links that are :class:`recursa.Prescribed` move, by name: a function of t that
+          returns a tuple (q, v, a) of the joint, or an acceleration alone; a trajectory, of the joint or of the whole
+          robot; or a constant acceleration. Without one they keep their speed. ``run.tau`` has the torques that
           prescribed joints take, ``run.work`` their work.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on

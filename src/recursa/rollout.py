@@ -416,8 +416,8 @@ def _require_untold(robot: Robot) -> None:
     for one in robot.constraints:
         if isinstance(one, Prescribed):
             raise StateError(
-                f"rollout does not know how the {called(one)} goes on. robot.simulate(..., prescribed={{...}}) does; or "
-                f"leave it out, robot.without_constraints({one.name!r}), and drive the joint by torques"
+                f"rollout does not know how the {called(one)} goes on. robot.simulate(..., prescribed={{...}}) does; "
+                f"or leave it out, robot.without_constraints({one.name!r}), and drive the joint by torques"
             )
 
 
