@@ -126,7 +126,7 @@ def scaling(rows: int, engines: list[str]) -> None:
         ("rollouts, in full into Zarr", None, {}),
     ):
         study = described(rows, keep, **options)
-        size = max(1, one_second(study) // 4)
+        size = max(1, one_second(study) // 4)  # blocks of a quarter of a second
         raw = 0 if keep else rows * sum(x[0].nbytes for x in study.pilot.outputs.values()) + rows * 15 * 8
         for name in engines:
             first = 0.0
