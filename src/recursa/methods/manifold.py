@@ -107,8 +107,8 @@ def _require_one_choice(model: Model, G: Array, places: tuple[int, ...]) -> None
             chosen = ", ".join(repr(names[k]) for k in places) or "none"
             raise StateError(
                 f"robot '{model.name}': the speeds that are independent at the first state ({chosen}) do not determine "
-                f"the others at state {row}, where constraints leave {model.nv - rank} freedoms. States of a batch share "
-                "their independent speeds: ask for such states apart"
+                f"the others at state {row}, where constraints leave {model.nv - rank} freedoms. States of a batch "
+                "share their independent speeds: ask for such states apart"
             )
 
 
