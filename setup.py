@@ -28,6 +28,7 @@ SOURCES = (
     "pseudo_inverse",
     "levels",
     "search",
+    "paths",
     "xla",
 )
 # C11 for MSVC, which knows no ISO C else; elsewhere the same bits, and nothing exported but the module
@@ -47,15 +48,20 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
         setuptools.Extension(
             "recursa._entry",
             [f"src/recursa/_{name}.c" for name in SOURCES],
-            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels")],
+            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels", "_paths")],
             include_dirs=[numpy.get_include()],
             extra_compile_args=FLAGS,
             optional=optional,  # without it single calls take the general way
         ),
-        setuptools.Extension("recursa._elements", ["src/recursa/_elements.c"], optional=optional),  # files load faster
         setuptools.Extension(
-            "recursa._tuples", ["src/recursa/_tuples.c"], optional=optional
-        ),  # vectors are made faster
+            "recursa._elements", ["src/recursa/_elements.c", "src/recursa/_outline.c"], optional=optional
+        ),  # files load faster
+        setuptools.Extension(
+            "recursa._tuples",
+            ["src/recursa/_tuples.c", "src/recursa/_constants.c"],
+            extra_compile_args=FLAGS,
+            optional=optional,  # vectors and records are made faster
+        ),
     ]
 
 

@@ -3,7 +3,8 @@
 Random splines through five points of a Panda (bundled, with its limits of velocity and effort). toppra gets the same
 path, Pinocchio's ``rnea`` of the same robot as its inverse dynamics, and its fastest solver, "seidel". For each:
 processor time (the least of several rounds, in turns), how much longer the motion takes than the shortest known one,
-and the largest part of a limit that is used on a dense look between the places of the grid. Prints a table in Markdown.
+and the largest part of a limit that is used on a dense look between the places of the grid; then a list of paths in one
+call. Prints tables in Markdown.
 """
 
 from __future__ import annotations
@@ -125,6 +126,20 @@ def main() -> None:
             f"| {name} points | {1e3 * np.mean(times[name]):.2f} | {100 * np.mean(longer[name]):.2f} % "
             f"(at most {100 * np.max(longer[name]):.2f} %) | {most[name]:.6f} |"
         )
+    print()
+    print("| paths in a list, 201 points | ms a path |")
+    print("|---|---|")
+    random = np.random.default_rng(99)
+    paths = [
+        rc.Path(0.5 * (low + high) + 0.17 * (high - low) * random.uniform(-1.0, 1.0, (5, robot.nq))) for _ in range(64)
+    ]
+    for many in (1, 8, 64):
+        least = np.inf
+        for _ in range(ROUNDS):
+            start = process_time()
+            rc.time_optimal(robot, paths[:many], points=201)
+            least = min(least, process_time() - start)
+        print(f"| {many} | {1e3 * least / many:.3f} |")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The C extensions and exported C code with the address and undefined behaviour sanitizers: ``make sanitize``.
 
 A copy of the package in ``build/sanitized`` is built with gcc's sanitizers, and the tests that go through native
-entries, or read XML, are run on it; exported C is compiled in the same way. Python allocates each object by itself
-there, so that the use of what was given back is seen. With ``--valgrind`` calls of every kind are made under valgrind
-instead, on the extension as it is built for use, if valgrind is installed.
+entries, load files or search for configurations are run on it; exported C is compiled in the same way. Those of kernels
+inside JAX are run where that is installed. Python allocates each object by itself there, so that the use of what was
+given back is seen. With ``--valgrind`` calls of every kind are made under valgrind instead, on the extensions as they
+are built for use, if valgrind is installed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
@@ -26,8 +28,14 @@ FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit
 TESTS = [
     "kernels/test_entries", "kernels/test_straight_in", "kernels/test_straight_in_batches",
     "kernels/test_forms_of_arguments", "kernels/test_meddling_callers", "kernels/test_calls", "kernels/test_hammer",
-    "kernels/test_c_export", "unit/test_xml", "unit/test_urdf", "errors/test_xml_fuzz", "errors/test_urdf_fuzz",
+    "kernels/test_c_export",
+    "unit/test_xml", "unit/test_urdf", "unit/test_outline", "errors/test_xml_fuzz", "errors/test_urdf_fuzz",
+    "unit/test_quick_tuples", "unit/test_quick_records", "unit/test_constants", "unit/test_doctor",
+    "unit/test_mjcf_as_it_stands", "unit/test_robot_files",
+    "physics/test_inverse_kinematics", "physics/test_goals",
 ]  # fmt: skip
+NEED_JAX = ["bridges/test_jax"]
+EXTENSIONS = ("_entry", "_elements", "_tuples")
 CALLS = """
 import numpy as np, recursa as rc
 arm = rc.robots.panda_like()
@@ -40,6 +48,8 @@ for _ in range(3):
         arm.inverse_dynamics(q, v, v, wrenches=acting)
     arm.operational_inertia(q, push.at)
     rc.robots.chain(19).forward_dynamics(np.zeros((9, 19)), np.ones((9, 19)), np.ones((9, 19)))
+    again = rc.load(arm.to_urdf(), strict=False)
+    rc.inverse_kinematics(again, push.at, again.pose(np.tile(q, (3, 1)) + 0.1, push.at))
 print("done")
 """
 
@@ -73,14 +83,16 @@ def _sanitized(options: list[str]) -> int:
         "ASAN_OPTIONS": "detect_leaks=0,allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
-        "PYTHONPATH": str(PLACE),
+        "PYTHONPATH": os.pathsep.join([str(PLACE), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "CFLAGS": " ".join(FLAGS),
     }
-    found = "import recursa._entry as e, recursa._elements as x; print(e.__file__, x.__file__)"
+    imports = ", ".join(f"recursa.{name}" for name in EXTENSIONS)
+    found = f"import {imports}; print({', '.join(f'recursa.{name}.__file__' for name in EXTENSIONS)})"
     loaded = subprocess.run([sys.executable, "-c", found], env=environment, capture_output=True, text=True, check=False)
     if loaded.stdout.split() != targets:
         sys.exit(f"the extensions with sanitizers cannot be loaded: {loaded.stdout}{loaded.stderr}")
-    files = [str(ROOT / "tests" / f"{name}.py") for name in TESTS]
+    names = [*TESTS, *(NEED_JAX if find_spec("jax") else ())]
+    files = [str(ROOT / "tests" / f"{name}.py") for name in names]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *options, *files]
     return subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
 
@@ -88,9 +100,12 @@ def _sanitized(options: list[str]) -> int:
 def _sources() -> dict[str, list[Path]]:
     """Those of the extensions, as setup.py has them."""
     setuptools.setup = lambda **_: None
-    names = runpy.run_path(str(ROOT / "setup.py"))["SOURCES"]
-    folder = PLACE / "recursa"
-    return {"_entry": [folder / f"_{name}.c" for name in names], "_elements": [folder / "_elements.c"]}
+    wanted = runpy.run_path(str(ROOT / "setup.py"))["extensions"]("required")
+    found = {
+        one.name.rpartition(".")[2]: [PLACE / Path(source).relative_to("src") for source in one.sources]
+        for one in wanted
+    }
+    return {name: found[name] for name in EXTENSIONS}
 
 
 def _library(compiler: str, name: str) -> str:
@@ -100,7 +115,7 @@ def _library(compiler: str, name: str) -> str:
 
 
 def _valgrind() -> int:
-    """Errors whose stack goes through the extension; Python and LLVM have their own."""
+    """Errors whose stack goes through an extension; Python and LLVM have their own."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         print("valgrind is not installed: nothing was looked at")
@@ -108,8 +123,8 @@ def _valgrind() -> int:
     environment = os.environ | {"PYTHONMALLOC": "malloc", "RECURSA_EFFORT": "0"}
     command = [valgrind, "--error-limit=no", "--num-callers=30", sys.executable, "-c", CALLS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    errors = [one for one in done.stderr.split("==\n") if "_entry." in one]
-    print("\n".join(errors), f"{done.stdout.strip()}: {len(errors)} errors in the extension", sep="\n")
+    errors = [one for one in done.stderr.split("==\n") if any(f"{name}." in one for name in EXTENSIONS)]
+    print("\n".join(errors), f"{done.stdout.strip()}: {len(errors)} errors in the extensions", sep="\n")
     return int(bool(errors) or done.stdout.strip() != "done")
 
 

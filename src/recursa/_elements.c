@@ -4,8 +4,11 @@
 #include <Python.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <structmember.h>
+
+PyObject *read_outline(PyObject *module, PyObject *args); /* _outline.c */
 
 static PyTypeObject NodeType;
 static PyObject *nothing, *none, *expat_error; /* "", (), pyexpat.ExpatError */
@@ -178,8 +181,11 @@ static const Expat *expat;
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+#define WORDS 256 /* remembered at a time; a power of two */
+
 typedef struct {
     Parser parser;
+    PyObject *remembered[WORDS];             /* words that were met, by what their letters add up to */
     PyTypeObject *kind;                      /* of elements */
     PyObject *open, *check, *doctype, *passed; /* borrowed */
     PyObject *source, *notes;
@@ -189,23 +195,38 @@ typedef struct {
     int always, failed;           /* failed: an exception is set, nothing more is done */
 } Reading;
 
-/* The same object for the same word; a new reference. */
-static PyObject *word(Reading *self, const char *text)
+/* The same object for the same word, which `words` has then; a new reference. Documents have few different ones. */
+static PyObject *word(PyObject **remembered, PyObject *words, const char *text)
 {
+    uint32_t sum = 2166136261u; /* Fowler, Noll, Vo */
+    for (const char *one = text; *one; one++)
+        sum = (sum ^ (unsigned char)*one) * 16777619u;
+    PyObject **place = &remembered[sum % WORDS];
+    const char *there = *place == NULL ? NULL : PyUnicode_AsUTF8(*place);
+    if (there != NULL && strcmp(there, text) == 0)
+        return Py_NewRef(*place);
     PyObject *made = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "strict");
-    if (made == NULL)
-        return NULL;
-    PyObject *kept = PyDict_SetDefault(self->words, made, made);
+    PyObject *kept = made == NULL ? NULL : PyDict_SetDefault(words, made, made);
     Py_XINCREF(kept);
-    Py_DECREF(made);
+    Py_XDECREF(made);
+    if (kept != NULL) {
+        Py_INCREF(kept);
+        Py_XSETREF(*place, kept);
+    }
     return kept;
+}
+
+static void forget(PyObject **remembered)
+{
+    for (size_t k = 0; k < WORDS; k++)
+        Py_CLEAR(remembered[k]);
 }
 
 static PyObject *dictionary(Reading *self, const char **given)
 {
     PyObject *made = PyDict_New();
     for (; made != NULL && *given != NULL; given += 2) {
-        PyObject *name = word(self, given[0]);
+        PyObject *name = word(self->remembered, self->words, given[0]);
         PyObject *value = name == NULL ? NULL : PyUnicode_DecodeUTF8(given[1], (Py_ssize_t)strlen(given[1]), "strict");
         int blank = (unsigned char)given[1][0] <= ' '; /* or it is empty */
         if (value == NULL || PyDict_SetItem(made, name, value) < 0 ||
@@ -266,7 +287,7 @@ static void on_start(void *user, const char *name, const char **given)
         self->failed = beyond && checked(self, Py_None) < 0;
         return;
     }
-    PyObject *tag = word(self, name);
+    PyObject *tag = word(self->remembered, self->words, name);
     int passed = tag == NULL ? -1 : open == 2 ? PySet_Contains(self->passed, tag) : 0;
     if (passed > 0) {
         self->inside = 1;
@@ -381,6 +402,7 @@ static PyObject *read_elements(PyObject *module, PyObject *args, PyObject *names
         expat->destroy(self.parser);
     } else if (!PyErr_Occurred())
         PyErr_NoMemory();
+    forget(self.remembered);
     Py_XDECREF(self.notes);
     Py_XDECREF(self.source);
     if (done < 0)
@@ -391,6 +413,7 @@ static PyObject *read_elements(PyObject *module, PyObject *args, PyObject *names
 static PyMethodDef functions[] = {
     {"read_elements", (PyCFunction)(void (*)(void))read_elements, METH_VARARGS | METH_KEYWORDS,
      "Elements of a document, put into those around them; see formats/xml_nodes.py."},
+    {"read_outline", read_outline, METH_VARARGS, "What words a document has, and where; see formats/xml_nodes.py."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {

@@ -1,5 +1,6 @@
 /* The module: types of methods, entries and inputs, and a function for rows of small matrices. */
 #include "_entry.h"
+#include "_paths.h"
 #include "_pseudo_inverse.h"
 
 /* pseudo_inverses(matrices, scale, limit, result, ranks): for rows of matrices, all arrays contiguous. */
@@ -40,9 +41,16 @@ static PyObject *choose(PyObject *self, PyObject *number)
     Py_RETURN_NONE;
 }
 
+#define PATH(function) (PyCFunction)(void (*)(void))function
+
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
                                   {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
+                                  {"pieces", PATH(path_pieces), METH_FASTCALL, "Polynomials between joins."},
+                                  {"beyond", PATH(path_beyond), METH_FASTCALL, "How far rows are outside of limits."},
+                                  {"missed", PATH(path_missed), METH_FASTCALL, "What cubics miss of limits."},
+                                  {"switches", PATH(path_switches), METH_FASTCALL, "A motion with switches inside intervals."},
+                                  {"call", PATH(path_call), METH_FASTCALL, "Compiled functions of arrays."},
                                   {"xla_handler", xla_handler, METH_O, "Kernels as foreign functions of XLA."},
                                   {NULL, NULL, 0, NULL}};
 /* Types, names and the setting are static, and entries guard their scratch by the interpreter's lock: one interpreter, which

@@ -29,13 +29,13 @@ from recursa.mechanisms import (
     stewart,
     two_arms,
 )
-from recursa.model.assemble import unit_axis
 from recursa.model.builder import DescriptionBuilder
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.model import MimicMode
 from recursa.model.variations import with_frame
 from recursa.robot import Robot
+from recursa.spatial.constants import unit_axis
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.vec3 import SymMat3, Vec3
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import recursa as rc
-from recursa.doctor import CHECKS, patient
+from recursa.doctor import CHECKS
+from recursa.doctor.patient import FAR, NARROW, WIDE
 from recursa.dynamics.hinges import principal
-from recursa.model.description import LinkRecord
+from recursa.spatial.constants import least_moment
 from recursa.spatial.vec3 import SymMat3, Vec3
 
 ARM, JOINT = 3, 4  # lines of the link and the joint in the texts below
@@ -495,7 +496,7 @@ def test_doctor_of_a_sound_random_robot_finds_nothing() -> None:
 def test_what_is_plainly_sound_is_sound() -> None:
     """The bound by which most links are passed over, beside their principal moments."""
     rng = np.random.default_rng(5)
-    passed = 0
+    passed, bounds = 0, (FAR * FAR, 3.0 * NARROW * NARROW, 2.0 * WIDE * WIDE)  # of a robot of one metre
     for thickness in (1.0, 1e-3, 1e-6, 0.0):
         for points in rng.normal(size=(200, 4, 3)):
             points[:, 2] *= thickness
@@ -503,8 +504,7 @@ def test_what_is_plainly_sound_is_sound() -> None:
             second = away.T @ away / 4 + rng.normal(scale=1e-3, size=3) * np.eye(3)  # not always of masses
             full = np.trace(second) * np.eye(3) - second
             tensor = SymMat3(*(float(full[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))))
-            link = LinkRecord("link", 1.0, Vec3(0.1, 0.2, 0.3), tensor, inertial=True)
-            (low, mid, high), bound = principal([tensor])[0], patient._least_moment(link, 1.0, 1.0)
+            (low, mid, high), bound = principal([tensor])[0], least_moment(1.0, Vec3(0.1, 0.2, 0.3), tensor, *bounds)
             passed += bound > 0.0
             assert bound <= max(low, 0.0) * (1.0 + 1e-9)
             if bound > 0.0:
@@ -513,7 +513,5 @@ def test_what_is_plainly_sound_is_sound() -> None:
     assert 100 < passed < 700
     for number in (math.nan, math.inf, -1.0):
         for mass, com, moment in ((number, 0.1, 0.1), (1.0, number * 10.0, 0.1), (1.0, 0.1, number)):
-            link = LinkRecord(
-                "link", mass, Vec3(com, 0.0, 0.0), SymMat3(moment, 0.1, 0.1, 0.0, 0.0, 0.0), inertial=True
-            )
-            assert patient._least_moment(link, 1.0, 1.0) <= 0.0, (mass, com, moment)
+            tensor = SymMat3(moment, 0.1, 0.1, 0.0, 0.0, 0.0)
+            assert least_moment(mass, Vec3(com, 0.0, 0.0), tensor, *bounds) <= 0.0, (mass, com, moment)

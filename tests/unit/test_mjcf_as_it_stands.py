@@ -9,7 +9,8 @@ pytest.importorskip("mujoco")
 import recursa as rc
 from mjcf_texts import CONSTRAINED, PENDULUM
 from recursa.formats import mjcf
-from recursa.formats.mjcf_text import prepare
+from recursa.formats.mjcf_inventory import as_it_stands
+from recursa.formats.mjcf_text import _OWN_COMPILER, _SOMEWHERE_DROPPED, MAX_DEPTH, prepare
 from recursa.formats.source import Assets, Source
 
 PLAIN = {"pendulum": PENDULUM, "constrained": CONSTRAINED, "tree": rc.robots.tree(13, seed=3).to_mjcf()}
@@ -50,6 +51,12 @@ LOOKED_AT = {
     "comment at the end": f"{PENDULUM.rstrip()}<!-- </mujoco> -->",
     "looks": PENDULUM.replace("<worldbody>", "<visual/><worldbody>"),
     "settings": PENDULUM.replace("<worldbody>", '<compiler fusestatic="true"/><worldbody>'),
+    "document type": f"<!DOCTYPE mujoco>{PENDULUM}",
+    "cut off": PENDULUM.replace("</body>", ""),
+    "part of a model": PENDULUM.replace("mujoco", "mujocoinclude") + "</mujoco>",
+    "deep": PENDULUM.replace("<worldbody>", "<a>" * MAX_DEPTH + "</a>" * MAX_DEPTH + "<worldbody>"),
+    "many attributes": PENDULUM.replace(JOINT, "<joint " + " ".join(f'a{k}="1"' for k in range(101)) + ' name="hinge"'),
+    "a long value": PENDULUM.replace("<worldbody>", f'<worldbody note="{"x" * 65_537}">'),
     "many": PENDULUM.replace("<worldbody>", "<worldbody>" + "<!-- -->" * 20_001),
 }
 
@@ -57,13 +64,7 @@ LOOKED_AT = {
 @pytest.mark.parametrize("text", LOOKED_AT.values(), ids=LOOKED_AT)
 def test_what_wants_a_closer_look_is_written_again(text):
     assert text != PENDULUM
-    words: dict[str, str] = {}
-    from recursa.formats.mjcf_inventory import as_it_stands
-    from recursa.formats.mjcf_text import _OWN_COMPILER, _SOMEWHERE_DROPPED
-    from recursa.formats.xml import parse
-
-    root = parse(text, words=words)
-    assert as_it_stands(text, root, words, _SOMEWHERE_DROPPED, _OWN_COMPILER) is None
+    assert as_it_stands(text, MAX_DEPTH, _SOMEWHERE_DROPPED, _OWN_COMPILER) is None
 
 
 REFUSED = {

@@ -11,7 +11,8 @@ import recursa as rc
 import zoo
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
-from recursa.paths import optimal, passes, passes_emit, rows, rows_emit
+from recursa.paths import optimal, passes, passes_emit, rows, rows_emit, switches
+from recursa.trajectories import curves
 from recursa.trajectories.bounds import Limits
 
 NONE = math.inf
@@ -139,7 +140,7 @@ def test_zero_inertia_points() -> None:
     coarse, fine, finest = (
         rc.time_optimal(robot, path, velocity=NONE, effort=effort, points=n) for n in (201, 801, 3201)
     )
-    along = rows.Along.of(robot, path, np.linspace(0.0, path.end, 400), False, True)
+    along = rows.Along.of(robot, [path], [np.linspace(0.0, path.end, 400)], False, True)
     inertia = (along.pushed - along.held).reshape(-1, 2)
     assert (np.diff(np.sign(inertia[: len(inertia) // 4]), axis=0) != 0).any()  # there are such places
     for motion in (coarse, fine, finest):
@@ -185,19 +186,31 @@ def test_robots_beyond_straight_line_size(bodies: int) -> None:
 
 def test_native_rows_and_passes_are_the_clear_ones(panda: rc.Robot) -> None:
     assert available()
-    path = rc.Path(middle_points(panda, 5, 3))
+    path, other = rc.Path(middle_points(panda, 5, 3)), rc.Path(middle_points(panda, 3, 4))
     for given in ((None, None, None), (None, 20.0, None), (None, 20.0, NONE), (NONE, None, None)):
         limits = Limits.of(panda, *given)
-        job = optimal._Job(panda, path, limits, False, (0.0, 0.0), 101)
+        task = optimal._Task(panda, limits, False, (0.0, 0.0))
+        job = optimal._Batch.of(task, [path, other], ["", ""], 101)
         clear = rows.rows_of(job.along, limits, job.bounds)
         native = rows_emit.rows_of(job.along, limits, job.bounds, passes_emit.padding())
         wide = clear.A.shape[1]
         for name in "ABC":
             ours, theirs = getattr(native, name)[:, :wide], getattr(clear, name)
             np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * np.abs(theirs).max())
-        one, other = passes_emit.run(native), passes.run(clear)
-        np.testing.assert_allclose(one.x, other.x, rtol=1e-6, atol=1e-9 * other.x.max())
-        np.testing.assert_allclose(one.sets, other.sets, rtol=1e-6, atol=1e-9 * other.x.max())
+        one, same = passes_emit.run(native, job.along.counts), passes.run(clear, job.along.counts)
+        np.testing.assert_allclose(one.x, same.x, rtol=1e-6, atol=1e-9 * same.x.max())
+        np.testing.assert_allclose(one.sets, same.sets, rtol=1e-6, atol=1e-9 * same.x.max())
+        off = rows.missed(job.along, limits, one.x)
+        np.testing.assert_allclose(off, rows.missed_clearly(job.along, limits, one.x), rtol=1e-6, atol=1e-13)
+        assert off.max() > 1e-9
+        motions = switches.switched(job.along, limits, native, one)
+        for number, motion in enumerate(motions):
+            by_numpy = switches._clearly(job.along.only([number]), limits, one.of(job.along.counts, number))
+            assert len(motion.interval) > job.along.counts[number]  # there are switches
+            np.testing.assert_array_equal(motion.interval, by_numpy.interval)
+            for name in ("places", "times", "speed", "u"):
+                mine, theirs = getattr(motion.profile, name), getattr(by_numpy.profile, name)
+                np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9 * np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -214,9 +227,10 @@ def test_passes_on_random_rows(seed: int) -> None:
     bounds = np.zeros((2, count + 1))
     bounds[1, 1:-1] = passes.CAP
     given = passes.Rows(A, B, C, random.uniform(0.1, 0.3, count), bounds)
-    clear, native = passes.run(given), passes_emit.run(given)
+    every = np.array([count])
+    clear, native = passes.run(given, every), passes_emit.run(given, every)
     assert clear.stuck == native.stuck
-    if clear.stuck >= 0:
+    if clear.stuck[0] >= 0:
         return
     np.testing.assert_allclose(native.x, clear.x, rtol=1e-8, atol=1e-10)
     assert (A * native.u[:, None] + B * native.x[:-1, None] + C).max() < 1e-9
@@ -228,6 +242,17 @@ def test_passes_on_random_rows(seed: int) -> None:
         np.testing.assert_allclose(native.sets[:, i], ends, rtol=1e-7, atol=1e-9)
 
 
+def test_native_polynomials_have_the_bits_of_the_clear_ones() -> None:
+    random = np.random.default_rng(3)
+    for order, pieces, n in ((4, 5, 7), (6, 3, 4), (2, 1, 1), (3, 2, 9), (1, 2, 2)):
+        breaks = np.cumsum(random.uniform(0.1, 2.0, pieces + 1))
+        curve = curves.Pieces(breaks, random.normal(size=(order, pieces, n)))
+        t = np.concatenate([random.uniform(breaks[0], breaks[-1], 50), breaks, [breaks[0] - 0.1, breaks[-1] + 0.1]])
+        for mine, theirs in zip(curve(t), curve.clearly(t), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert [part.shape for part in curve(np.empty(0))] == [(0, 2)] * 3
+
+
 def test_interpreted_is_the_same(panda: rc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     path = rc.Path(middle_points(panda, 4, 8))
     native = rc.time_optimal(panda, path, points=51)
@@ -236,11 +261,36 @@ def test_interpreted_is_the_same(panda: rc.Robot, monkeypatch: pytest.MonkeyPatc
 
 
 def test_batches_are_the_single_ones(panda: rc.Robot) -> None:
-    paths = [rc.Path(middle_points(panda, n, n)) for n in (3, 4, 6)]
-    assert [one.duration for one in rc.time_optimal(panda, paths, points=51)] == [
-        rc.time_optimal(panda, path, points=51).duration for path in paths
-    ]
+    """To the bit, whatever else is in the list: also where grids are refined, and with losses."""
+    arm = rc.load(rc.robots.urdf("desk_arm"))
+    for robot, options in (
+        (panda, {"points": 51}),
+        (panda, {"points": 9, "acceleration": 15.0}),
+        (arm, {"points": 31, "losses": True, "velocity": NONE}),
+    ):
+        paths = [rc.Path(middle_points(robot, n, n)) for n in (3, 4, 6, 2, 5)]
+        paths.insert(2, rc.Path(middle_points(robot, 3, 1), kind="lines"))
+        together = rc.time_optimal(robot, paths, **options)
+        for path, motion in zip(paths, together, strict=True):
+            alone = rc.time_optimal(robot, path, **options)
+            np.testing.assert_array_equal(motion.timing.times, alone.timing.times)
+            np.testing.assert_array_equal(motion.timing.speeds, alone.timing.speeds)
+            assert motion.timing.active == alone.timing.active
     assert rc.time_optimal(panda, []) == []
+    many = [rc.Path(middle_points(panda, 3, 1))] * 100  # more than are worked on at once
+    assert len({motion.duration for motion in rc.time_optimal(panda, many, points=51)}) == 1
+
+
+def test_in_a_list_the_path_is_named(panda: rc.Robot) -> None:
+    good = rc.Path(middle_points(panda, 3, 1))
+    low, high = panda.position_limits
+    outside = rc.Path([0.5 * (low + high), high + 0.1])
+    with pytest.raises(rc.PathError, match=r"path 1 of 2: joint 'joint\d': position .* beyond"):
+        rc.time_optimal(panda, [good, outside])
+    heavy = panda.with_payload("flange", 40.0)
+    out = rc.Path([[0, 0.5, 0, -1.5, 0, 1.5, 0], [0, 1.5, 0, -0.2, 0, 1.5, 0]])
+    with pytest.raises(rc.PathError, match=r"path 0 of 2: no motion along the path"):
+        rc.time_optimal(heavy, [out, good])
 
 
 # ---- against toppra --------------------------------------------------------------------------------------------------
@@ -334,6 +384,24 @@ def test_limits_of_jerk_hold(panda: rc.Robot) -> None:
     assert 0.98 * 500.0 < jerk < 500.0 * (1.0 + 1e-6)
     assert np.abs(a[[0, -1]]).max() < 1e-6 and np.abs(motion.sample(t[[0, -1]])[1]).max() < 1e-9
     assert free.duration < motion.duration < 1.5 * free.duration
+
+
+def test_jerks_are_among_the_active_limits(panda: rc.Robot) -> None:
+    """Jerk up, jerk down, jerk up over a single joint; and on an arm every one that is told is at its limit."""
+    single = rc.time_optimal(rc.robots.planar(1), rc.Path([[0.0], [1.0]]), velocity=NONE, effort=NONE, jerk=10.0)
+    held = single.timing.active
+    assert {one.quantity for one in held} == {"jerk"} and {one.unit for one in held} == {"rad/s^3"}
+    assert [one.limit for one in held if one.times[1] - one.times[0] > 0.05 * single.duration] == [10.0, -10.0, 10.0]
+    assert sum(one.times[1] - one.times[0] for one in held) > 0.8 * single.duration
+    motion = rc.time_optimal(panda, rc.Path(middle_points(panda, 3, 12, 0.4)), acceleration=15.0, jerk=500.0)
+    assert {"jerk", "acceleration"} <= {one.quantity for one in motion.timing.active}
+    for one in motion.timing.active:
+        t = np.linspace(*one.times, 400)
+        q, v, a = motion.sample(t)
+        values = {"velocity": np.abs(v), "acceleration": a, "effort": panda.inverse_dynamics(q, v, a)}
+        values["jerk"] = np.diff(a, axis=0) / np.diff(t)[:, None]
+        value = values[one.quantity][:, panda.v_names.index(one.joint)] / one.limit
+        assert 0.97 < value.max() < 1.0 + 1e-5
 
 
 def test_jerk_at_corners_and_with_a_moving_start() -> None:

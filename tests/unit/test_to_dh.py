@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_random_chains(n: int, joints: Any, convention: Any) -> None:
         if joints == "mixed":
             records = robot.model.description.joints
             kinds = ("prismatic", "revolute", "continuous")
-            changed = [r.__class__(**{**vars(r), "kind": kinds[(k + seed) % 3]}) if r.kind != "fixed" else r
+            changed = [replace(r, kind=kinds[(k + seed) % 3]) if r.kind != "fixed" else r
                        for k, r in enumerate(records)]  # fmt: skip
             robot = robot._changed(description=robot.model.description.__class__(
                 robot.name, robot.model.description.links, tuple(changed)))  # fmt: skip

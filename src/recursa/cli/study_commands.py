@@ -13,6 +13,7 @@ from rich.table import Table
 
 import recursa as rc
 from recursa.cli import show
+from recursa.cli.group import Whole
 from recursa.cli.root import JSON
 from recursa.cli.study_file import read_file, store_of
 
@@ -21,7 +22,7 @@ _BAR = 40  # characters of the longest bar
 _WORST = 5
 
 
-@click.group()
+@click.group(cls=Whole)
 def study() -> None:
     """Many variations of one question: run them, on threads or a cluster, and look at what came out.
 

@@ -16,6 +16,7 @@ from recursa.model.model import Model
 from recursa.sweeps.batching import Array, as_array
 
 STEPS = 200  # near a singular configuration steps halve the error
+NEAR_STEPS = 30  # where being near will do
 HALVINGS = 12
 EXACT = 1e-13  # where errors are zero but for rounding, in rad or the robot's own lengths
 CLOSED = 1e-10  # where it has to come, if rounding does not let it come further
@@ -63,6 +64,13 @@ def assembled(evaluator: Any, q: Any, fixed: Collection[str]) -> Array:
     return found.reshape(given.shape)
 
 
+def nearest(evaluator: Any, q: Array) -> Array:
+    """Configurations (n, nq) brought as near to closing all loops as steps lead; never an error."""
+    limits = _Limits(evaluator.model)
+    search = _Search(evaluator, limits, np.zeros(evaluator.model.nv, bool))
+    return search.approached(limits.kept(q), NEAR_STEPS)[0]
+
+
 def _held(model: Model, fixed: Collection[str]) -> Array:
     if isinstance(fixed, str):
         fixed = (fixed,)
@@ -93,17 +101,22 @@ class _Search:
 
     def run(self, q: Array) -> Array:
         """Steps until every one is closed; those that no step improves are judged."""
+        q, error = self.approached(q, STEPS)
+        self._require_closed(q, error)
+        return q
+
+    def approached(self, q: Array, steps: int) -> tuple[Array, Array]:
+        """So many steps at most, and what is left."""
         error = self.errors(q)
         going = np.arange(len(q))
-        for _ in range(STEPS):
+        for _ in range(steps):
             going = going[np.abs(error[going]).max(axis=1, initial=0.0) > EXACT]
             if not going.size:
                 break
             moved, left, better = self._improved(q[going], error[going])
             q[going], error[going] = moved, left
             going = going[better]
-        self._require_closed(q, error)
-        return q
+        return q, error
 
     def _improved(self, q: Array, error: Array) -> tuple[Array, Array, Array]:
         """One step each, and which came nearer."""

@@ -12,6 +12,9 @@ from recursa.doctor.report import Finding as Finding
 from recursa.doctor.report import Report as Report
 from recursa.model.model import Model
 
+ALWAYS = (source.notes, link_checks.floating_world)
+"""Checks of other things than the numbers of links and joints."""
+
 CHECKS = (
     source.notes,
     joint_checks.non_finite,
@@ -38,4 +41,5 @@ CHECKS = (
 def examine(model: Model) -> Report:
     """Run every check; see :meth:`recursa.Robot.doctor`."""
     patient = Patient(model)
-    return Report(model.name, [finding for check in CHECKS for finding in check(patient)])
+    checks = ALWAYS if patient.plain else CHECKS
+    return Report(model.name, [finding for check in checks for finding in check(patient)])

@@ -26,7 +26,7 @@ def no_masses(patient: Patient) -> Iterator[Finding]:
 
 def negative_mass(patient: Patient) -> Iterator[Finding]:
     """Masses below zero; meaningless where the link moves."""
-    for link in patient.links.values():
+    for link in patient.odd:
         if link.mass < 0.0:
             reason, fix = f"its mass is {link.mass:g} kg.", "A mass cannot be negative; correct its sign."
             yield about(link, "mass", link.mass, reason, fix, error=patient.body[link.name] != WORLD)
@@ -49,8 +49,14 @@ def floating_world(patient: Patient) -> Iterator[Finding]:
 
 def inertia_without_mass(patient: Patient) -> Iterator[Finding]:
     """Links that resist turning but not pushing."""
-    for link in patient.moving:
-        if link.mass == 0.0 and any(link.inertia) and finite_link(link):
+    for link in patient.odd:
+        if (
+            link.inertial
+            and patient.body[link.name] != WORLD
+            and link.mass == 0.0
+            and any(link.inertia)
+            and finite_link(link)
+        ):
             yield about(link, "mass", 0.0, "it has inertia but no mass.", "Give it a mass, or remove the inertia.")
 
 
@@ -172,7 +178,7 @@ def no_inertial(patient: Patient) -> Iterator[Finding]:
     """Links that have a shape but no mass data."""
     if patient.lacking.massless:
         return
-    for link in patient.links.values():
+    for link in patient.odd:
         if link.geometry and not link.inertial and patient.body[link.name] != WORLD:
             fix = (
                 "Add mass, centre of mass and inertia, estimate them (robot.with_inertia_from_geometry), or remove the "
@@ -183,7 +189,7 @@ def no_inertial(patient: Patient) -> Iterator[Finding]:
 
 def estimated(patient: Patient) -> Iterator[Finding]:
     """Mass data that are not the source's but were worked out from shapes."""
-    for link in patient.links.values():
+    for link in patient.odd:
         if link.estimated:
             reason = f"its mass, {link.mass:.4g} kg, and inertia are an estimate from {link.estimated}."
             yield about(link, "estimated", link.mass, reason, "Replace them where they are known.")

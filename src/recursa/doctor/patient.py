@@ -10,6 +10,7 @@ from recursa.dynamics.hinges import ROUNDING, Moments, Singular, principal, tens
 from recursa.dynamics.lacking import Lacking
 from recursa.model.description import JointRecord, LinkRecord, numbers_of
 from recursa.model.model import WORLD, WORLD_LINK, Model
+from recursa.spatial.constants import finite, least_moment, not_negative
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3
 
@@ -45,32 +46,48 @@ class Patient:
     def _weigh(self) -> None:
         """Look at all masses.
 
-        - ``sound``: links with positive mass that move and want a closer look. Of most a few products tell that
-          nothing can be wrong with them, see :func:`_least_moment`.
+        - ``odd``: links that want a closer look: not those of which a few products tell that nothing can be wrong with
+          them, see :func:`~recursa.spatial.constants.least_moment`, nor those that are mere frames.
+        - ``sound``: of these those with positive mass that move.
         - ``solid``: whether every body certainly has mass and moments: it has such a link, and no other with less than
           none, since positive masses add up to a positive mass.
         """
-        sound, least, solid, finite = [], [0.0] * self.model.nbodies, True, True
-        for link in self.links.values():
+        odd, sound, least, solid, known = [], [], [0.0] * self.model.nbodies, True, True
+        square = self.scale * self.scale
+        reach, largest = (
+            FAR * FAR * square,
+            2.0 * WIDE * WIDE * square,
+        )  # by the trace, at most twice its largest moment
+        for (name, link), size in zip(self.links.items(), self.sizes.values(), strict=True):
             if not link.inertial:
+                if link.geometry or link.mass or link.estimated:
+                    odd.append(link)
                 continue
-            body = self.body[link.name]
-            moment = _least_moment(link, self.sizes[link.name], self.scale)
+            body = self.body[name]
+            smallest = 3.0 * NARROW * NARROW * size * size
+            moment = least_moment(link.mass, link.com, link.inertia, reach, smallest, largest)
+            if link.estimated or not moment > 0.0:
+                odd.append(link)
             if moment > 0.0:
                 if body != WORLD and moment > least[body]:
                     least[body] = moment
                 continue
-            known = finite_link(link)
-            finite = finite and known
-            if body != WORLD and known and link.mass > 0.0:
+            numbers = finite_link(link)
+            known = known and numbers
+            if body != WORLD and numbers and link.mass > 0.0:
                 sound.append(link)
             if body != WORLD and (link.mass != 0.0 or any(link.inertia)):
                 solid = False
-        self.sound, self._finite_links = tuple(sound), finite
+        self.odd, self.sound, self._finite_links = tuple(odd), tuple(sound), known
         self.solid = solid and all(
             moment > ROUNDING * inertia.moment.trace() and min(joint.armature) >= 0.0 and joint.rotor is None
             for joint, inertia, moment in zip(self.model.joints, self.model.inertias, least, strict=True)
         )
+
+    @property
+    def plain(self) -> bool:
+        """Whether no check can find fault with the numbers of any link or joint; most robots are soon told."""
+        return self.solid and self.finite and not self.odd and not self.doubtful
 
     @cached_property
     def lacking(self) -> Lacking:
@@ -122,47 +139,16 @@ def finite_link(link: LinkRecord) -> bool:
     return math.isfinite(sum(numbers)) or all(map(math.isfinite, numbers))
 
 
-def _least_moment(link: LinkRecord, size: float, scale: float) -> float:
-    """A bound from below of the least moment of inertia of a link that no check can find fault with, or 0.
-
-    With the trace t of I: no moment is negative, and none exceeds the sum of the others, where the Euler tensor
-    ``J = t/2 - I`` is positive definite; t/3 and t/2 then are bounds of the largest one, so that its radius of gyration
-    fits the robot, and ``4 det(I) / t^2`` is one of the least. Comparisons with nan and infinity fail.
-    """
-    mass, (x, y, z), (xx, yy, zz, xy, xz, yz) = link.mass, link.com, link.inertia
-    t = xx + yy + zz
-    jx, jy, jz = 0.5 * t - xx, 0.5 * t - yy, 0.5 * t - zz
-    minor, products = jx * jy - xy * xy, 2.0 * xy * xz * yz
-    largest = mass * scale * scale
-    if not (
-        mass > 0.0
-        and jx > 0.0
-        and minor > 0.0
-        and jz * minor - products > jy * xz * xz + jx * yz * yz  # the determinant of J, whose products are negative
-        and (x * x + y * y + z * z) * mass < FAR * FAR * largest
-        and 3.0 * NARROW * NARROW * mass * size * size < t < 2.0 * WIDE * WIDE * largest < math.inf
-    ):
-        return 0.0
-    determinant = xx * yy * zz + products - xx * yz * yz - yy * xz * xz - zz * xy * xy
-    return 4.0 * determinant / (t * t)
-
-
 def _plain(joint: JointRecord) -> bool:
     """Whether no check can find fault with the numbers of a joint; most are soon told. nan and infinity fail."""
-    (rotation, translation), axis, losses = joint.placement, joint.axis, joint.armature + joint.damping
-    losses += numbers_of(joint.friction)
-    lower, upper = joint.limits or (0.0, 0.0)
-    effort, velocity, spring = joint.effort or 0.0, joint.velocity or 0.0, joint.stiffness
+    axis, limits = joint.axis, joint.limits
     return (
-        (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
-        and lower <= upper
-        and min(effort, velocity, spring, *losses) >= 0.0
-        and joint.mimic is None
-        and math.isfinite(
-            sum(rotation) + sum(translation) + sum(losses) + upper - lower + effort + velocity + spring + joint.rest
-            + joint.pitch
-        )
-    )  # fmt: skip
+        joint.mimic is None
+        and (axis in _USUAL or abs(length(axis) - 1.0) <= UNIT_AXIS)
+        and finite(joint.placement, joint.pitch, joint.rest, limits)
+        and not_negative(joint.armature, joint.damping, joint.friction, joint.effort, joint.velocity, joint.stiffness)
+        and (limits is None or limits[0] <= limits[1])
+    )
 
 
 def non_finite_data(joint: JointRecord) -> Iterator[str]:

@@ -8,6 +8,7 @@ mass between them. Coordinates are MuJoCo's ``qpos``, quaternions with w last.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from threading import Lock
 from typing import Any, NamedTuple
@@ -24,7 +25,6 @@ from recursa.formats.mjcf_numbers import (
     names_in,
     pose,
     reordered,
-    rotation,
     shift,
     unbounded,
     vector,
@@ -33,12 +33,13 @@ from recursa.formats.mjcf_text import Prepared, prepare
 from recursa.formats.source import Source
 from recursa.model.description import Description, JointRecord, JointType, LinkRecord
 from recursa.model.geometry import Geometry, Material
-from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
-from recursa.spatial.rotation import IDENTITY
+from recursa.spatial.constant_trig import cos_sin
+from recursa.spatial.constants import finite, rotation_of, snapped, turned
+from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, composed
-from recursa.spatial.vec3 import X_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import X_AXIS, ZERO, SymMat3, Vec3
 
 
 def read_mjcf(source: Source) -> Description:
@@ -59,6 +60,7 @@ def read_mjcf(source: Source) -> Description:
 
 _SPOILING = "unknown exception"  # after it MuJoCo 4.0 waits for a lock of its own in the next call, for ever
 _spoiled: list[str] = []
+_LINES = re.compile(rb"[\t\n\r]")
 _compiling = Lock()  # what is done with warnings is said for all threads together
 
 
@@ -79,7 +81,7 @@ def compile_mjcf(source: Source) -> Compiled:
         if not prepared.as_it_stands or _spoiled:
             raise
         model = None
-    if model is None or (prepared.as_it_stands and any(one in model.names for one in b"\t\n\r")):  # see as_it_stands
+    if model is None or (prepared.as_it_stands and _LINES.search(model.names)):  # see as_it_stands
         prepared = prepare(source, closely=True)
         model = _compiled(mujoco, prepared)
     return Compiled(model, prepared)
@@ -139,13 +141,13 @@ class _Translation:
         for link, joint in self._bodies():
             links.append(link)
             joints.append(joint)
-        for site in range(int(self.model.nsite)):
+        for site in range(len(self.names.sites)):
             link, joint = self._site(site)
             links.append(link)
             joints.append(joint)
         extras = self.extras
         return Description(
-            name=self.prepared.root.attributes.get("model", "") or "robot",
+            name=self.prepared.name or "robot",
             links=tuple(links),
             joints=tuple(joints),
             closures=extras.closures(),
@@ -158,29 +160,18 @@ class _Translation:
         )
 
     def _check_numbers(self) -> None:
-        import numpy as np
-
-        groups = {
-            "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
-                      "actuator_gear"),
-            "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping",
-                     "dof_frictionloss", "qpos0", "qpos_spring"),
-            "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
-        }  # fmt: skip
-        names = [name for count, some in groups.items() if getattr(self.compiled, count) for name in some]
-        if np.isfinite(np.concatenate([getattr(self.compiled, name).ravel() for name in names])).all():
-            return
-        for name in names:
-            values = getattr(self.compiled, name)
-            if not np.isfinite(values).all():
-                row = int(np.argwhere(~np.isfinite(np.asarray(values)))[0][0])
-                where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
-                line = self.body_lines.get(self.names.bodies[row]) if name.startswith("body") else None
-                raise ModelError(
-                    f"{where} has numbers that are not finite ({name}); are some in the file too large?",
-                    line=line,
-                    source=self.prepared.root.source,
-                )
+        for count, names in _NUMBERS.items():
+            if not getattr(self.compiled, count) or finite(*[getattr(self.model, name) for name in names]):
+                continue
+            name = next(name for name in names if not finite(getattr(self.model, name)))
+            row = next(row for row, values in enumerate(getattr(self.model, name)) if not finite(values))
+            where = f"body '{self.names.bodies[row]}'" if name.startswith("body") else f"entry {row} of {name}"
+            line = self.body_lines.get(self.names.bodies[row]) if name.startswith("body") else None
+            raise ModelError(
+                f"{where} has numbers that are not finite ({name}); are some in the file too large?",
+                line=line,
+                source=self.prepared.source,
+            )
 
     def _site(self, site: int) -> tuple[LinkRecord, JointRecord]:
         model, name = self.model, self.names.sites[site]
@@ -197,7 +188,7 @@ class _Translation:
         for body, (inner, position, quaternion, first, count, link) in enumerate(columns):
             if body == 0:
                 continue
-            parent, placed = names[inner], Transform(rotation(quaternion), Vec3(*position))
+            parent, placed = names[inner], Transform(rotation_of(quaternion), Vec3(*position))
             if count == 1 and model.jnt_type[first] >= SLIDE and not any(model.jnt_pos[first]) and not self._ref(first):
                 yield link, self._axis(first, parent, link.name, placed)
             elif count == 0:
@@ -227,16 +218,17 @@ class _Translation:
 
     def _ref(self, joint: int) -> float:
         """The coordinate, of those of a joint the first, at which it stands as the file says."""
-        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return self.model.qpos0[self.model.jnt_qposadr[joint]]
 
     def _back(self, joint: int) -> Transform:
         """From where a joint stands at its ``ref`` to where it would stand at zero."""
         kind, ref = self.model.jnt_type[joint], self._ref(joint)
         if kind == BALL or ref == 0.0:
             return IDENTITY_TRANSFORM
-        hinge = Hinge(vector(self.model.jnt_axis[joint]))
-        moved = KINDS["revolute" if kind == HINGE else "prismatic"].transform(hinge, (-ref,))
-        return Transform(moved.rotation.snapped(), moved.translation)
+        axis = vector(self.model.jnt_axis[joint])
+        if kind != HINGE:
+            return shift(axis * -ref)
+        return Transform(snapped(Rotation.from_axis_cos_sin(axis, *cos_sin(-ref))), ZERO)
 
     def _links(self) -> Iterator[LinkRecord]:
         """The links of bodies."""
@@ -244,12 +236,12 @@ class _Translation:
         columns = zip(self.names.bodies, model.body_mass, model.body_inertia, model.body_ipos, model.body_iquat,
                       model.body_geomnum, strict=True)  # fmt: skip
         for body, (name, mass, (xx, yy, zz), com, quaternion, shapes) in enumerate(columns):
-            turn, tensor = rotation(quaternion), SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
+            turn, tensor = rotation_of(quaternion), SymMat3(xx, yy, zz, 0.0, 0.0, 0.0)
             yield LinkRecord(
                 name,
                 mass,
                 Vec3(*com),
-                tensor if turn is IDENTITY else turn.symmetric(tensor),
+                tensor if turn is IDENTITY else turned(turn, tensor),
                 bool(mass or xx or yy or zz),
                 False,
                 tuple(self._shapes(body)) if shapes and body else (),
@@ -259,17 +251,17 @@ class _Translation:
             )
 
     def _shapes(self, body: int) -> Iterator[Geometry]:
-        model, first = self.model, int(self.model.body_geomadr[body])
-        for geom in range(first, first + int(model.body_geomnum[body])):
-            shape, sizes = _SHAPES.get(int(model.geom_type[geom]), ("mesh", ()))
-            collides = model.geom_contype[geom] or model.geom_conaffinity[geom]
-            size = tuple(factor * float(model.geom_size[geom][k]) for k, factor in sizes)
+        model, first = self.model, self.model.body_geomadr[body]
+        for geom in range(first, first + model.body_geomnum[body]):
+            shape, sizes = _SHAPES.get(model.geom_type[geom], ("mesh", ()))
+            collides, given = model.geom_contype[geom] or model.geom_conaffinity[geom], model.geom_size[geom]
+            size = tuple([factor * given[k] for k, factor in sizes])
             yield Geometry(
                 shape,
                 "collision" if collides else "visual",
                 size=size if all(size) else (),  # a plane without bounds
                 pose=pose(model.geom_pos[geom], model.geom_quat[geom]),
-                material=Material(rgba=tuple(float(x) for x in model.geom_rgba[geom])),  # type: ignore[arg-type]
+                material=Material(rgba=tuple(model.geom_rgba[geom])),
                 name=self.geom_names[geom],
             )
 
@@ -308,7 +300,7 @@ class _Translation:
         first, nv = model.jnt_dofadr[joint], KINDS[kind].nv
         own = slice(first, first + nv)
         stiffness, rest = self._spring(joint)
-        rotation = placed.rotation.snapped()
+        rotation = snapped(placed.rotation)
         return JointRecord(
             name,
             kind,
@@ -344,9 +336,18 @@ class _Translation:
     def _limits(self, joint: int) -> tuple[float, float] | None:
         if not self.model.jnt_limited[joint]:
             return None
-        lower, upper = (unbounded(float(x)) for x in self.model.jnt_range[joint])
-        return None if (lower, upper) == (-math.inf, math.inf) else (lower, upper)
+        lower, upper = map(unbounded, self.model.jnt_range[joint])
+        return None if lower == -math.inf and upper == math.inf else (lower, upper)
 
+
+_NUMBERS = {
+    "nbody": ("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia",
+              "actuator_gear"),
+    "njnt": ("jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness", "dof_armature", "dof_damping", "dof_frictionloss",
+             "qpos0", "qpos_spring"),
+    "nsite": ("site_pos", "site_quat"), "nkey": ("key_qpos", "key_qvel"), "neq": ("eq_data",),
+}  # fmt: skip
+"""What has to be finite, by the number of what it is about."""
 
 _SHAPES: dict[int, tuple[str, tuple[tuple[int, float], ...]]] = {
     0: ("plane", ((0, 2.0), (1, 2.0))),

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from recursa.errors import ModelError
-from recursa.model.assemble import unit_axis
 from recursa.model.description import JointRecord, LinkRecord, Rotor
 from recursa.model.inputs import unused
 from recursa.model.joints import KINDS
+from recursa.spatial.constants import unit_axis
 from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, ZERO, Vec3

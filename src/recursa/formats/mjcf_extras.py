@@ -9,9 +9,10 @@ from itertools import chain
 from typing import Any
 
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, names_in, pose, reordered, rotation, unbounded, vector
+from recursa.formats.mjcf_numbers import BALL, FREE, HINGE, codes, names_in, pose, reordered, unbounded, vector
 from recursa.formats.mjcf_text import Prepared
 from recursa.model.description import Actuator, Closure, NamedState, Note, Relation
+from recursa.spatial.constants import rotation_of
 from recursa.spatial.rotation import IDENTITY
 from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force
@@ -26,10 +27,8 @@ class Extras:
     """What stands beside the tree, as records; ``notes`` are filled as records are asked for."""
 
     def __init__(self, model: Any, names: Names, prepared: Prepared) -> None:
-        import mujoco
-
-        self.mujoco = mujoco
         self.model = model
+        self.codes = codes()
         self.names = names
         self.prepared = prepared
         self.notes: list[Note] = []
@@ -41,9 +40,10 @@ class Extras:
 
     def gravity(self) -> tuple[float, float, float]:
         """In world axes; zero where a flag disables it."""
-        if self.model.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY):
+        options = self.model.opt
+        if options.disableflags & self.codes.no_gravity:
             return 0.0, 0.0, 0.0
-        x, y, z = (float(g) for g in self.model.opt.gravity)
+        x, y, z = options.gravity.tolist()
         return x, y, z
 
     # ---- constraints -------------------------------------------------------------------------------------------------
@@ -53,16 +53,15 @@ class Extras:
         model = self.model
         if not model.neq:
             return
-        numbers = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind.upper()}")): kind for kind in kinds}
-        names = names_in(model, "eq")
-        for k in range(int(model.neq)):
-            kind = numbers.get(int(model.eq_type[k]))
-            if kind is not None and model.eq_active0[k]:
+        known, names = self.codes.constraints, names_in(model, "eq")
+        for k, number in enumerate(model.eq_type):
+            kind = known.get(number)
+            if kind in kinds and model.eq_active0[k]:
                 yield k, kind, names[k] or f"{kind}{k}"
 
     def closures(self) -> tuple[Closure, ...]:
         """Points held together, and bodies welded to each other."""
-        lines = self.prepared.lines("connect", "weld")
+        lines = self.prepared.lines("connect", "weld") if self.model.neq else {}
         return tuple(
             Closure(name, "point" if kind == "connect" else "weld", *self._ends(k, kind), line=lines.get(name))
             for k, kind, name in self._constraints("connect", "weld")
@@ -71,8 +70,8 @@ class Extras:
     def _ends(self, k: int, kind: str) -> tuple[str, str, Transform, Transform]:
         """The bodies of a constraint and the frames on them that are held together."""
         model, data = self.model, self.model.eq_data[k]
-        one, other = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-        if model.eq_objtype[k] == int(self.mujoco.mjtObj.mjOBJ_SITE):
+        one, other = model.eq_obj1id[k], model.eq_obj2id[k]
+        if model.eq_objtype[k] == self.codes.site:
             bodies = [self.names.bodies[model.site_bodyid[site]] for site in (one, other)]
             first, second = (pose(model.site_pos[site], model.site_quat[site]) for site in (one, other))
             return bodies[0], bodies[1], first, second
@@ -83,10 +82,11 @@ class Extras:
 
     def relations(self) -> tuple[Relation, ...]:
         """Joints that follow others: ``q - ref = polynomial(q_other - ref_other)``, multiplied out."""
-        model, lines, found = self.model, self.prepared.lines("joint"), []
+        model, found = self.model, []
+        lines = self.prepared.lines("joint") if model.neq else {}
         for k, _, name in self._constraints("joint"):
-            one, other = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-            coefficients = [float(x) for x in model.eq_data[k][:5]]
+            one, other = model.eq_obj1id[k], model.eq_obj2id[k]
+            coefficients = model.eq_data[k][:5]
             if other < 0:
                 polynomial: Sequence[float] = coefficients[:1]
             else:
@@ -97,7 +97,7 @@ class Extras:
         return tuple(found)
 
     def _ref(self, joint: int) -> float:
-        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return self.model.qpos0[self.model.jnt_qposadr[joint]]
 
     # ---- motors ------------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Extras:
     def effort(self, joint: int) -> float | None:
         """The largest force at a joint: what it says itself, or what all motors that act on it can do together."""
         if self.model.jnt_actfrclimited[joint]:
-            return max(abs(float(x)) for x in self.model.jnt_actfrcrange[joint]) or None
+            return max(map(abs, self.model.jnt_actfrcrange[joint])) or None
         total = self._efforts.get(self.names.joints[joint], 0.0) if self._actuators else 0.0
         return total if 0.0 < total < math.inf else None
 
@@ -123,75 +123,77 @@ class Extras:
         return found
 
     def _read_actuators(self) -> Iterator[Actuator]:
-        model, lines = self.model, self.prepared.lines("general", "motor", "position", "velocity", "intvelocity")
-        for k, own in enumerate(names_in(model, "actuator")):
+        model, names = self.model, names_in(self.model, "actuator")
+        lines = self.prepared.lines("general", "motor", "position", "velocity", "intvelocity") if names else {}
+        for k, own in enumerate(names):
             name = own or f"actuator{k}"
-            gears = self._gears(k, [float(x) for x in model.actuator_gear[_output(model, k)]])
+            gears = self._gears(k, model.actuator_gear[_output(model, k)])
             if gears is None:
                 what = "what it does to the joints depends on their positions"
                 self._note("actuator", f"actuator '{name}' was left out: {what}.", line=lines.get(name))
                 continue
-            if not self._plain(k):
+            plain = self._plain(k)
+            if not plain:
                 what = "has dynamics or feedback of its own, which are not modelled"
                 self._note("servo", f"actuator '{name}' {what}: its force acts here as it is.", line=lines.get(name))
-            yield Actuator(name, gears, self._force(k), lines.get(name))
+            yield Actuator(name, gears, self._force(k, plain), lines.get(name))
 
     def _plain(self, k: int) -> bool:
         """Whether the force is the control times a constant."""
         model = self.model
         return not (model.actuator_dyntype[k] or model.actuator_gaintype[k] or model.actuator_biastype[k])
 
-    def _force(self, k: int) -> tuple[float, float] | None:
-        """The range of the force."""
+    def _force(self, k: int, plain: bool) -> tuple[float, float] | None:
+        """The range of the force; ``plain``: whether that is the control times a constant."""
         model, low, high = self.model, -math.inf, math.inf
         if model.actuator_forcelimited[k]:
-            low, high = (unbounded(float(x)) for x in model.actuator_forcerange[k])
-        control = int(getattr(model, "actuator_ctrladr", range(k + 1))[k])
-        if self._plain(k) and model.actuator_ctrllimited[control]:
-            gain = float(model.actuator_gainprm[k][0])
-            ends = sorted(gain * float(x) for x in model.actuator_ctrlrange[control])
+            low, high = map(unbounded, model.actuator_forcerange[k])
+        control = getattr(model, "actuator_ctrladr", range(k + 1))[k]
+        if plain and model.actuator_ctrllimited[control]:
+            gain = model.actuator_gainprm[k][0]
+            ends = sorted([gain * x for x in model.actuator_ctrlrange[control]])
             low, high = max(low, ends[0]), min(high, ends[1])
         return None if (low, high) == (-math.inf, math.inf) else (low, high)
 
     def _gears(self, k: int, gear: list[float]) -> tuple[tuple[str, tuple[float, ...]], ...] | None:
         """Per joint the generalised forces by one unit of force; None where they are not constant."""
-        model, kinds = self.model, self.mujoco.mjtTrn
-        transmission, target = int(model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
+        model, codes = self.model, self.codes
+        transmission, target = model.actuator_trntype[k], model.actuator_trnid[k][0]
         if transmission in _ON_JOINTS:
-            kind = int(model.jnt_type[target])
-            turned = transmission == int(kinds.mjTRN_JOINTINPARENT) and kind in (BALL, FREE)
+            kind = model.jnt_type[target]
+            turned = transmission == codes.in_parent and kind in (BALL, FREE)
             if turned or (kind == FREE and any(gear[:3])):
                 return None
             freedoms = reordered(gear) if kind == FREE else tuple(gear[: 3 if kind == BALL else 1])
             return ((self.names.joints[target], freedoms),)
-        if transmission == int(kinds.mjTRN_TENDON) and self._fixed(target):
+        if transmission == codes.by_tendon and self._fixed(target):
             return tuple((self.names.joints[joint], (gear[0] * by,)) for joint, by in self._path(target))
-        if transmission == int(kinds.mjTRN_SITE) and int(model.actuator_trnid[k][1]) < 0:
+        if transmission == codes.at_site and model.actuator_trnid[k][1] < 0:
             return self._thrust(target, gear)
         return None
 
     def _thrust(self, site: int, gear: list[float]) -> tuple[tuple[str, tuple[float, ...]], ...] | None:
         """A wrench at a site is constant in the axes of a body that flies freely, if the site is fixed to that."""
-        model, body = self.model, int(self.model.site_bodyid[site])
+        model, body = self.model, self.model.site_bodyid[site]
         place = pose(model.site_pos[site], model.site_quat[site])
         while model.body_jntnum[body] == 0 and body != 0:
             place = pose(model.body_pos[body], model.body_quat[body]) @ place
-            body = int(model.body_parentid[body])
-        joint = int(model.body_jntadr[body])
+            body = model.body_parentid[body]
+        joint = model.body_jntadr[body]
         if joint < 0 or model.jnt_type[joint] != FREE:
             return None
         wrench = place.force(Force(vector(gear[3:]), vector(gear[:3])))
-        return ((self.names.joints[joint], tuple(float(x) for x in wrench.components())),)
+        return ((self.names.joints[joint], tuple(wrench.components())),)
 
     def _fixed(self, tendon: int) -> bool:
         """Whether a tendon is a linear function of joint coordinates."""
-        first = int(self.model.tendon_adr[tendon])
-        return bool(self.model.wrap_type[first] == int(self.mujoco.mjtWrap.mjWRAP_JOINT))
+        first = self.model.tendon_adr[tendon]
+        return bool(self.model.wrap_type[first] == self.codes.over_joints)
 
     def _path(self, tendon: int) -> Iterator[tuple[int, float]]:
-        first = int(self.model.tendon_adr[tendon])
-        for k in range(first, first + int(self.model.tendon_num[tendon])):
-            yield int(self.model.wrap_objid[k]), float(self.model.wrap_prm[k])
+        first = self.model.tendon_adr[tendon]
+        for k in range(first, first + self.model.tendon_num[tendon]):
+            yield self.model.wrap_objid[k], self.model.wrap_prm[k]
 
     # ---- states ------------------------------------------------------------------------------------------------------
 
@@ -199,33 +201,33 @@ class Extras:
         """The keyframes, and the reference state where that is not the neutral one."""
         model, found = self.model, []
         for k, name in enumerate(names_in(model, "key") if model.nkey else ()):
-            q = tuple(self._coordinates(joint, model.key_qpos[k]) for joint in range(int(model.njnt)))
-            v = tuple(self._speeds(joint, model.key_qpos[k], model.key_qvel[k]) for joint in range(int(model.njnt)))
-            moving = any(any(numbers) for _, numbers in v)
-            found.append(NamedState(name or f"key{k}", q, v if moving else ()))
+            qpos, qvel, joints = model.key_qpos[k], model.key_qvel[k], range(model.njnt)
+            q = tuple([self._coordinates(joint, qpos) for joint in joints])
+            v = tuple([self._speeds(joint, qpos, qvel) for joint in joints]) if any(qvel) else ()
+            found.append(NamedState(name or f"key{k}", q, v))
         if not any(model.qpos0):
             return tuple(found)
-        reference = [self._coordinates(joint, model.qpos0) for joint in range(int(model.njnt))]
+        reference = [self._coordinates(joint, model.qpos0) for joint in range(model.njnt)]
         special = tuple((name, q) for name, q in reference if any(q[:-1]) or q[-1] != (1.0 if len(q) > 1 else 0.0))
         if special and REFERENCE_STATE not in [state.name for state in found]:
             found.append(NamedState(REFERENCE_STATE, special))
         return tuple(found)
 
     def _coordinates(self, joint: int, qpos: Any) -> tuple[str, tuple[float, ...]]:
-        kind, first = int(self.model.jnt_type[joint]), int(self.model.jnt_qposadr[joint])
-        size = {FREE: 7, BALL: 4}.get(kind, 1)
-        own = [float(x) for x in qpos[first : first + size]]
+        kind, first = self.model.jnt_type[joint], self.model.jnt_qposadr[joint]
+        size = 7 if kind == FREE else 4 if kind == BALL else 1
+        own = qpos[first : first + size]
         if size > 1:
             *place, w, x, y, z = own
             own = [*place, x, y, z, w]
         return self.names.joints[joint], tuple(own)
 
     def _speeds(self, joint: int, qpos: Any, qvel: Any) -> tuple[str, tuple[float, ...]]:
-        kind, first = int(self.model.jnt_type[joint]), int(self.model.jnt_dofadr[joint])
-        own = [float(x) for x in qvel[first : first + {FREE: 6, BALL: 3}.get(kind, 1)]]
+        kind, first = self.model.jnt_type[joint], self.model.jnt_dofadr[joint]
+        own = qvel[first : first + (6 if kind == FREE else 3 if kind == BALL else 1)]
         if kind == FREE:
-            at = int(self.model.jnt_qposadr[joint])
-            own[:3] = rotation(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
+            at = self.model.jnt_qposadr[joint]
+            own[:3] = rotation_of(qpos[at + 3 : at + 7]).inverse_times(vector(own[:3]))
         return self.names.joints[joint], reordered(own)
 
     # ---- what is not modelled ----------------------------------------------------------------------------------------
@@ -234,35 +236,34 @@ class Extras:
         model = self.model
         self._note_joints()
         self._note_bodies()
-        tendons, constraints = (names_in(model, kind) for kind in ("tendon", "eq"))
-        for k in range(int(model.ntendon)):
+        for k, own in enumerate(names_in(model, "tendon") if model.ntendon else ()):
             acts = [model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss, model.tendon_limited]
             acts += [array for array in (getattr(model, "tendon_armature", None),) if array is not None]
             if any(array[k] for array in acts) or not self._fixed(k):
-                name = tendons[k] or f"tendon{k}"
-                self._note("tendon", f"tendon '{name}' was left out: tendons pull nothing here.")
-        handled = {int(getattr(self.mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")}
-        for k in range(int(model.neq)):
-            name = constraints[k] or f"number {k}"
+                self._note("tendon", f"tendon '{own or f'tendon{k}'}' was left out: tendons pull nothing here.")
+        for k, own in enumerate(names_in(model, "eq") if model.neq else ()):
+            name = own or f"number {k}"
             if not model.eq_active0[k]:
                 self._note("inactive", f"constraint '{name}' is not active and was left out.", "Nothing.")
-            elif int(model.eq_type[k]) not in handled:
+            elif model.eq_type[k] not in self.codes.constraints:
                 self._note(
                     "equality", f"constraint '{name}' was left out: only those between bodies or joints are read."
                 )
-        if model.opt.density or model.opt.viscosity:
+        options = model.opt
+        if options.density or options.viscosity:
             self._note("fluid", "the bodies move in a fluid there; here nothing is in their way.")
-        if any(model.geom_contype[k] and model.geom_conaffinity[k] for k in range(int(model.ngeom))):
+        if model.ngeom and any(map(all, zip(model.geom_contype, model.geom_conaffinity, strict=True))):
             what = "bodies that touch push each other there; contacts are not modelled here."
             self._note("contact", what, "Nothing, while nothing touches.")
 
     def _note_joints(self) -> None:
-        model, lines = self.model, self.prepared.lines("joint", "freejoint")
+        model = self.model
         bent = [getattr(model, name, ()) for name in ("jnt_stiffnesspoly", "dof_dampingpoly")]  # from MuJoCo 4 on
         if min(model.jnt_type, default=HINGE) > BALL and not any(map(any, chain(*bent))):
             return  # there is nothing about hinges and slides that is not read
+        lines = self.prepared.lines("joint", "freejoint")
         for joint, name in enumerate(self.names.joints):
-            kind, first = int(model.jnt_type[joint]), int(model.jnt_dofadr[joint])
+            kind, first = model.jnt_type[joint], model.jnt_dofadr[joint]
             line = lines.get(name)
             if model.jnt_stiffness[joint] and kind in (BALL, FREE):
                 what = "joints with several freedoms have no springs here"
@@ -278,9 +279,10 @@ class Extras:
                 self._note("free-armature", f"free joint '{name}': {what}.", "Give the body the mass.", line)
 
     def _note_bodies(self) -> None:
-        model, lines = self.model, self.prepared.lines("body")
+        model = self.model
         if max(model.body_mocapid) < 0 and not any(model.body_gravcomp):
             return
+        lines = self.prepared.lines("body")
         for body, name in enumerate(self.names.bodies):
             if model.body_mocapid[body] >= 0:
                 what = "is moved from outside (mocap) there; it stands still here"
@@ -294,15 +296,15 @@ def reflected(model: Any, what: str) -> dict[int, float]:
     """The armature or damping that motors add to every freedom of joints: theirs times gear squared."""
     found: dict[int, float] = {}
     for k, own in enumerate(getattr(model, f"actuator_{what}", ())):  # from MuJoCo 4 on
-        if own and int(model.actuator_trntype[k]) in _ON_JOINTS:
-            joint, gear = int(model.actuator_trnid[k][0]), float(model.actuator_gear[_output(model, k)][0])
-            found[joint] = found.get(joint, 0.0) + gear * gear * float(own)
+        if own and model.actuator_trntype[k] in _ON_JOINTS:
+            joint, gear = model.actuator_trnid[k][0], model.actuator_gear[_output(model, k)][0]
+            found[joint] = found.get(joint, 0.0) + gear * gear * own
     return found
 
 
 def _output(model: Any, k: int) -> int:
     """Where the gears of a motor are; some have several outputs from MuJoCo 4 on."""
-    return int(model.actuator_outadr[k]) if hasattr(model, "actuator_outadr") else k
+    return model.actuator_outadr[k] if hasattr(model, "actuator_outadr") else k
 
 
 def _some(model: Any, array: str, row: int) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from recursa.formats.mjcf_geoms import FROM_FILES
-from recursa.formats.xml import Element, clipped
+from recursa.formats.xml import Element, Outline, clipped, outline
 from recursa.formats.xml_text import is_ordinary
 
 _LONGEST = 1024 * 1024  # characters of a text that is handed on as it stands
@@ -35,26 +35,24 @@ _END = "</mujoco>"
 _WORDS = (OMITTED - {"size"}) | _COPIES | {"include", "count", "mesh", "asset", ""}
 
 
-def as_it_stands(
-    content: str | bytes, root: Element, words: Iterable[str], others: frozenset[str], more: str
-) -> str | None:
+def as_it_stands(content: str | bytes, depth: int, dropped: frozenset[str], more: str) -> tuple[str, Outline] | None:
     """The text with ``more`` at its end, if the compiler can be given it as it stands; None if it wants a closer look.
 
-    That is a text in which nothing is left out, copied, opened or to be escaped, going by its ``words``, its tags and
-    names of attributes, which ``others`` may not be among. Values may be broken by lines: names may not, see mjcf.py.
+    That is a text in which nothing is left out, copied, opened or to be escaped, going by its tags and the names of its
+    attributes, which may not be among those that are ``dropped``. Values may be broken by lines: names may not, see
+    mjcf.py.
     """
     if not content.isascii() or len(content) > _LONGEST:
         return None
     text = content if isinstance(content, str) else content.decode("ascii")
     body = text.rstrip()
-    if not body.startswith("<") or not body.endswith(_END) or body.count("<") > MAX_ELEMENTS:
+    found = outline(body, depth, MAX_ELEMENTS) if body.startswith("<") and body.endswith(_END) else None
+    if found is None or found.tags[0] != "mujoco":
         return None
-    found = {word.lower() for word in words}
-    if not (found.isdisjoint(_WORDS) and found.isdisjoint(others)) or any(word.startswith("file") for word in found):
-        return None
-    if "&" in body or "nan" in body.lower() or root.child("size") is not None:
-        return None
-    return f"{body.removesuffix(_END)}{more}{_END}"
+    tags, names = (" ".join(words).lower().split(" ") for words in (found.tags, found.names))
+    if "size" in tags or any(one in _WORDS or one in dropped or one.startswith("file") for one in (*tags, *names)):
+        return None  # a size is that of buffers; as an attribute it is that of a shape
+    return f"{body.removesuffix(_END)}{more}{_END}", found
 
 
 class Inventory(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from recursa.formats.mjcf_numbers import names_in
+from recursa.formats.mjcf_numbers import Tables, names_in
 from recursa.model.inputs import unused
 from recursa.model.model import WORLD_LINK
 
@@ -26,14 +26,16 @@ class Names(NamedTuple):
     frames: list[str]
 
     @classmethod
-    def of(cls, model: Any) -> Names:
+    def of(cls, model: Tables) -> Names:
         """The names in a compiled model, and for what has none."""
         own_bodies, own_joints, own_sites = (names_in(model, kind) for kind in ("body", "jnt", "site"))
         links, joints = _Taken(own_bodies), _Taken(own_joints)
         bodies = [WORLD_LINK] + [name or links.new(f"body{k}") for k, name in enumerate(own_bodies[1:], 1)]
-        named, between, welds = [""] * int(model.njnt), dict[int, str](), dict[int, str]()
-        for body in range(1, int(model.nbody)):
-            first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        named, between, welds = own_joints, dict[int, str](), dict[int, str]()
+        for body, count in enumerate(model.body_jntnum):
+            if body == 0 or (count == 1 and own_joints[model.body_jntadr[body]]):
+                continue
+            first = model.body_jntadr[body]
             for place, joint in enumerate(range(first, first + count), 1):
                 number = f"{place}" if count > 1 else ""
                 named[joint] = own_joints[joint] or joints.new(f"{bodies[body]}_joint{number}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
+from recursa.spatial.constants import rotation_of
 from recursa.spatial.principal import principal_axes
-from recursa.spatial.rotation import IDENTITY, Quaternion, Rotation
+from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -26,6 +28,8 @@ _COLUMNS = {
         ("nsite", "site_", "bodyid pos quat"),
         ("njnt", "jnt_", "type qposadr dofadr pos axis range limited stiffness actfrclimited"),
         ("nv", "dof_", "armature damping frictionloss"),
+        ("nu", "actuator_", "trntype trnid gear dyntype gaintype biastype gainprm forcelimited forcerange ctrllimited"),
+        ("nkey", "key_", "qpos qvel"),
         ("neq", "eq_", "type active0 obj1id obj2id objtype data"),
     )
 }
@@ -44,6 +48,12 @@ class Tables:
             if getattr(model, count):
                 kept.update([(name, getattr(model, name).tolist()) for name in names])
 
+    @cached_property
+    def words(self) -> list[str]:
+        """All names, one behind the other, if they are in ASCII."""
+        names = self.names
+        return names.decode("ascii").split("\0") if names.isascii() else []
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._model, name)
         value = value.tolist() if hasattr(value, "tolist") else value
@@ -51,15 +61,44 @@ class Tables:
         return value
 
 
-def names_in(model: Any, kind: str) -> list[str]:
+class Codes(NamedTuple):
+    """Other numbers of MuJoCo's, which may differ between its versions."""
+
+    no_gravity: int
+    site: int
+    in_parent: int
+    by_tendon: int
+    at_site: int
+    over_joints: int
+    constraints: dict[int, str]
+
+
+@cache
+def codes() -> Codes:
+    """Those of the version that is installed."""
+    import mujoco
+
+    kinds, ways = mujoco.mjtEq, mujoco.mjtTrn
+    return Codes(
+        int(mujoco.mjtDisableBit.mjDSBL_GRAVITY),
+        int(mujoco.mjtObj.mjOBJ_SITE),
+        int(ways.mjTRN_JOINTINPARENT),
+        int(ways.mjTRN_TENDON),
+        int(ways.mjTRN_SITE),
+        int(mujoco.mjtWrap.mjWRAP_JOINT),
+        {int(kinds.mjEQ_CONNECT): "connect", int(kinds.mjEQ_WELD): "weld", int(kinds.mjEQ_JOINT): "joint"},
+    )
+
+
+def names_in(model: Tables, kind: str) -> list[str]:
     """The names of all elements of a kind, as MuJoCo abbreviates it: "body", "jnt", "site"; "" for those without."""
     names, places = model.names, getattr(model, f"name_{kind}adr")
     if len(places) == 0:
         return []
-    if names.isascii():  # they stand one behind the other
-        found: list[str] = names[places[0] :].decode("ascii").split("\0", len(places))[: len(places)]
-        if sum(map(len, found)) + len(found) - 1 == places[-1] - places[0] + len(found[-1]):
-            return found
+    first = names.count(b"\0", 0, places[0])
+    found: list[str] = model.words[first : first + len(places)]
+    if found and len("\0".join(found)) == places[-1] - places[0] + len(found[-1]):  # those of a kind are neighbours
+        return found
     return [names[at : names.index(b"\0", at)].decode(errors="replace") for at in places]
 
 
@@ -68,15 +107,9 @@ def vector(numbers: Sequence[float]) -> Vec3:
     return Vec3(*numbers)
 
 
-def rotation(numbers: Sequence[float]) -> Rotation:
-    """A quaternion (w, x, y, z) as a rotation, right angles exact."""
-    w, x, y, z = numbers
-    return IDENTITY if x == y == z == 0.0 else Rotation.from_quaternion(Quaternion(x, y, z, w)).snapped()
-
-
 def pose(position: Sequence[float], quaternion: Sequence[float]) -> Transform:
     """A position and a quaternion (w, x, y, z)."""
-    return Transform(rotation(quaternion), vector(position))
+    return Transform(rotation_of(quaternion), Vec3(*position))
 
 
 def shift(by: Vec3) -> Transform:

@@ -11,8 +11,8 @@ handed over as it stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -20,7 +20,7 @@ from recursa.errors import ModelError
 from recursa.formats.mjcf_geoms import Defaults, Masses
 from recursa.formats.mjcf_inventory import LEFT_OUT, MAX_ELEMENTS, OMITTED, SILENT, Growth, Inventory, as_it_stands
 from recursa.formats.source import Assets, Source
-from recursa.formats.xml import Element, clipped, parse
+from recursa.formats.xml import Element, Outline, clipped, parse
 from recursa.formats.xml_text import start_tag
 from recursa.model.description import Note
 
@@ -56,12 +56,18 @@ class Prepared:
     """
 
     text: str
-    files: dict[str, bytes]
-    root: Element
-    places: tuple[Element, ...]
-    notes: tuple[Note, ...]
-    originals: dict[str, str]
-    as_it_stands: bool = False
+    source: str | None
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    places: Sequence[Element] = ()
+    notes: Sequence[Note] = ()
+    originals: Mapping[str, str] = field(default_factory=dict)
+    outline: Outline | None = None
+
+    @property
+    def as_it_stands(self) -> bool:
+        """Whether it is the text of the source, but for its end."""
+        return self.outline is not None
 
     def refused(self, message: str) -> ModelError:
         """The error for what MuJoCo says about the text, at the line of the source."""
@@ -74,28 +80,24 @@ class Prepared:
         if found and 0 < number <= len(self.places):
             place = self.places[number - 1]
             return place.error(f"MuJoCo refuses it: {clipped(words.replace(found[0], f'line {place.line}'), 300)}")
-        return ModelError(f"MuJoCo refuses it: {clipped(words, 300)}", source=self.root.source)
+        return ModelError(f"MuJoCo refuses it: {clipped(words, 300)}", source=self.source)
 
-    def lines(self, *tags: str) -> dict[str, int]:
+    def lines(self, *tags: str) -> Mapping[str, int]:
         """Where elements with these tags stand in the main file, by name."""
-        return {name: line for tag in tags for name, line in self._lines.get(tag, {}).items()}
+        found = [self._lines[tag] for tag in tags if tag in self._lines]
+        if len(found) == 1:
+            return found[0]
+        return {name: line for one in found for name, line in one.items()}
 
     @cached_property
-    def _lines(self) -> dict[str, dict[str, int]]:
-        main, found = self.root.source, dict[str, dict[str, int]]()
-        for one in _in_order(self.root) if self.as_it_stands else self.places:
-            if "name" in one.attributes and one.source == main:
+    def _lines(self) -> Mapping[str, Mapping[str, int]]:
+        if self.outline is not None:
+            return self.outline.lines
+        found = dict[str, dict[str, int]]()
+        for one in self.places:
+            if "name" in one.attributes and one.source == self.source:
                 found.setdefault(one.tag, {})[one.attributes["name"]] = one.line
         return found
-
-
-def _in_order(root: Element) -> Iterator[Element]:
-    """An element and all inside, as they stand in the text."""
-    pending = [root]
-    while pending:
-        yield (one := pending.pop())
-        if one.children:
-            pending += reversed(one.children)
 
 
 def prepare(source: Source, *, closely: bool = False) -> Prepared:
@@ -103,19 +105,20 @@ def prepare(source: Source, *, closely: bool = False) -> Prepared:
 
     ``closely`` writes it again in any case.
     """
-    words: dict[str, str] = {}
-    root = _parsed(source.content, source.path, words)
-    text = None if closely else as_it_stands(source.content, root, words, _SOMEWHERE_DROPPED, _OWN_COMPILER)
-    if text is not None:
-        return Prepared(text, {}, root, (), tuple(root.notes), {}, as_it_stands=True)
+    plain = None if closely else as_it_stands(source.content, MAX_DEPTH, _SOMEWHERE_DROPPED, _OWN_COMPILER)
+    if plain is not None:
+        text, found = plain
+        return Prepared(text, source.path, found.root.get("model", ""), outline=found)
+    root = _parsed(source.content, source.path)
     shared = _Shared(source.assets)
     lines, places = _Model(root, shared, ()).written()
     notes = tuple(dict.fromkeys((*root.notes, *shared.notes)))
-    return Prepared("\n".join(lines), shared.files, root, tuple(places), notes, shared.originals)
+    name = root.attributes.get("model", "")
+    return Prepared("\n".join(lines), source.path, name, shared.files, places, notes, shared.originals)
 
 
-def _parsed(content: str | bytes, path: str | None, words: dict[str, str] | None = None) -> Element:
-    root = parse(content, path, depth=MAX_DEPTH, words=words)
+def _parsed(content: str | bytes, path: str | None) -> Element:
+    root = parse(content, path, depth=MAX_DEPTH)
     if root.tag == "mujocoinclude":
         raise root.error("this is a part of an MJCF model; load the file that includes it")
     if root.tag != "mujoco":

@@ -44,6 +44,7 @@ from recursa.model.description import (
 )
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD_LINK
+from recursa.spatial.constants import turned
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import SYM_ZERO, X_AXIS, SymMat3
@@ -188,7 +189,7 @@ def _inertia(element: Element | None, rotation: Rotation, owner: str) -> SymMat3
     if element is None:
         return SYM_ZERO
     tensor = tensor_of(element, owner)
-    return tensor if rotation == IDENTITY else rotation.symmetric(tensor)
+    return tensor if rotation == IDENTITY else turned(rotation, tensor)
 
 
 # ---- joints ------------------------------------------------------------------------------------------------------

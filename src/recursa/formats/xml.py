@@ -12,9 +12,9 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
 from recursa.errors import ModelError
@@ -22,12 +22,12 @@ from recursa.formats.source import MAX_SIZE
 from recursa.model.description import Note
 
 if TYPE_CHECKING:
-    from recursa.formats.xml_nodes import Node, read_elements
+    from recursa.formats.xml_nodes import Node, read_elements, read_outline
 else:
     try:
-        from recursa._elements import Node, read_elements
+        from recursa._elements import Node, read_elements, read_outline
     except ImportError:  # no compiler when this was installed
-        from recursa.formats.xml_nodes import Node, read_elements
+        from recursa.formats.xml_nodes import Node, read_elements, read_outline
 
 MAX_DEPTH = 100  # unless a format nests bodies
 MAX_TAGS = 1_000_000  # start and end tags together
@@ -176,6 +176,31 @@ def parse(
         with contextlib.suppress(ModelError):  # which knows nothing of elements that were passed
             return _Reading(source, notes, with_text, depth, passed).run(document, words)
     return _Reading(source, notes, with_text, depth).run(document, words)
+
+
+class Outline(NamedTuple):
+    """What words a document has, and where named elements stand, without the elements."""
+
+    tags: tuple[str, ...]
+    names: tuple[str, ...]
+    """Of attributes; with "" if a value is empty or begins with a blank."""
+    lines: Mapping[str, Mapping[str, int]]
+    """By tag and name."""
+    root: Mapping[str, str]
+    """The attributes of the root element."""
+
+
+def outline(text: str, depth: int = MAX_DEPTH, most: int = MAX_TAGS) -> Outline | None:
+    """The outline of a text in ASCII, None if that wants a closer look, by :func:`parse`, whose errors say why.
+
+    ``depth`` is how deep elements may be nested, ``most`` how many tags and comments there may be.
+
+    >>> found = outline('<robot name="arm"><link name="base"/></robot>')
+    >>> found.tags, found.lines["link"]
+    (('robot', 'link'), {'base': 1})
+    """
+    found = read_outline(text.encode("ascii"), depth, MAX_ATTRIBUTES, MAX_ATTRIBUTE_LENGTH, most)
+    return None if found is None else Outline(*found)
 
 
 class _Reading:

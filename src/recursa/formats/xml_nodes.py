@@ -100,3 +100,50 @@ def read_elements(
     finally:  # no reference cycle through the handlers is left behind
         parser.StartElementHandler = parser.EndElementHandler = None
         parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
+
+
+def read_outline(
+    document: bytes, depth: int, attributes: int, length: int, most: int
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, dict[str, int]], dict[str, str]] | None:
+    """The tags of a document in ASCII, the names of its attributes, lines by tag and name, the root's attributes.
+
+    No elements are made. None where something wants a closer look: what is no XML, entities, a document type, an
+    element inside ``depth`` others or with more ``attributes``, a value of more than ``length`` letters or with a "nan"
+    in it, more than ``most`` "<"; ``_outline.c`` says so of some other texts, too. Among the names is "" if a value is
+    empty or begins with a blank.
+    """
+    tags, names, lines, root = dict[str, None](), dict[str, None](), dict[str, dict[str, int]](), dict[str, str]()
+    parser = expat.ParserCreate("utf-8")
+    inside, unusual = 0, b"&" in document or document.count(b"<") > most
+
+    def start(tag: str, given: dict[str, str]) -> None:
+        nonlocal inside, unusual
+        inside += 1
+        tags[tag] = None
+        names.update(dict.fromkeys(given))
+        values = given.values()
+        if not all(value[:1] > " " for value in values):
+            names[""] = None
+        broken = any("nan" in value.lower() or len(value) > length for value in values)
+        unusual = unusual or inside > depth or len(given) > attributes or broken
+        if inside == 1:
+            root.update(given)
+        if "name" in given:
+            lines.setdefault(tag, {})[given["name"]] = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal inside
+        inside -= 1
+
+    def doctype(*_: object) -> None:
+        nonlocal unusual
+        unusual = True
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, doctype
+    try:
+        parser.Parse(document, True)
+    except expat.ExpatError:
+        return None
+    finally:
+        parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
+    return None if unusual else (tuple(tags), tuple(names), lines, root)

@@ -15,7 +15,7 @@ import numpy as np
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import reflected
 from recursa.formats.mjcf_names import Names
-from recursa.formats.mjcf_numbers import FREE, inertial_frame
+from recursa.formats.mjcf_numbers import FREE, Tables, inertial_frame
 from recursa.formats.mjcf_write import body_name, write_mjcf
 from recursa.formats.source import Source
 from recursa.interop.mujoco_reading import quaternion_of, read_mjcf, read_urdf, rotation_of, unconstrained, w_first
@@ -72,7 +72,7 @@ class InMujoco(Peer):
             self.model, self.remark = read_urdf(urdf, robot.link_names[0] if robot.model.floating else None)
         else:
             self.model = unconstrained(mujoco.MjModel.from_xml_string(write_mjcf(self.free.model, stand_in=True)))
-        names, joints = Names.of(self.model), self.free.model.joints
+        names, joints = Names.of(Tables(self.model)), self.free.model.joints
         self._own = {name: number for number, name in enumerate(names.bodies)}  # links that are bodies there
         if urdf is None and mjcf is None:
             links = self.free.link_names

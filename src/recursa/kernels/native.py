@@ -13,6 +13,11 @@ from typing import Any
 from recursa.kernels.cache import entry_key, object_code
 from recursa.kernels.emit import Shape
 
+try:
+    from recursa._entry import call as call_by_address
+except ImportError:  # the optional extension was not built
+    call_by_address = None
+
 _COMPILE_LOCK = threading.RLock()
 
 
@@ -130,6 +135,13 @@ class Native:
             self._engine = _loaded(code)
             self.address = self._engine.get_function_address(name)
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *([ctypes.c_void_p] * pointers))(self.address)
+
+    def on_arrays(self, count: int, *arrays: Any) -> None:
+        """With the data of arrays, which have to be contiguous."""
+        if call_by_address is not None:
+            call_by_address(self.address, count, *arrays)
+        else:
+            self.function(count, *(one.ctypes.data for one in arrays))
 
     def __del__(self, lock: AbstractContextManager[Any] = _COMPILE_LOCK) -> None:
         """Free the code under the lock too, so that no fork falls into it."""

@@ -9,20 +9,20 @@ from recursa.errors import ModelError, did_you_mean, shortened
 from recursa.model.constraints import WORLD_NAME, with_link_names
 from recursa.model.description import Description, JointRecord, LinkRecord, Mimic
 from recursa.model.inputs import finite, floats
-from recursa.model.inputs import unit_axis as unit_axis
 from recursa.model.joint_kind import Hinge
 from recursa.model.joints import KINDS
 from recursa.model.model import WORLD, Joint, Link, MimicMode, Model, Tie
 from recursa.model.rounding import added_inertia
 from recursa.model.transmissions import expanded, with_rotors
+from recursa.spatial.constants import NOTHING, placed, rigid_inertia, snapped, unit_axis
+from recursa.spatial.constants import finite as all_finite
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
-from recursa.spatial.vec3 import ZERO
 
 FREE_BASE_JOINT = "root"
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_NOTHING = RigidInertia.zero()
+_ZEROS = tuple((0.0,) * freedoms for freedoms in range(7))
 
 
 def assemble(
@@ -59,7 +59,8 @@ def assemble(
         nq=assembly.nq,
         nv=assembly.nv,
     )
-    assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
+    if description.constraints:
+        assert len(model.equations) == len(description.constraints)  # which are checked when equations are made of them
     return model
 
 
@@ -74,6 +75,8 @@ def standing_on(description: Description, root: str) -> Description:
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    if type(gravity) is tuple and len(gravity) == 3 and {*map(type, gravity)} == {float} and all_finite(*gravity):
+        return gravity
     x, y, z = (finite(g, "gravity") for g in floats(gravity, 3, "gravity"))
     return x, y, z
 
@@ -207,38 +210,36 @@ class _Assembly:
 
     def add(self, record: JointRecord) -> None:
         parent = self.where[record.parent]
-        placed = _composed(parent.offset, record.placement)
-        link = self.tree.links[record.child]
+        pose, link = placed(parent.offset, record.placement), self.tree.links[record.child]
         if record.kind == "fixed":
             after = record.after
-            self._lay(link, parent.body, placed if after is IDENTITY_TRANSFORM else _composed(placed, after))
+            self._lay(link, parent.body, pose if after is IDENTITY_TRANSFORM else placed(pose, after))
         else:
-            self._lay(link, self._new_body(record, parent.body, placed), IDENTITY_TRANSFORM)
+            self._lay(link, self._new_body(record, parent.body, pose), IDENTITY_TRANSFORM)
 
     def _lay(self, record: LinkRecord, body: int, offset: Transform) -> None:
-        link = Link(record.name, body, _snapped(offset), record.frame)
+        name = record.name
+        link = self.where[name] = Link(name, body, offset, record.frame)
         self.links.append(link)
-        self.where[record.name] = link
         if body != WORLD and record.inertial:
-            own = record.about_origin or RigidInertia.from_com(record.mass, record.com, record.inertia)
-            before = self.inertias[body]
-            if offset != IDENTITY_TRANSFORM:
-                self.inertias[body] = added_inertia(before, own, offset)
-            elif before is not _NOTHING or own.mass == 0.0 or 0.0 in own.first or 0.0 in own.moment:
-                self.inertias[body] = before + own  # zeros become positive
-            else:
-                self.inertias[body] = own
+            about, before = record.about_origin, self.inertias[body]
+            own = NOTHING + about if about else rigid_inertia(record.mass, record.com, record.inertia)
+            if offset is not IDENTITY_TRANSFORM and offset != IDENTITY_TRANSFORM:
+                own = added_inertia(before, own, offset)
+            elif before is not NOTHING:
+                own = before + own
+            self.inertias[body] = own
 
     def _new_body(self, record: JointRecord, parent: int, placement: Transform) -> int:
-        kind = KINDS[record.kind]
-        zeros = (0.0,) * kind.nv
+        kind, after = KINDS[record.kind], record.after
+        zeros = _ZEROS[kind.nv]
         joint = Joint(
             record.name,
             kind,
             record.child,
             parent,
-            _snapped(placement),
-            None if record.after == IDENTITY_TRANSFORM else record.after,
+            placement,
+            None if after is IDENTITY_TRANSFORM or after == IDENTITY_TRANSFORM else after,
             _hinge(record),
             self.nq,
             self.nv,
@@ -255,7 +256,7 @@ class _Assembly:
             record.rotor,
         )
         self.joints.append(joint)
-        self.inertias.append(_NOTHING)
+        self.inertias.append(NOTHING)
         if record.mimic is not None and _follows(record.mimic, self.mimic):
             self.tied = True
         else:
@@ -277,27 +278,9 @@ def _follows(mimic: Mimic | None, mode: MimicMode) -> bool:
     return mimic is not None and (mode == "tie" or mimic.rigid)
 
 
-def _composed(outer: Transform, inner: Transform) -> Transform:
-    """``outer @ inner``; an identity, as most are, costs nothing but that zeros are positive, as in a product."""
-    if outer is inner is IDENTITY_TRANSFORM:
-        return outer
-    if outer == IDENTITY_TRANSFORM:
-        return Transform(inner.rotation, inner.translation + ZERO)
-    if inner == IDENTITY_TRANSFORM:
-        return Transform(outer.rotation, outer.translation + ZERO)
-    return outer @ inner
-
-
-def _snapped(pose: Transform) -> Transform:
-    """The same pose with right angles exact."""
-    rotation = pose.rotation.snapped()
-    return pose if rotation is pose.rotation else Transform(rotation, pose.translation)
-
-
 def _hinge(record: JointRecord) -> Hinge:
     axis = unit_axis(record.axis)
-    plane = Rotation.z_to(axis).snapped() if record.kind == "planar" else IDENTITY
-    return Hinge(axis, record.pitch, plane)
+    return Hinge(axis, record.pitch, snapped(Rotation.z_to(axis)) if record.kind == "planar" else IDENTITY)
 
 
 _MOST_TIES = 1000  # from a joint to the one that moves it: every joint follows its own

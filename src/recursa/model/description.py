@@ -55,7 +55,8 @@ def numbers_of(friction: tuple[Friction, ...]) -> tuple[float, ...]:
     return friction  # type: ignore[return-value]
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Mimic:
     """A tie ``q = multiplier * q[joint] + offset``; a rigid one, such as a gear's, holds however others are treated."""
 
@@ -105,7 +106,7 @@ class Elasticity:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LinkRecord:
     """A link or a named frame.
 
@@ -128,7 +129,7 @@ class LinkRecord:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JointRecord:
     """A joint from a parent link to a child link.
 
@@ -161,7 +162,8 @@ class JointRecord:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Closure:
     """What closes a loop: a joint between a frame on one link and a frame on another, beside those of the tree.
 
@@ -180,7 +182,8 @@ class Closure:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A relation between joints of one freedom: ``q[joint] = polynomial(q[other])``, lowest power first.
 
@@ -194,7 +197,8 @@ class Relation:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Actuator:
     """A motor: per joint the generalised forces, one per freedom, that one unit of its force causes."""
 
@@ -204,7 +208,8 @@ class Actuator:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class NamedState:
     """A state that the source names: coordinates and speeds by joint, in the layout of ``docs/conventions.md``."""
 
@@ -213,7 +218,8 @@ class NamedState:
     v: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something in the source that breaks the rules of its format and was read all the same: what, and what to do.
 
@@ -227,7 +233,8 @@ class Note:
     severity: Literal["warning", "note"] = "warning"
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Description:
     """A robot as its source tells it: links and joints in the order of declaration.
 

@@ -17,7 +17,7 @@ from recursa.model.constraints import (
     joints_of,
     links_of,
 )
-from recursa.model.inputs import unit_axis
+from recursa.spatial.constants import unit_axis
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
 from recursa.spatial.vec3 import X_AXIS, Vec3

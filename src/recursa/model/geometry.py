@@ -19,7 +19,8 @@ SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "pl
 NO_SCALE = Vec3(1.0, 1.0, 1.0)
 
 
-@dataclass(frozen=True)
+@quickly_made
+@dataclass(frozen=True, slots=True)
 class Material:
     """What a shape looks like: red, green, blue and opacity from 0 to 1, and an image as the source refers to it.
 
@@ -33,7 +34,7 @@ class Material:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Geometry:
     """One visual or collision shape of a link.
 

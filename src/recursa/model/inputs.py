@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain, count
+from itertools import count
 from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError
 from recursa.model.description import Elasticity, Friction, Rotor
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import X_AXIS, Y_AXIS, Z_AXIS, SymMat3, Vec3
+from recursa.spatial.vec3 import SymMat3, Vec3
 
 _TEXT = (str, bytes, bytearray)
 
@@ -37,8 +37,9 @@ def unused(base: str, taken: Collection[str]) -> str:
     >>> unused("arm", {"arm", "arm2"})
     'arm3'
     """
-    candidates = chain([base], (f"{base}{number}" for number in count(2)))
-    return next(name for name in candidates if name not in taken)
+    if base not in taken:
+        return base
+    return next(name for number in count(2) if (name := f"{base}{number}") not in taken)
 
 
 def floats(value: Any, size: int, what: str) -> tuple[float, ...]:
@@ -164,20 +165,6 @@ def _too_large(what: str) -> ModelError:
 
 def _numbers(size: int) -> str:
     return "a number" if size == 1 else f"{size} numbers"
-
-
-def unit_axis(axis: Vec3) -> Vec3:
-    """The axis at unit length; a zero axis becomes x, URDF's default (the doctor reports it)."""
-    if axis in (X_AXIS, Y_AXIS, Z_AXIS):
-        return axis
-    x, y, z = axis
-    largest = max(abs(x), abs(y), abs(z))
-    if largest == 0.0:
-        return X_AXIS
-    factor = 1.0 / largest if math.isfinite(largest) else 1.0  # no overflow in the squares
-    x, y, z = x * factor, y * factor, z * factor
-    length = math.sqrt(x * x + y * y + z * z)
-    return Vec3(x / length, y / length, z / length)
 
 
 def rotor_of(value: Any, what: str) -> Rotor | None:

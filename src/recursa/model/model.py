@@ -54,7 +54,7 @@ class Couple:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Joint:
     """A moving joint with its constants, ready for the sweeps. Joint k carries body k.
 
@@ -127,7 +127,7 @@ class Joint:
 
 
 @quickly_made
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Link:
     """A link or named frame: the body it is part of (or WORLD) and its pose in that body."""
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import DRIVEN, MOUNTS, TURNING, Description, JointRecord, LinkRecord, Mimic, Rotor
-from recursa.model.inputs import unit_axis
 from recursa.model.model import WORLD, Couple, Joint, Model
 from recursa.model.rounding import added_inertia
+from recursa.spatial.constants import unit_axis
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.transform import IDENTITY_TRANSFORM
 from recursa.spatial.vec3 import ZERO, SymMat3, Vec3

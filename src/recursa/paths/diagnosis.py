@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recursa.errors import PathError
 from recursa.model.columns import angular
-from recursa.paths.passes import CAP, Passed, Rows
+from recursa.paths.passes import CAP, Rows
 from recursa.paths.rows import NODES, Along, Kind, kinds, rows_of
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
+
+try:
+    from recursa._entry import beyond as native_beyond
+except ImportError:  # the optional extension was not built
+    native_beyond = None
 
 UNITS = {
     "effort": ("N m", "N"),
@@ -23,6 +29,7 @@ UNITS = {
     "jerk": ("rad/s^3", "m/s^3"),
 }
 _ROUNDING = 1e-9
+_OUTSIDE = 1e-9  # rad, m
 _POSITIONS = "position limits"
 
 
@@ -31,33 +38,37 @@ def unit_of(robot: Robot, kind: Kind) -> str:
     return UNITS[kind.quantity][0 if angular(robot.model)[kind.freedom] else 1]
 
 
-def require_positions(robot: Robot, along: Along) -> None:
-    """That the path stays where the joints can be."""
+def require_positions(robot: Robot, along: Along, names: Sequence[str] = ("",)) -> None:
+    """That the paths stay where the joints can be; names of the paths go before what is said of them."""
     kept = robot.evaluator.kept  # looked up once: a robot does not change
     if _POSITIONS not in kept:
         kept[_POSITIONS] = robot.position_limits
     low, high = kept[_POSITIONS]
-    beyond = np.maximum(low - along.q.min(axis=0), along.q.max(axis=0) - high)
-    if (beyond > 1e-9).any():
-        k = int(np.argmax(beyond))
-        q = along.q[:, k]
-        row = int(np.argmax(np.maximum(low[k] - q, q - high[k])))
-        limit = low[k] if q[row] < low[k] else high[k]
-        place = float(along.grid[row % (len(along.grid) - 1)])
-        raise PathError(
-            f"joint '{robot.q_names[k]}': position {q[row]:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond its "
-            f"limit {limit:.6g}; no timing helps, the path has to go elsewhere",
-            robot.q_names[k], "position", place, float(q[row]), float(limit),
-        )  # fmt: skip
+    if native_beyond is not None and not native_beyond(along.q, low, high) > _OUTSIDE:
+        return
+    beyond = np.maximum(low - along.q, along.q - high)
+    if not (beyond > _OUTSIDE).any():
+        return
+    _, row, k = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    path = int(np.searchsorted(np.cumsum(along.counts), row, side="right"))
+    found = along.q[:, row, k]
+    q = float(found[int(np.argmax(beyond[:, row, k]))])
+    limit, place = float(low[k] if q < low[k] else high[k]), float(along.grid[along.starts[row]])
+    raise PathError(
+        f"{names[path]}joint '{robot.q_names[k]}': position {q:.6g} {robot.q_units[k]} near s = {place:.6g} is beyond "
+        f"its limit {limit:.6g}; no timing helps, the path has to go elsewhere",
+        robot.q_names[k], "position", place, q, limit,
+    )  # fmt: skip
 
 
-def unreachable(robot: Robot, along: Along, limits: Limits, bounds: Array, passed: Passed) -> PathError:
-    """The error for the interval at which the controllable set is empty, or none moves."""
-    i = passed.stuck
+def unreachable(
+    robot: Robot, along: Along, limits: Limits, bounds: Array, sets: Array, i: int, name: str = ""
+) -> PathError:
+    """The error for the interval of a path at which the controllable set is empty, or none moves."""
     rows = rows_of(along, limits, bounds)
     low, high = rows.bounds[:, i]
     alone, _ = _least_excess(rows, i, (0.0, CAP), (0.0, CAP))
-    given, row = _least_excess(rows, i, (low, high), passed.sets[:, i + 1])
+    given, row = _least_excess(rows, i, (low, high), sets[:, i + 1])
     because = ""
     if alone <= _ROUNDING:
         because = " at the speeds that the rest of the path leaves"
@@ -71,9 +82,9 @@ def unreachable(robot: Robot, along: Along, limits: Limits, bounds: Array, passe
     value = limit * (np.sqrt(1.0 + given) if kind.quantity == "velocity" else 1.0 + given)
     place, joint, unit = float(along.grid[i]), robot.v_names[kind.freedom], unit_of(robot, kind)
     text = (
-        f"no motion along the path is within the limits{because}: near s = {place:.6g} (from {along.grid[0]:g} to "
-        f"{along.grid[-1]:g}) joint '{joint}' needs {kind.quantity} of at least {value:.6g} {unit}, its limit is "
-        f"{limit:.6g} {unit}."
+        f"{name}no motion along the path is within the limits{because}: near s = {place:.6g} (from "
+        f"{along.grid[0]:g} to {along.grid[-1]:g}) joint '{joint}' needs {kind.quantity} of at least {value:.6g} "
+        f"{unit}, its limit is {limit:.6g} {unit}."
     )
     return PathError(text + _at_rest(robot, along, limits, i), joint, kind.quantity, place, float(value), limit)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _BISECTIONS = 52
 _GRADED = 4  # intervals next to a stop that are divided
+_PARTS = np.linspace(0.0, 1.0, 2 * _GRADED + 1)[1:-1] ** 2  # of all of them
 
 
 def grid_of(robot: Robot, path: Path, points: int, losses: Losses, *, finer: bool = True) -> Array:
@@ -31,27 +32,32 @@ def grid_of(robot: Robot, path: Path, points: int, losses: Losses, *, finer: boo
 
 def spread(joins: Array, points: int) -> Array:
     """The joins, and as many places between as give ``points`` in all, evenly by length."""
-    lengths = np.diff(joins)
-    parts = np.maximum(np.round(lengths / lengths.sum() * (points - 1)), 1).astype(int)
+    lengths = joins[1:] - joins[:-1]
+    parts = np.maximum(np.round(lengths * ((points - 1) / lengths.sum())), 1).astype(int)
     if len(parts) == 1:
         return np.linspace(joins[0], joins[1], parts[0] + 1)
-    piece = np.repeat(np.arange(len(parts)), parts)
-    within = np.arange(len(piece)) - np.repeat(np.cumsum(parts) - parts, parts)
-    return np.append(joins[piece] + lengths[piece] * (within / parts[piece]), joins[-1])
+    total = int(parts.sum())
+    first = np.repeat(np.stack([joins[:-1], lengths / parts, np.cumsum(parts) - parts]), parts, axis=1)
+    grid = np.empty(total + 1)
+    grid[:-1], grid[-1] = first[0] + first[1] * (np.arange(total) - first[2]), joins[-1]
+    return grid
 
 
 def _finer_at(grid: Array, stops: list[float]) -> Array:
     """Where motions start and stop, shorter intervals: growing with the square of their number, as s does with time."""
-    graded = _GRADED * np.linspace(0.0, 1.0, 2 * _GRADED + 1)[1:-1] ** 2  # of intervals
-    parts = []
+    parts = [grid]
     for stop in stops:
-        k = int(np.argmin(np.abs(grid - stop)))
+        after = int(grid.searchsorted(stop))
+        k = after - (after > 0 and (after == len(grid) or stop - grid[after - 1] < grid[after] - stop))
         if k + _GRADED < len(grid):
-            parts.append(grid[k] + graded * ((grid[k + _GRADED] - grid[k]) / _GRADED))
+            parts.append(grid[k] + _PARTS * (grid[k + _GRADED] - grid[k]))
         if k >= _GRADED:
-            parts.append(grid[k] - graded * ((grid[k] - grid[k - _GRADED]) / _GRADED))
-    together = np.sort(np.concatenate([grid, *parts]))
-    return together[np.concatenate([[True], np.diff(together) > 1e-9 * (grid[-1] - grid[0]) / len(grid)])]
+            parts.append(grid[k] - _PARTS * (grid[k] - grid[k - _GRADED]))
+    together = np.concatenate(parts)
+    together.sort()
+    keep = np.ones(len(together), bool)
+    np.greater(together[1:] - together[:-1], 1e-9 * (grid[-1] - grid[0]) / len(grid), out=keep[1:])
+    return together[keep]
 
 
 def _turning_points(robot: Robot, path: Path, points: int) -> Array:

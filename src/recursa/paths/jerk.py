@@ -26,7 +26,7 @@ from recursa.paths.diagnosis import UNITS, require_positions
 from recursa.paths.grid import grid_of
 from recursa.paths.path import Path
 from recursa.paths.profile import Profile
-from recursa.paths.rows import THETA, Along, bernstein
+from recursa.paths.rows import NODES, THETA, Along, Kind, bernstein
 from recursa.paths.timed import TimedTrajectory, Timing
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
@@ -158,7 +158,7 @@ def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: t
     warp = Warp([path.start, *path.stops, path.end], rests)
     over = warped(path, warp)
     grid = grid_of(robot, over, INTERVALS + 1, losses, finer=False)
-    along = Along.of(robot, over, grid, losses, bool(np.isfinite(limits.effort).any()))
+    along = Along.of(robot, [over], [grid], losses, bool(np.isfinite(limits.effort).any()))
     require_positions(robot, along)
     spline = _Spline(grid, np.arange(len(warp.ends), dtype=float))
     rates = warp(np.array([0.0, float(len(warp.ends) - 1)]))[1]
@@ -167,11 +167,10 @@ def smoothed(robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: t
     c = problem.solved_within()
     x, slope, bend = (matrix @ c for matrix in spline.at(np.zeros(1)))
     profile = Profile.of_parabolas(grid, x, slope, 0.5 * bend)
-    last = spline.at(np.ones(1))[0] @ c
-    everything = np.append(x, last[-1])
     bounds = np.zeros((2, len(grid)))
-    timing = Timing(robot, over, limits, along, bounds, profile, everything, np.arange(len(grid) - 1))
+    timing = Timing(robot, over, limits, lambda: along, bounds, profile, np.arange(len(grid) - 1))
     timing.jerks = problem.jerks_at(c)
+    timing.parts = problem.parts_of_limits(c)
     return TimedTrajectory(timing)
 
 
@@ -202,7 +201,7 @@ class _Problem:
         h = np.diff(self.along.grid)
 
         def at(matrix: Array, values: Array) -> Array:
-            return np.tensordot(matrix, values, 1)
+            return np.tensordot(matrix, values[:NODES], 1)
 
         a = self.along
         found = {"V": at(to, a.V), "W": at(to, a.W), "Z": at(rate, a.W) / h[None, :, None]}
@@ -341,7 +340,7 @@ class _Problem:
         count = len(self.along.grid) - 1
         worst = 0.0
         for part in self._parts(c, matrices, v).values():
-            f = part.reshape(-1, count, part.shape[1])
+            f = np.abs(part).reshape(-1, count, part.shape[1])
             worst = max(worst, float(f.max(initial=0.0)))
             before, here, after = f[:-2], f[1:-1], f[2:]
             bend = 2.0 * here - before - after
@@ -350,14 +349,15 @@ class _Problem:
         return worst
 
     def _parts(self, c: Array, matrices: tuple[Any, Any, Any], v: dict[str, Array]) -> dict[str, Array]:
+        """What has limits, as parts of them with their signs."""
         x, slope, bend = ((matrix @ c)[:, None] for matrix in matrices)
         r = np.sqrt(np.maximum(x, 0.0))
         L = self.limits
         return {
-            "velocity": np.abs(v["V"] * r) / L.velocity,
-            "acceleration": np.abs(0.5 * v["V"] * slope + v["W"] * x) / L.acceleration,
-            "effort": np.abs(0.5 * v["a"] * slope + v["b"] * x + v["c"] + v["d"] * r) / L.effort,
-            "jerk": np.abs(r * (v["Z"] * x + 1.5 * v["W"] * slope + 0.5 * v["V"] * bend)) / L.jerk,
+            "velocity": v["V"] * r / L.velocity,
+            "acceleration": (0.5 * v["V"] * slope + v["W"] * x) / L.acceleration,
+            "effort": (0.5 * v["a"] * slope + v["b"] * x + v["c"] + v["d"] * r) / L.effort,
+            "jerk": r * (v["Z"] * x + 1.5 * v["W"] * slope + 0.5 * v["V"] * bend) / L.jerk,
         }
 
     def solved_within(self) -> Array:
@@ -389,6 +389,20 @@ class _Problem:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._worst(middle * c, matrices, values) <= 1.0 - _SPARE else (low, middle)
         return low * c
+
+    def parts_of_limits(self, c: Array) -> tuple[list[Kind], Array]:
+        """The largest part of every limit in every interval: what the columns are, and (N, columns)."""
+        theta = np.linspace(0.0, 1.0, _DENSE + 1)
+        columns: list[Kind] = []
+        found = []
+        for quantity, part in self._parts(c, self.spline.at(theta), self._true_terms(theta)).items():
+            f = part.reshape(len(theta), -1, part.shape[1])
+            for freedom in np.flatnonzero(np.isfinite(getattr(self.limits, quantity))):
+                here = f[..., freedom]
+                for sign in (0,) if quantity == "velocity" else (1, -1):
+                    columns.append(Kind(quantity, int(freedom), sign))
+                    found.append((np.abs(here) if sign == 0 else sign * here).max(axis=0))
+        return columns, np.stack(found, axis=1)
 
     def jerks_at(self, c: Array) -> tuple[Array, Array]:
         """Places (n,) and jerks (n, nv) along the motion."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict, Unpack, overload
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
 from recursa.dynamics.losses import Losses, known_losses
-from recursa.errors import ConvergenceError, StateError
+from recursa.errors import ConvergenceError, PathError, StateError
 from recursa.kernels.native import available
 from recursa.kernels.switch import Switch
 from recursa.paths import passes, passes_emit, rows_emit
 from recursa.paths.diagnosis import require_positions, unreachable
 from recursa.paths.grid import grid_of
-from recursa.paths.passes import CAP, Passed
+from recursa.paths.passes import CAP, Passed, Rows
 from recursa.paths.path import Path
-from recursa.paths.profile import Profile
+from recursa.paths.room import Room, borrowed
 from recursa.paths.rows import Along, missed, rows_of
 from recursa.paths.switches import switched
 from recursa.paths.timed import TimedTrajectory, Timing
@@ -36,6 +37,7 @@ _SPARE = 1e-5  # of every limit, for what cubics miss between places; more where
 _SHARE = 0.7  # of it that they may miss at the middle of intervals
 _COARSE = 1e-4  # of a limit: where they miss so much, the grid is made finer
 _MOST = 6401  # places, beyond which it is not
+_AT_ONCE = 1608  # places of several paths that are worked on together, as long as they stay in the processor's caches
 _FULL = 4  # rounds after which only half of every change is taken over
 Way = Path | Trajectory
 
@@ -109,12 +111,19 @@ def time_optimal(
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
         raise StateError(f"points = {points!r}: a whole number, at least 3")
     chosen = known_losses(losses)
-    if np.isfinite(limits.jerk).any():
+    if limits.has_jerk:
         from recursa.paths.jerk import smoothed
 
         found = [smoothed(robot, way, limits, chosen, speeds) for way in ways]
     else:
-        found = [TimedTrajectory(_solved(robot, way, limits, chosen, speeds, int(points))) for way in ways]
+        task = _Task(robot, limits, chosen, speeds)
+        names = [""] if len(ways) == 1 else [f"path {k} of {len(ways)}: " for k in range(len(ways))]
+        at_once = max(1, _AT_ONCE // int(points))
+        found = [
+            TimedTrajectory(timing)
+            for first in range(0, len(ways), at_once)
+            for timing in _solved(task, ways[first : first + at_once], names[first : first + at_once], int(points))
+        ]
     return found[0] if isinstance(path, Path | Trajectory) else found
 
 
@@ -133,103 +142,197 @@ def _speed(name: str, value: float) -> float:
     return speed
 
 
-class _Job:
-    """One path: its grid, its rows, and what the passes found."""
+class _Task(NamedTuple):
+    """What all paths of a call have in common."""
 
-    def __init__(
-        self, robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float], points: int
-    ) -> None:
-        self.robot, self.path, self.limits = robot, path, limits
-        self.grid = grid_of(robot, path, points, losses)
-        self.along = Along.of(robot, path, self.grid, losses, bool(np.isfinite(limits.effort).any()))
-        require_positions(robot, self.along)
-        self.bounds = self._bounds(speeds)
-        if self.along.friction is not None:
-            stops = np.flatnonzero(self.bounds[1] == 0.0)
-            self.along = self.along.stopping(np.unique(np.clip([stops - 1, stops], 0, len(self.grid) - 2)))
-        self.straight = self.along.straight()
-        if not self.straight:
-            self.along = replace(self.along, spare=_SPARE)
-        self.taken = self.along  # with damping, at some speeds
-        self._reference: Array | None = None
-        self._rounds = 0
-        self.passed: Passed
+    robot: Robot
+    limits: Limits
+    losses: Losses
+    speeds: tuple[float, float]
 
-    def _bounds(self, speeds: tuple[float, float]) -> Array:
-        """x at the ends as given, unless the path stands still there; at corners 0."""
-        bounds = np.zeros((2, len(self.grid)))
-        bounds[1] = CAP
-        largest = np.abs(self.along.V).max()
+    def along(
+        self,
+        paths: Sequence[Path],
+        grids: Sequence[Array],
+        bounds: Array | None = None,
+        room: Room | None = None,
+    ) -> tuple[Along, Array]:
+        """The robot along paths, friction at stops made safe; and bounds of x (2, N + P)."""
+        along = Along.of(self.robot, paths, grids, self.losses, len(self.limits.chosen[0]) > 0, room)
+        if bounds is None:
+            bounds = _bounds(along, paths, self.speeds)
+        if along.friction is not None:
+            stops = bounds[1] == 0.0
+            beside = stops[along.starts] | stops[along.starts + 1]
+            along = along.stopping(np.flatnonzero(beside))
+        return along, bounds
+
+    def again(self, path: Path, grid: Array, bounds: Array, reference: Array | None, spare: float) -> Along:
+        """One path as it was when its timing was found."""
+        along, _ = self.along([path], [grid], bounds)
+        along = along.leaving(np.full(len(grid) - 1, spare))
+        return along if reference is None else along.damped(reference)
+
+
+def _bounds(along: Along, paths: Sequence[Path], speeds: tuple[float, float]) -> Array:
+    """x at the ends as given, unless the path stands still there; at corners 0."""
+    bounds = np.zeros((2, len(along.grid)))
+    bounds[1] = CAP
+    for number, path in enumerate(paths):
+        largest = np.abs(along.V[0, along.intervals(number)]).max() or np.abs(along.V[:, along.intervals(number)]).max()
         if largest == 0.0:
             raise StateError("nothing moves along this path")
-        ends = np.abs(self.path._states(self.grid[[0, -1]])[1]).max(axis=1)
-        for end, place in enumerate((0, -1)):
-            if ends[end] > _AT_REST * largest:
+        places = along.places(number)
+        for end, place in enumerate((places.start, places.stop - 1)):
+            if np.abs(along.tips[number, end]).max() > _AT_REST * largest:
                 bounds[:, place] = speeds[end] ** 2
-        for stop in self.path.stops:
-            bounds[:, np.argmin(np.abs(self.grid - stop))] = 0.0
-        return bounds
+        for stop in path.stops:
+            bounds[:, places.start + np.argmin(np.abs(along.grid[places] - stop))] = 0.0
+    return bounds
 
-    def leave(self, spare: float) -> None:
-        """More of every limit for what cubics miss."""
-        self.along, self.taken = (replace(one, spare=spare) for one in (self.along, self.taken))
 
-    def settle(self) -> bool:
-        """Damping at the speeds that were found; whether these are the ones it was taken at."""
+@dataclass
+class _Batch:
+    """Some paths: rows of all of them, and what the passes found. ``taken`` has damping in it, at some speeds."""
+
+    task: _Task
+    paths: list[Path]
+    names: list[str]
+    along: Along
+    taken: Along
+    bounds: Array
+    straight: Array  # (P,)
+    reference: Array | None = None  # x (N + P,) at which damping was taken, once it was
+    rounds: Array | None = None  # (P,), of damping
+
+    @classmethod
+    def of(cls, task: _Task, paths: list[Path], names: list[str], points: int, room: Room | None = None) -> _Batch:
+        """At the start, without damping."""
+        grids = [grid_of(task.robot, path, points, task.losses) for path in paths]
+        along, bounds = task.along(paths, grids, room=room)
+        require_positions(task.robot, along, names)
+        straight = np.array(along.straight())
+        along = along.leaving(np.repeat(np.where(straight, 0.0, _SPARE), along.counts))
+        return cls(task, paths, names, along, along, bounds, straight)
+
+    def only(self, which: Array) -> _Batch:
+        """Some of them."""
+        if len(which) == len(self.paths):
+            return self
+        places = np.concatenate([np.arange(len(self.along.grid))[self.along.places(int(k))] for k in which])
+        return _Batch(
+            self.task, [self.paths[k] for k in which], [self.names[k] for k in which], self.along.only(which),
+            self.taken.only(which), self.bounds[:, places], self.straight[which],
+            None if self.reference is None else self.reference[places],
+            None if self.rounds is None else self.rounds[which],
+        )  # fmt: skip
+
+    def leave(self, spare: Array) -> None:
+        """So much (P,) of every limit for what cubics miss."""
+        every = np.repeat(spare, self.along.counts)
+        self.along, self.taken = self.along.leaving(every), self.taken.leaving(every)
+
+    def settled(self, x: Array) -> Array:
+        """Damping at the speeds that were found; whether these are the ones it was taken at, for each path (P,)."""
+        count = len(self.paths)
         if self.along.d is None:
-            return True
-        x, before = self.passed.x, self._reference
-        if before is not None and np.abs(x - before).max() <= _SETTLED * x.max():
-            return True
-        self._rounds += 1
-        self._reference = x if self._rounds < _FULL or before is None else 0.5 * (x + before)
-        self.taken = self.along.damped(self._reference)
-        return False
+            return np.ones(count, bool)
+        if self.reference is None or self.rounds is None:
+            self.reference, self.rounds = x.copy(), np.ones(count, int)
+            self.taken = self.along.damped(self.reference)
+            return np.zeros(count, bool)
+        found = np.zeros(count, bool)
+        for path in range(count):
+            own = self.along.places(path)
+            here, before = x[own], self.reference[own]
+            found[path] = np.abs(here - before).max() <= _SETTLED * here.max()
+            if not found[path]:
+                self.rounds[path] += 1
+                self.reference[own] = here if self.rounds[path] < _FULL else 0.5 * (here + before)
+        if not found.all():
+            self.taken = self.along.damped(self.reference)
+        return found
 
-    def require_found(self) -> None:
-        if self.passed.stuck >= 0:
-            raise unreachable(self.robot, self.taken, self.limits, self.bounds, self.passed)
-        x = self.passed.x
+    def require_found(self, passed: Passed) -> None:
+        """That there is a motion along every path, and a fastest one."""
+        x, starts = passed.x, self.along.starts
+        for path in np.flatnonzero(passed.stuck >= 0)[:1]:
+            raise self._unreachable(int(path), int(passed.stuck[path]), passed)
         if x.max() >= 0.5 * CAP:
             raise StateError(
-                f"nothing limits the speed at s = {self.grid[int(x.argmax())]:.6g}: the joints that move there have "
-                "no limit. Give velocity= or acceleration="
+                f"nothing limits the speed at s = {self.along.grid[int(x.argmax())]:.6g}: the joints that move there "
+                "have no limit. Give velocity= or acceleration="
             )
-        still = np.flatnonzero(x[:-1] + x[1:] <= 0.0)
-        if len(still):
-            raise unreachable(
-                self.robot, self.taken, self.limits, self.bounds, self.passed._replace(stuck=int(still[0]))
+        for row in np.flatnonzero(x[starts] + x[starts + 1] <= 0.0)[:1]:
+            path = int(starts[row] - row)
+            raise self._unreachable(path, int(row) - self.along.intervals(path).start, passed)
+
+    def _unreachable(self, path: int, interval: int, passed: Passed) -> PathError:
+        own = self.along.places(path)
+        return unreachable(
+            self.task.robot, self.taken.only([path]), self.task.limits, self.bounds[:, own], passed.sets[:, own],
+            interval, self.names[path],
+        )  # fmt: skip
+
+    def timings(self, rows: Rows, passed: Passed) -> list[Timing]:
+        """Of all paths."""
+        found = []
+        for path, motion in enumerate(switched(self.taken, self.task.limits, rows, passed)):
+            places = self.along.places(path)
+            bounds, grid = self.bounds[:, places], self.along.grid[places]
+            reference = None if self.reference is None else self.reference[places]
+            spare = float(self.along.spare[self.along.intervals(path).start])
+            again = partial(self.task.again, self.paths[path], grid, bounds, reference, spare)
+            found.append(
+                Timing(
+                    self.task.robot, self.paths[path], self.task.limits, again, bounds, motion.profile, motion.interval
+                )
             )
-
-    def timing(self) -> Timing:
-        places, x, interval = switched(self.taken, self.limits, self.bounds, self.passed)
-        profile = Profile.of_squares(places, x)
-        return Timing(self.robot, self.path, self.limits, self.taken, self.bounds, profile, x, interval)
+        return found
 
 
-def _solved(
-    robot: Robot, path: Path, limits: Limits, losses: Losses, speeds: tuple[float, float], points: int
-) -> Timing:
-    """Passes for a path, again as long as damping was taken at other speeds, or the grid is too coarse for cubics."""
-    job = _Job(robot, path, limits, losses, speeds, points)
+def _solved(task: _Task, paths: Sequence[Path], names: Sequence[str], points: int) -> list[Timing]:
+    """Passes for paths, again as long as damping was taken at other speeds, or the grid is too coarse for cubics."""
+    with borrowed() as room:
+        batch = _Batch.of(task, list(paths), list(names), points, room)
+        return _settled(task, batch, paths, names, points)
+
+
+def _settled(task: _Task, batch: _Batch, paths: Sequence[Path], names: Sequence[str], points: int) -> list[Timing]:
+    left = np.arange(len(paths))  # the numbers of those in the batch
+    found: dict[int, Timing] = {}
     for _ in range(_ROUNDS):
-        job.passed = run(job.taken, job.limits, job.bounds)
-        job.require_found()
-        if job.settle():
-            off = missed(job.taken, limits, path, robot, job.passed.x)
-            if off <= _SHARE * job.along.spare or job.straight:
-                return job.timing()
-            if off > _COARSE and points < _MOST:
-                return _solved(robot, path, limits, losses, speeds, 2 * points - 1)
-            job.leave(off / (0.5 * _SHARE))
+        rows, passed = run(batch.taken, task.limits, batch.bounds)
+        batch.require_found(passed)
+        taken = batch if batch.along.d is None else replace(batch)  # as it was for these passes
+        settled = batch.settled(passed.x)
+        off = missed(batch.taken, task.limits, passed.x)
+        spare = batch.along.spare[np.cumsum(batch.along.counts) - 1]
+        done = settled & ((off <= _SHARE * spare) | batch.straight)
+        if done.any():
+            every = taken.timings(rows, passed)
+            found |= {int(left[k]): every[k] for k in np.flatnonzero(done)}
+        coarse = settled & ~done & (off > _COARSE) & (points < _MOST)
+        if coarse.any():
+            again = [int(k) for k in left[coarse]]
+            finer = _solved(task, [paths[k] for k in again], [names[k] for k in again], 2 * points - 1)
+            found |= dict(zip(again, finer, strict=True))
+        rest = np.flatnonzero(~done & ~coarse)
+        if not len(rest):
+            return [found[k] for k in range(len(paths))]
+        batch.leave(np.where(settled & ~done, off / (0.5 * _SHARE), spare))
+        left, batch = left[rest], batch.only(rest)
     raise ConvergenceError(f"the speeds at which joints are damped still change after {_ROUNDS} rounds")
 
 
-def run(along: Along, limits: Limits, bounds: Array) -> Passed:
+def run(along: Along, limits: Limits, bounds: Array) -> tuple[Rows, Passed]:
     """Rows and both passes: native, or interpreted where plans are."""
     if Switch.on and available():
         padding = passes_emit.padding()
         if along.margin is None:
-            return passes_emit.run(rows_emit.rows_of(along, limits, bounds, padding))
-        return passes_emit.run(rows_of(along, limits, bounds, padding=padding))
-    return passes.run(rows_of(along, limits, bounds))
+            rows = rows_emit.rows_of(along, limits, bounds, padding)
+        else:
+            rows = rows_of(along, limits, bounds, padding=padding)
+        return rows, passes_emit.run(rows, along.counts)
+    rows = rows_of(along, limits, bounds)
+    return rows, passes.run(rows, along.counts)

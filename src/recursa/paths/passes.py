@@ -42,12 +42,22 @@ class Rows(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """``sets`` (2, N + 1): ends of K; ``x`` (N + 1,), ``u`` (N,). ``stuck``: the interval with an empty set, or -1."""
+    """``sets`` (2, N + P): ends of K; ``x`` (N + P,), ``u`` (N,). ``stuck`` (P,): intervals with empty sets, or -1.
+
+    Paths follow one another; intervals are counted from the start of each.
+    """
 
     sets: Array
     x: Array
     u: Array
-    stuck: int
+    stuck: Array
+
+    def of(self, counts: Array, path: int) -> Passed:
+        """One of the paths."""
+        end = int(counts[: path + 1].sum())
+        rows = slice(end - int(counts[path]), end)
+        places = slice(rows.start + path, rows.stop + path + 1)
+        return Passed(self.sets[:, places], self.x[places], self.u[rows], self.stuck[path : path + 1])
 
 
 class Line(NamedTuple):
@@ -107,8 +117,19 @@ class Lines:
         return x
 
 
-def run(rows: Rows) -> Passed:
-    """Both passes."""
+def run(rows: Rows, counts: Array) -> Passed:
+    """Both passes along paths with so many intervals each."""
+    found, first = [], 0
+    for path, count in enumerate(int(one) for one in counts):
+        own, places = slice(first, first + count), slice(first + path, first + path + count + 1)
+        A, B, C, doubled = (part[own] for part in rows[:4])
+        found.append(_one(Rows(A, B, C, doubled, rows.bounds[:, places])))
+        first += count
+    sets, *others = zip(*found, strict=True)
+    return Passed(np.concatenate(sets, axis=1), *(np.concatenate(part) for part in others))
+
+
+def _one(rows: Rows) -> Passed:
     count = len(rows.doubled)
     sets, x, u = np.empty((2, count + 1)), np.zeros(count + 1), np.zeros(count)
     sets[:, count] = rows.bounds[:, count]
@@ -119,7 +140,7 @@ def run(rows: Rows) -> Passed:
         high = None if none else here.farthest(here.most, here.least, after)
         low = None if high is None else here.farthest(here.least, high, after)
         if low is None or high is None:
-            return Passed(sets, x, u, i)
+            return Passed(sets, x, u, np.array([i]))
         sets[:, i] = low, high
     x[0] = sets[1, 0]
     for i in range(count):
@@ -128,4 +149,4 @@ def run(rows: Rows) -> Passed:
         # at the end of K(i) both are the same but for rounding; that of the steeper line, with the smaller A, is worse
         u[i] = least.u if most.u < least.u and abs(most.p) > abs(least.p) else most.u
         x[i + 1] = min(max(x[i] + lines[i].doubled * u[i], after[0]), after[1])
-    return Passed(sets, x, u, -1)
+    return Passed(sets, x, u, np.array([-1]))

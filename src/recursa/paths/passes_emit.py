@@ -60,6 +60,7 @@ declare $V$ @llvm.maxnum.$SUFFIX$($V$, $V$)
 declare double @llvm.vector.reduce.fmin.$SUFFIX$($V$)
 declare double @llvm.vector.reduce.fmax.$SUFFIX$($V$)
 declare double @llvm.fabs.f64(double)
+declare i$W$ @llvm.cttz.i$W$(i$W$, i1)
 
 ; the lines that bound u at x: the highest u and its slope, the lowest and its slope, both intercepts
 define internal $BOUNDS$ @bounds(ptr %lines, i64 %vectors, double %x, double %low, double %high,
@@ -110,24 +111,20 @@ done:
   %m1 = insertelement $V$ poison, double %m, i32 0
   %ms = shufflevector $V$ %m1, $V$ poison, <$W$ x i32> zeroinitializer
   %m.here = fcmp oeq $V$ %most, %ms
-  %m.slopes = select $M$ %m.here, $V$ %most.p, $V$ splat (double $BIG$)
-  %m.slope = call double @llvm.vector.reduce.fmin.$SUFFIX$($V$ %m.slopes)
-  %m.p1 = insertelement $V$ poison, double %m.slope, i32 0
-  %m.ps = shufflevector $V$ %m.p1, $V$ poison, <$W$ x i32> zeroinitializer
-  %m.steepest = fcmp oeq $V$ %m.slopes, %m.ps
-  %m.rs = select $M$ %m.steepest, $V$ %most.r, $V$ splat (double $BIG$)
-  %m.r = call double @llvm.vector.reduce.fmin.$SUFFIX$($V$ %m.rs)
+  %m.bits = bitcast $M$ %m.here to i$W$
+  %m.first = call i$W$ @llvm.cttz.i$W$(i$W$ %m.bits, i1 true)
+  %m.lane = zext i$W$ %m.first to i32
+  %m.slope = extractelement $V$ %most.p, i32 %m.lane
+  %m.r = extractelement $V$ %most.r, i32 %m.lane
   %n = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %least)
   %n1 = insertelement $V$ poison, double %n, i32 0
   %ns = shufflevector $V$ %n1, $V$ poison, <$W$ x i32> zeroinitializer
   %n.here = fcmp oeq $V$ %least, %ns
-  %n.slopes = select $M$ %n.here, $V$ %least.p, $V$ splat (double $LOW$)
-  %n.slope = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %n.slopes)
-  %n.p1 = insertelement $V$ poison, double %n.slope, i32 0
-  %n.ps = shufflevector $V$ %n.p1, $V$ poison, <$W$ x i32> zeroinitializer
-  %n.steepest = fcmp oeq $V$ %n.slopes, %n.ps
-  %n.rs = select $M$ %n.steepest, $V$ %least.r, $V$ splat (double $LOW$)
-  %n.r = call double @llvm.vector.reduce.fmax.$SUFFIX$($V$ %n.rs)
+  %n.bits = bitcast $M$ %n.here to i$W$
+  %n.first = call i$W$ @llvm.cttz.i$W$(i$W$ %n.bits, i1 true)
+  %n.lane = zext i$W$ %n.first to i32
+  %n.slope = extractelement $V$ %least.p, i32 %n.lane
+  %n.r = extractelement $V$ %least.r, i32 %n.lane
   %by.row = fcmp olt double %m, %most0
   %top = select i1 %by.row, double %m, double %most0
   %top.p = select i1 %by.row, double %m.slope, double %slope
@@ -441,14 +438,15 @@ class _Kept(threading.local):
 _KEPT = _Kept()
 
 
-def run(rows: Rows) -> Passed:
-    """Both passes; the number of rows is a multiple of :func:`padding`."""
-    count, wide = rows.A.shape
+def run(rows: Rows, counts: Array) -> Passed:
+    """Both passes along paths with so many intervals each; the number of rows is a multiple of :func:`padding`."""
+    (count, wide), paths = rows.A.shape, len(counts)
     if _KEPT.room.size < 4 * rows.A.size:
         _KEPT.room = np.empty(4 * rows.A.size)
     A, B, C, bounds = (np.ascontiguousarray(part) for part in (rows.A, rows.B, rows.C, rows.bounds.T))
-    sets, x, u, stuck = np.empty((count + 1, 2)), np.zeros(count + 1), np.zeros(count), np.empty(1, np.int64)
-    sizes = np.array([wide // padding(), count], np.int64)
-    arrays = (sizes, A, B, C, rows.doubled, bounds, sets, x, u, stuck, _KEPT.room)
-    _native(padding()).function(1, *(one.ctypes.data for one in arrays))
-    return Passed(sets.T, x, u, int(stuck[0]))
+    places = count + paths
+    sets, x, u, stuck = np.empty((places, 2)), np.zeros(places), np.zeros(count), np.empty(paths, np.int64)
+    sizes = np.empty(paths + 1, np.int64)
+    sizes[0], sizes[1:] = wide // padding(), counts
+    _native(padding()).on_arrays(paths, sizes, A, B, C, rows.doubled, bounds, sets, x, u, stuck, _KEPT.room)
+    return Passed(sets.T, x, u, stuck)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,6 +50,13 @@ class Profile:
             if np.all(np.abs(step) <= 1e-15 * t):
                 break
         return cls(places, np.concatenate([[0.0], np.cumsum(t)]), speed, u, bend)
+
+    @cached_property
+    def speeds(self) -> Array:
+        """ds/dt (K + 1,) at the places."""
+        h = np.diff(self.places)[-1:]
+        last = self.speed[-1:] ** 2 + 2.0 * self.u[-1:] * h + self.bend[-1:] * h * h
+        return np.append(self.speed, np.sqrt(np.maximum(last, 0.0)))
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """s, ds/dt and d2s/dt2 at instants (n,)."""

@@ -17,22 +17,34 @@ not only for those of the grid.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recursa.dynamics.losses import DAMPING, FRICTION, Losses
+from recursa.kernels.switch import Switch
 from recursa.paths.passes import Rows
+from recursa.paths.room import Room
 from recursa.sweeps.batching import Array
 from recursa.trajectories.bounds import Limits
+from recursa.trajectories.curves import Pieces
 
 if TYPE_CHECKING:
     from recursa.paths.path import Path
     from recursa.robot import Robot
 
+try:
+    from recursa._entry import missed as native_missed
+except ImportError:  # the optional extension was not built
+    native_missed = None
+
 NODES = 4
 THETA = np.array([0.5 - 0.5 * math.cos(math.pi * (2 * k + 1) / (2 * NODES)) for k in range(NODES)])
+LOOKED_AT = np.append(THETA, 0.5)  # and the middle, at which cubics are compared with what they stand for
 
 
 def bernstein(theta: Array) -> Array:
@@ -42,7 +54,8 @@ def bernstein(theta: Array) -> Array:
 
 
 TO_BERNSTEIN = np.linalg.inv(bernstein(THETA))
-_MIDDLE = bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
+MIDDLE = bernstein(np.array([0.5]))[0] @ TO_BERNSTEIN
+_NODES_OF_NATIVE = np.stack([THETA, MIDDLE])
 _STEEP = 0.05  # part of the larger x at the ends of an interval below which the root of x is no polynomial
 
 
@@ -56,52 +69,135 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Along:
-    """A robot at the four places of every interval; arrays are (NODES, N, ...), q is (NODES N, nq).
+    """A robot along P paths, which follow one another, with N intervals in all.
 
-    ``held``, ``pushed``, ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the
-    speeds V and accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1.
-    ``margin`` is what they may be off by, up or down.
+    Arrays are (NODES + 1, N, ...): at the four places of every interval, and at its middle. ``held``, ``pushed``,
+    ``moving`` are the torques c, a + c and b + c: at rest; with the accelerations V; with the speeds V and
+    accelerations W. Where damping counts, it is in them, and ``d`` is what it takes at ds/dt = 1. ``margin`` is what
+    they may be off by, up or down. ``tips`` (P, 2, nv) is dq/ds at the start and the end of each path.
     """
 
-    grid: Array  # (N + 1,)
+    counts: Array  # (P,) intervals
+    grid: Array  # (N + P,)
     q: Array
     V: Array
     W: Array
     held: Array
     pushed: Array
     moving: Array
+    tips: Array
     d: Array | None
+    spare: Array  # (N,): part of every limit that is left for what cubics miss
     friction: Array | None = None
     margin: Array | None = None
     undamped: Along | None = None
-    spare: float = 0.0  # part of every limit that is left for what cubics miss
 
     @classmethod
-    def of(cls, robot: Robot, path: Path, grid: Array, losses: Losses, effort: bool) -> Along:
-        """Two derivatives of the path and, where efforts have limits, three inverse dynamics."""
-        h = np.diff(grid)
-        s = grid[:-1] + THETA[:, None] * h
-        q, V, W = path._states(s.ravel())
-        shape = (NODES, len(h), robot.nv)
-        if not effort:
-            none = np.zeros(shape)
-            return cls(grid, q, V.reshape(shape), W.reshape(shape), none, none, none, None)
-        rest = np.zeros_like(V)
-        torques = robot.inverse_dynamics(
-            np.concatenate([q, q, q]), np.concatenate([rest, rest, V]), np.concatenate([rest, V, W])
-        ).reshape(3, *shape)
-        friction = robot.joint_losses(V, losses="friction").reshape(shape) if losses in FRICTION else None
-        if friction is not None:
-            torques = torques + friction
-        d = robot.joint_losses(V, losses="damping").reshape(shape) if losses in DAMPING else None
-        if d is not None and not d.any():
-            d = None
-        return cls(grid, q, V.reshape(shape), W.reshape(shape), torques[0], torques[1], torques[2], d, friction)
+    def of(
+        cls,
+        robot: Robot,
+        paths: Sequence[Path],
+        grids: Sequence[Array],
+        losses: Losses,
+        effort: bool,
+        room: Room | None = None,
+    ) -> Along:
+        """Two derivatives of the paths and, where efforts have limits, three inverse dynamics.
 
-    def straight(self) -> bool:
-        """Whether nothing changes within intervals, so that cubics miss nothing."""
-        parts = (self.held, self.pushed, self.moving)
-        return not self.W.any() and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
+        With ``room``, what comes back is valid as long as that is borrowed.
+        """
+        empty = np.empty if room is None else room.empty
+        counts = np.array([len(grid) - 1 for grid in grids], np.int64)
+        shape = NODES + 1, int(counts.sum())
+        torques = 3 if effort else 1  # the last of each is the path itself
+        q, speeds, rates = (empty((torques, *shape, n)) for n in (robot.nq, robot.nv, robot.nv))
+        tips = np.empty((len(paths), 2, robot.nv))
+        first = 0
+        for number, (path, grid) in enumerate(zip(paths, grids, strict=True)):
+            own = slice(first, first + len(grid) - 1)
+            places = (grid[:-1] + LOOKED_AT[:, None] * (grid[1:] - grid[:-1])).ravel()
+            tips[number] = path._states(grid[[0, -1]])[1]
+            if len(paths) == 1 and isinstance(path._states, Pieces):
+                path._states.into(places, q[-1], speeds[-1], rates[-1])
+            else:
+                for target, part in zip((q, speeds, rates), path._states(places), strict=True):
+                    target[-1][:, own] = part.reshape(NODES + 1, -1, part.shape[1])
+            first = own.stop
+        V, W = speeds[-1], rates[-1]
+        grid = grids[0] if len(grids) == 1 else np.concatenate(grids)
+        none = np.zeros(shape[1])
+        if not effort:
+            still = np.zeros_like(V)
+            return cls(counts, grid, q[-1], V, W, still, still, still, tips, None, none)
+        q[:2], speeds[:2], rates[0], rates[1] = q[2], 0.0, 0.0, V
+        found = empty((3 * shape[0] * shape[1], robot.nv))
+        flat = -1, robot.nv
+        robot.inverse_dynamics(q.reshape(-1, robot.nq), speeds.reshape(flat), rates.reshape(flat), out=found)
+        found = found.reshape(3, *V.shape)
+        friction = d = None
+        if losses in FRICTION:
+            friction = robot.joint_losses(V.reshape(flat), losses="friction").reshape(V.shape)
+            found += friction
+        if losses in DAMPING:
+            d = robot.joint_losses(V.reshape(flat), losses="damping").reshape(V.shape)
+            d = d if d.any() else None
+        return cls(counts, grid, q[-1], V, W, found[0], found[1], found[2], tips, d, none, friction)
+
+    @cached_property
+    def starts(self) -> Array:
+        """The number of the place (N,) at which every interval starts."""
+        return np.arange(len(self.spare)) + np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def h(self) -> Array:
+        """The lengths of the intervals (N,)."""
+        return np.diff(self.grid) if len(self.counts) == 1 else self.grid[self.starts + 1] - self.grid[self.starts]
+
+    def intervals(self, path: int) -> slice:
+        """Those of one path."""
+        end = int(self.counts[: path + 1].sum())
+        return slice(end - int(self.counts[path]), end)
+
+    def places(self, path: int) -> slice:
+        """Those of the grid of one path."""
+        own = self.intervals(path)
+        return slice(own.start + path, own.stop + path + 1)
+
+    def leaving(self, spare: Array) -> Along:
+        """With other parts of limits (N,) left over."""
+        other = copy(self)
+        other.__dict__["spare"] = spare
+        return other
+
+    def only(self, paths: Sequence[int] | Array) -> Along:
+        """Some of the paths."""
+        if len(paths) == len(self.counts):
+            return self
+        rows = np.concatenate([np.arange(len(self.spare))[self.intervals(int(k))] for k in paths])
+        places = np.concatenate([np.arange(len(self.grid))[self.places(int(k))] for k in paths])
+        which = np.asarray(paths, int)
+
+        def own(value: Array | None) -> Any:
+            return None if value is None else np.take(value, rows, axis=1)
+
+        return replace(
+            self, q=own(self.q), V=own(self.V), W=own(self.W), held=own(self.held), pushed=own(self.pushed),
+            moving=own(self.moving), d=own(self.d), friction=own(self.friction), margin=own(self.margin),
+            counts=self.counts[which], grid=self.grid[places], tips=self.tips[which], spare=self.spare[rows],
+            undamped=None if self.undamped is None else self.undamped.only(paths),
+        )  # fmt: skip
+
+    def straight(self) -> list[bool]:
+        """For each path, whether nothing changes within intervals, so that cubics miss nothing."""
+        found = []
+        for path in range(len(self.counts)):
+            own = self.intervals(path)
+            parts = [part[:, own] for part in (self.held, self.pushed, self.moving)]
+            found.append(
+                not self.W[:, own].any()
+                and all(np.ptp(part, axis=0).max() <= 1e-12 * np.abs(part).max() for part in parts)
+            )
+        return found
 
     def stopping(self, chosen: Array) -> Along:
         """On the chosen intervals, next to a stop, friction does not help: at rest it need not be there.
@@ -121,15 +217,16 @@ class Along:
         )
 
     def damped(self, x: Array) -> Along:
-        """With ``d sqrt(x)`` by its tangent at x (N + 1,) of the grid, ``d (r/2 + x/(2 r))``, ``r = sqrt(x)``.
+        """With ``d sqrt(x)`` by its tangent at x (N + P,) of the grid, ``d (r/2 + x/(2 r))``, ``r = sqrt(x)``.
 
         Next to rest the root is steep and no polynomial. There damping is between nothing and what it takes at the
         largest speed r of the interval: ``d r/2`` with a margin of ``|d| r/2``.
         """
         assert self.d is not None
-        fast = np.maximum(x[:-1], x[1:])
-        moving = np.minimum(x[:-1], x[1:]) > _STEEP * fast
-        r = np.sqrt(np.where(moving, x[:-1] + THETA[:, None] * np.diff(x), fast))[..., None]
+        before, after = x[self.starts], x[self.starts + 1]
+        fast = np.maximum(before, after)
+        moving = np.minimum(before, after) > _STEEP * fast
+        r = np.sqrt(np.where(moving, before + LOOKED_AT[:, None] * (after - before), fast))[..., None]
         still = 0.5 * self.d * r
         margin = np.where(moving[:, None], 0.0, np.abs(still))
         slope = np.where(moving[:, None], self.d / (2.0 * np.maximum(r, 1e-300)), 0.0)
@@ -143,38 +240,39 @@ class Along:
         )
 
 
-def missed(along: Along, limits: Limits, path: Path, robot: Robot, x: Array) -> float:
-    """The part of a limit by which the cubics miss what they stand for, at the middle of intervals, where they do most.
+def missed(along: Along, limits: Limits, x: Array) -> Array:
+    """The part of a limit by which the cubics of each path (P,) miss what they stand for, at the middle of intervals.
 
-    With x at the grid (N + 1,) both come from the motion itself: the cubic from its four places, the truth from the
-    path and inverse dynamics at the middle.
+    There they do most. With x at the grid (N + P,) both come from the motion itself: the cubic from its four places,
+    the truth from the path and inverse dynamics at the middle.
     """
-    grid, h = along.grid, np.diff(along.grid)
-    u, middle = np.diff(x) / (2.0 * h), 0.5 * (x[:-1] + x[1:])
-    q, V, W = path._states(0.5 * (grid[:-1] + grid[1:]))
-    a = V * u[:, None] + W * middle[:, None]
-    by_u, by_x = _MIDDLE[:, None] * u, _MIDDLE[:, None] * (x[:-1] + THETA[:, None] * np.diff(x))  # (NODES, N)
-    off = []
-    if np.isfinite(limits.velocity).any():
-        squares = V * V * middle[:, None] - _summed(by_x, along.V * along.V)
-        off.append(np.abs(squares) / limits.velocity**2)
-    if np.isfinite(limits.acceleration).any():
-        off.append(np.abs(a - _summed(by_u, along.V) - _summed(by_x, along.W)) / limits.acceleration)
-    if np.isfinite(limits.effort).any():
-        own = along if along.undamped is None else along.undamped
-        tau = robot.inverse_dynamics(q, V * np.sqrt(middle)[:, None], a)
-        if own.friction is not None:  # the same at all places of an interval
-            tau += own.friction[1]
-        if own.margin is not None and own.friction is not None:
-            tau -= own.margin[1] * np.sign(own.friction[1])
-        rest = _MIDDLE[:, None] - by_u - by_x
-        cubic = _summed(rest, own.held) + _summed(by_u, own.pushed) + _summed(by_x, own.moving)
-        off.append(np.abs(tau - cubic) / limits.effort)
-    return max(float(one.max()) for one in off)
+    own = along if along.undamped is None else along.undamped
+    if Switch.on and native_missed is not None:
+        off = np.empty(len(along.counts))
+        native_missed(along.counts, x, along.h, _NODES_OF_NATIVE, limits.table, own.V, own.W, own.held, own.pushed,
+                      own.moving, off)  # fmt: skip
+        return off
+    return missed_clearly(own, limits, x)
+
+
+def missed_clearly(along: Along, limits: Limits, x: Array) -> Array:
+    """The same by NumPy: differences of cubic and truth are sums over the four places and the middle."""
+    before, after = x[along.starts], x[along.starts + 1]
+    u, middle = (after - before) / (2.0 * along.h), 0.5 * (before + after)
+    by_u = np.concatenate([MIDDLE[:, None] * u, -u[None]])
+    by_x = np.concatenate([MIDDLE[:, None] * (before + THETA[:, None] * (after - before)), -middle[None]])
+    rest = np.append(MIDDLE, -1.0)[:, None] - by_u - by_x
+    off = [
+        np.abs(_summed(by_x, along.V * along.V)) / limits.velocity**2,
+        np.abs(_summed(by_u, along.V) + _summed(by_x, along.W)) / limits.acceleration,
+        np.abs(_summed(rest, along.held) + _summed(by_u, along.pushed) + _summed(by_x, along.moving)) / limits.effort,
+    ]
+    worst = np.max(off, axis=(0, 2))
+    return np.array([worst[along.intervals(path)].max() for path in range(len(along.counts))])
 
 
 def _summed(weights: Array, values: Array) -> Array:
-    """Over the places: (NODES, N) and (NODES, N, nv) to (N, nv)."""
+    """Over the places: (NODES + 1, N) and (NODES + 1, N, nv) to (N, nv)."""
     return np.einsum("kn,knj->nj", weights, values)
 
 
@@ -194,12 +292,12 @@ def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array =
 
     This is the clear form; :mod:`recursa.paths.rows_emit` is the same in native code.
     """
-    h = np.diff(along.grid)[chosen]
+    h = along.h[chosen]
     count = len(h)
     held, pushed, moving, V, W = (
-        part[:, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W)
+        part[:NODES, chosen] for part in (along.held, along.pushed, along.moving, along.V, along.W)
     )
-    E, L, S = (np.flatnonzero(np.isfinite(x)) for x in (limits.effort, limits.acceleration, limits.velocity))
+    E, L, S = limits.chosen
     efforts, both = len(E), len(E) + len(L)
     columns = 2 * both + len(S)
     nodal = np.zeros((NODES, 3, count, both + len(S)))
@@ -218,9 +316,9 @@ def rows_of(along: Along, limits: Limits, bounds: Array, chosen: slice | Array =
     view[:, :, :both] = found[..., :both].transpose(1, 2, 3, 0)
     view[:, :, both : 2 * both] = -view[:, :, :both]
     view[:, :, 2 * both :] = found[..., both:].transpose(1, 2, 3, 0)
-    rows[2] -= 1.0 - along.spare
+    rows[2] -= 1.0 - along.spare[chosen, None]
     if along.margin is not None and efforts:
-        largest = (along.margin[:, chosen][..., E] / limits.effort[E]).max(axis=0)[..., None]
+        largest = (along.margin[:NODES, chosen][..., E] / limits.effort[E]).max(axis=0)[..., None]
         view[2, :, :efforts] += largest
         view[2, :, both : both + efforts] += largest
     return Rows(rows[0], rows[1], rows[2], 2.0 * h, bounds)

@@ -1,9 +1,10 @@
 """Rows of :mod:`recursa.paths.rows` as LLVM IR: the four coefficients of a limit are the lanes.
 
-``void assemble(i64 count, ptr sizes, ptr index, ptr scale, ptr doubled, ptr table, ptr held, ptr pushed, ptr moving,
+``void assemble(i64 count, ptr sizes, ptr index, ptr scale, ptr lengths, ptr table, ptr held, ptr pushed, ptr moving,
 ptr V, ptr W, ptr A, ptr B, ptr C)``: ``sizes`` are the numbers of efforts, accelerations and velocities that have
 limits, of freedoms, and of rows per interval; ``index`` and ``scale`` the freedoms and the inverse limits, in that
-order; ``table`` the columns of the matrix from values to coefficients, theta, and what counts as 1 of a limit.
+order; ``lengths`` for every interval twice its length and what counts as 1 of a limit; ``table`` the columns of the
+matrix from values to coefficients, and theta.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _section(text: _Text, name: str, first: str, count: str, target: str, mirror
 @cache
 def _native() -> Native:
     text = _Text()
-    pointers = ["sizes", "index", "scale", "doubled", "table", "held", "pushed", "moving", "V", "W", "A", "B", "C"]
+    pointers = ["sizes", "index", "scale", "lengths", "table", "held", "pushed", "moving", "V", "W", "A", "B", "C"]
     text.add(f"declare {_V} @llvm.fma.v{NODES}f64({_V}, {_V}, {_V})")
     text.add(
         f"define void @assemble(i64 %count, {', '.join(f'ptr noalias %{name}' for name in pointers)}) {{", "start:"
@@ -122,13 +123,14 @@ def _native() -> Native:
         text.add(f"  %column{k} = load {_V}, ptr %p.column{k}, align 8")
         text.add(f"  %p.theta{k} = getelementptr double, ptr %table, i64 {NODES * NODES + k}")
         text.add(f"  %theta{k} = load double, ptr %p.theta{k}, align 8")
-    room = text.splat(text.load("%table", str(NODES * NODES + NODES)))
-    text.add(f"  %room = fadd {_V} {room}, zeroinitializer")
     text.add("  %both = add i64 %efforts, %accelerations", "  %twice = mul i64 %both, 2")
     text.add("  br label %head", "head:", "  %i = phi i64 [ 0, %start ], [ %i.next, %velocity.done ]")
     text.add("  %more = icmp slt i64 %i, %count", "  br i1 %more, label %interval, label %out", "interval:")
     text.add("  %i.next = add i64 %i, 1", "  %row = mul i64 %i, %rows")
-    text.add("  %p.d = getelementptr double, ptr %doubled, i64 %i", "  %d = load double, ptr %p.d, align 8")
+    text.add("  %at.d = mul i64 %i, 2", "  %p.d = getelementptr double, ptr %lengths, i64 %at.d")
+    text.add("  %d = load double, ptr %p.d, align 8", "  %p.room = getelementptr double, ptr %p.d, i64 1")
+    room = text.splat(text.put("load double, ptr %p.room, align 8"))
+    text.add(f"  %room = fadd {_V} {room}, zeroinitializer")
     for k in range(NODES):
         text.add(f"  %before{k} = mul i64 %count, {k}", f"  %node{k} = add i64 %before{k}, %i")
         text.add(f"  %later{k} = fmul double %d, %theta{k}")
@@ -159,16 +161,13 @@ def _room(count: int, columns: int, wide: int) -> Array:
 
 def rows_of(along: Along, limits: Limits, bounds: Array, padding: int) -> Rows:
     """The same as :func:`recursa.paths.rows.rows_of`, until the next call in this thread."""
-    doubled = 2.0 * np.diff(along.grid)
-    chosen = [np.flatnonzero(np.isfinite(x)) for x in (limits.effort, limits.acceleration, limits.velocity)]
-    numbers = [len(one) for one in chosen]
+    lengths = np.empty((len(along.h), 2))
+    np.multiply(along.h, 2.0, out=lengths[:, 0])
+    np.subtract(1.0, along.spare, out=lengths[:, 1])
+    numbers = [len(one) for one in limits.chosen]
     columns = 2 * (numbers[0] + numbers[1]) + numbers[2]
-    room = _room(len(doubled), columns, -(-columns * NODES // padding) * padding)
-    index = np.concatenate(chosen)
-    parts = (limits.effort, limits.acceleration, limits.velocity)
-    scale = 1.0 / np.concatenate([x[one] for x, one in zip(parts, chosen, strict=True)])
+    room = _room(len(lengths), columns, -(-columns * NODES // padding) * padding)
     sizes = np.array([*numbers, along.V.shape[2], room.shape[2] // NODES], np.int64)
     states = (np.ascontiguousarray(x) for x in (along.held, along.pushed, along.moving, along.V, along.W))
-    arrays = (sizes, index.astype(np.int64), scale, doubled, np.append(_TABLE, 1.0 - along.spare), *states, *room)
-    _native().function(len(doubled), *(one.ctypes.data for one in arrays))
-    return Rows(room[0], room[1], room[2], doubled, bounds)
+    _native().on_arrays(len(lengths), sizes, *limits.in_rows, lengths, _TABLE, *states, *room)
+    return Rows(room[0], room[1], room[2], np.ascontiguousarray(lengths[:, 0]), bounds)

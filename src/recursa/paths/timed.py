@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _ACTIVE = 5e-5  # of a limit: nearer to it than this is at it
+_NEARLY = 0.02  # the same with limits of jerk, where the motion is a local optimum
 _BRIEF = 1e-4  # of the duration: what holds for less is left out
 _FROM = np.array([0.0, 1.0])
 
@@ -56,7 +58,8 @@ class Timing:
     - ``places`` (K + 1,), ``times`` (K + 1,), ``speeds`` (K + 1,): s, t and ds/dt where the motion along the path
       changes; between, d2s/dt2 is constant (with jerk limits it is linear in s).
     - ``maximum_speeds`` (K + 1,): the largest ds/dt at each place that any d2s/dt2 allows, the maximum velocity curve.
-    - ``active``: which limits hold it where, in order, as :class:`Held`.
+    - ``active``: which limits hold it where, in order, as :class:`Held`; with limits of jerk those of which it uses at
+      least 98 %.
     """
 
     def __init__(
@@ -64,17 +67,26 @@ class Timing:
         robot: Robot,
         path: Path,
         limits: Limits,
-        along: Along,
+        along: Callable[[], Along],
         bounds: Array,
         profile: Profile,
-        x: Array,
         interval: Array,
     ) -> None:
         self.robot, self.path, self.limits = robot, path, limits
         self.profile = profile
-        self._along, self._bounds, self._interval = along, bounds, interval
+        self._looked_up, self._bounds, self._interval = along, bounds, interval
         self.jerks: tuple[Array, Array] | None = None  # places and jerks, where these have limits
-        self.places, self.times, self.speeds = profile.places, profile.times, np.sqrt(x)
+        self.parts: tuple[list[Kind], Array] | None = None  # there also: of every limit (columns) in every piece (K)
+        self.places, self.times = profile.places, profile.times
+
+    @property
+    def speeds(self) -> Array:
+        """ds/dt at the places."""
+        return self.profile.speeds
+
+    @cached_property
+    def _along(self) -> Along:
+        return self._looked_up()  # torques at all places are many numbers: made again when somebody asks
 
     @cached_property
     def _rows(self) -> Rows:
@@ -99,11 +111,14 @@ class Timing:
 
     @cached_property
     def _kinds(self) -> list[Kind]:
-        return kinds(self.limits)
+        return kinds(self.limits) if self.parts is None else self.parts[0]
 
     @cached_property
     def _at_limit(self) -> Array:
         """The number of the kind that holds each piece, or -1."""
+        if self.parts is not None:
+            part = self.parts[1]
+            return np.where(part.max(axis=1) >= 1.0 - _NEARLY, part.argmax(axis=1), -1)
         p, count, rows = self.profile, len(self._kinds), self._rows
         worst = np.full((len(p.u), count), -np.inf)
         for theta in (0.0, 0.5, 1.0):

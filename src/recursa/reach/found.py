@@ -25,6 +25,8 @@ class InverseKinematics:
     - ``held_by`` (..., nv): the freedoms that stand at a limit and would have to go on; all False where it is solved.
     - ``attempts`` (...,): starts that were tried up to the one that counts.
     - ``iterations`` (...,): steps that were made in all of these attempts.
+    - ``constraint_error`` (..., equations): what is missing of loops and relations of joints, in rad and m, with the
+      sign of ``-robot.constraint_error``; empty for robots without.
     - ``goals``: what was wanted.
     - ``robot``: whose they are.
     """
@@ -39,6 +41,7 @@ class InverseKinematics:
     robot: Robot
     _angles: tuple[tuple[bool, ...], ...] = field(repr=False)
     _tolerance: tuple[float, float] = field(repr=False)
+    constraint_error: Array = field(repr=False)
 
     @property
     def out_of_reach(self) -> Array:
@@ -89,6 +92,10 @@ class InverseKinematics:
             if len(self.goals) > 1:
                 unmet = [not one.all() for one in self.met.reshape(-1, len(self.goals)).T]
                 lines.append(f"not met: {', '.join(repr(g) for g, one in zip(self.goals, unmet, strict=True) if one)}")
+            angle, distance = self._tolerance
+            off = float(np.abs(self.constraint_error).max(initial=0.0))
+            if off > 2.0 * max(angle, distance):
+                lines.append(f"constraints are not kept: off by up to {off:.3g} rad or m")
             held = [one.any() for one in self.held_by.reshape(-1, self.robot.nv).T]
             holding = [name for name, one in zip(self.robot.v_names, held, strict=True) if one]
             if holding:

@@ -13,7 +13,7 @@ from recursa.dynamics.kinematics import BUFFERS, LINK_BUFFERS, LINK_POSE, POSE, 
 from recursa.dynamics.mass_properties import FIRST_MOMENT, require_mass
 from recursa.dynamics.subtrees import subtree_masses
 from recursa.model.model import WORLD, Joint, Model
-from recursa.reach.tasks import MASS_CENTER, Row, Task
+from recursa.reach.tasks import MASS_CENTER, Configuration, Row, Task
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar
 from recursa.spatial.transform import Transform
@@ -30,6 +30,7 @@ def world_columns(joint: Joint, pose: Transform) -> tuple[Motion, ...]:
 
 
 COLUMNS = Step(world_columns, ("joint", "W"), ("S",), "s(k) = W H*(k), about the world origin      (20)")
+POSITION = Step(lambda q: q[0], ("q",), ("position",), "q")
 OUTWARD = Step(lambda mc: mc, ("mc",), ("mc@parent",), "m c of all that is outward")
 
 
@@ -38,7 +39,8 @@ class Frames:
     """What the tasks of a robot need of a configuration.
 
     A row of numbers has per link twelve (rotation row by row, position), per freedom of the bodies six (angular,
-    linear), and, if the centre of mass is wanted, three per body: ``m c`` of all that is outward of its joint.
+    linear), and, if the centre of mass is wanted, three per body: ``m c`` of all that is outward of its joint; at last
+    the positions of joints that tasks are about by themselves.
     """
 
     model: Model
@@ -48,6 +50,11 @@ class Frames:
     def links(self) -> tuple[int, ...]:
         """Whose poses are needed."""
         return tuple(sorted({n for task in self.tasks for n in task.links if n != MASS_CENTER}))
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """The joints whose own positions are needed, by number."""
+        return tuple(sorted({joint for task in self.tasks for joint in task.joints}))
 
     @cached_property
     def massive(self) -> bool:
@@ -61,6 +68,7 @@ class Frames:
         if self.massive:
             return every
         moving = {body for link in self.links for body in self.model.support(self.model.links[link].body)}
+        moving |= set(self.positions)
         return tuple(sorted(moving)) or every
 
     @cached_property
@@ -72,7 +80,8 @@ class Frames:
     def size(self) -> int:
         """Numbers in a row."""
         freedoms = sum(self.model.joints[k].kind.nv for k in self.bodies)
-        return 12 * len(self.links) + 6 * freedoms + (3 * len(self.bodies) if self.massive else 0)
+        moments = 3 * len(self.bodies) if self.massive else 0
+        return 12 * len(self.links) + 6 * freedoms + moments + len(self.positions)
 
     @property
     def plan(self) -> Plan:
@@ -85,7 +94,11 @@ class Frames:
         if self.massive:
             require_mass(self.model)
             sweeps.append(tip_to_base(OUTWARD))
-        return Plan("frames", (*BUFFERS, *LINK_BUFFERS, Buffer("S", ()), Buffer("mc", ZERO)), tuple(sweeps))
+        buffers = (*BUFFERS, *LINK_BUFFERS, Buffer("S", ()), Buffer("mc", ZERO))
+        if self.positions:
+            sweeps.append(base_to_tip(POSITION, only=self.positions))
+            buffers = (*buffers, Buffer("position", 0.0))
+        return Plan("frames", buffers, tuple(sweeps))
 
     def gather(self, values: Values) -> Iterator[Scalar]:
         """The row of numbers."""
@@ -99,6 +112,8 @@ class Frames:
                 yield from column.components()
         for body in self.bodies if self.massive else ():
             yield from values["mc"][body]
+        for joint in self.positions:
+            yield values["position"][joint]
 
     def read(self, row: Numbers) -> Read:
         """A row of numbers as poses, motions and first moments."""
@@ -114,17 +129,24 @@ class Frames:
         for body in self.bodies if self.massive else ():
             moments[body] = Vec3(*row[at : at + 3])
             at += 3
-        return Read(self, poses, columns, moments)
+        positions = dict(zip(self.positions, row[at:], strict=True))
+        return Read(self, poses, columns, moments, positions)
 
 
 @dataclass(frozen=True)
 class Read:
-    """Poses of links, motions of joints by body, and ``m c`` of all that is outward of a body."""
+    """Poses of links, motions of joints by body, ``m c`` of all that is outward of a body, positions of joints."""
 
     frames: Frames
     poses: dict[int, Transform]
     columns: dict[int, list[Motion]]
     moments: dict[int, Vec3]
+    positions: dict[int, Scalar]
+
+    @property
+    def configuration(self) -> Configuration:
+        """What tasks look at."""
+        return Configuration(self.poses, self.center, self.positions)
 
     @property
     def center(self) -> Vec3 | None:
@@ -146,6 +168,10 @@ class Read:
                 share = 1.0 if joint.tie is None else joint.tie.multiplier
                 for number, column in enumerate(self.columns[body]):
                     entries[joint.v_start + number] = entries[joint.v_start + number] + share * column.dot(own)
+        for number, slope in row.joints.items():
+            joint = model.joints[number]
+            share = 1.0 if joint.tie is None else joint.tie.multiplier
+            entries[joint.v_start] = entries[joint.v_start] + share * slope
         return entries
 
     def _at(self, body: int, target: int, wrench: Force) -> Force:

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints.assembling import nearest
 from recursa.errors import StateError, unknown_name
 from recursa.kernels.switch import Switch
 from recursa.model.model import Model
+from recursa.reach.closures import Closure, Relation, closures
 from recursa.reach.found import InverseKinematics as InverseKinematics
 from recursa.reach.given import poses, require_finite
 from recursa.reach.goals import Goal, Orientation, Pose, Position
 from recursa.reach.motions import Motions
 from recursa.reach.ranges import Ranges, joints_named
 from recursa.reach.search import PlainSearch, settings
-from recursa.reach.starts import SPREAD, apart, starts
+from recursa.reach.starts import SPREAD, apart, around, starts
 from recursa.reach.tasks import Task
 from recursa.sweeps.batching import Array, as_array, fitting
 
@@ -49,7 +51,8 @@ def inverse_kinematics(
     """Joint positions that give a link a wanted pose, or meet several goals at once; for one target or thousands.
 
     Damped least squares from several starts, ``dq = J* inv(J J* + lambda I) e``; joints stay within their limits
-    throughout. A target has the same answer alone and in a batch.
+    throughout. A target has the same answer alone and in a batch. Loops, relations of joints and anchored contacts of a
+    robot with constraints are kept before all goals.
 
     - ``link``: its name, or goals instead: one of :mod:`recursa.reach` (``Pose``, ``Position``, ``Orientation``,
       ``Plane``, ``Line``, ``LookAt``, ``Along``, ``CenterOfMass``, ``Relative``), or a list of them.
@@ -99,7 +102,8 @@ def inverse_kinematics(
     asked = prepared.asked(robot, goals, q0, posture)
     pair, attempts = _tolerances(tolerance), _attempts(restarts)
     q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
-    angles = prepared.angles
+    angles = prepared.angles[: len(goals)]
+    errors, open_by = np.split(errors, [sum(len(one) for one in angles)], axis=1)
     if isinstance(link, str):
         errors, angles = _as_six(errors, task), (_SIX,)
     batch = asked.batch
@@ -114,6 +118,7 @@ def inverse_kinematics(
         robot,
         angles,
         pair,
+        open_by.reshape(*batch, open_by.shape[1]),
     )
 
 
@@ -129,7 +134,7 @@ def _goal(link: str, given: ArrayLike | None, task: str) -> Goal:
     if task == "orientation":
         return Orientation(link, given)
     array = np.asarray(given)
-    if array.ndim >= 1 and array.shape[-1] == 3 and array.shape[-2:] != (3, 3):
+    if array.ndim >= 1 and array.shape[-1] == 3:
         return Position(link, given)
     return Position(link, poses(given, "poses", " or points (..., 3)", turned=False)[..., :3, 3])
 
@@ -212,6 +217,10 @@ class Prepared:
         chosen, held = joints_named(model, "joints", joints), joints_named(model, "hold", hold) or frozenset()
         frames = motions.goals.frames
         ranges, spread = Ranges.of(model, frames.bodies, chosen, held), starts(model)
+        if any(isinstance(task, Closure | Relation) for task in tasks):  # the search need not close loops first
+            near = robot.integrate(robot.neutral(), around(model))
+            spread[::2] = near[::2]
+            spread = nearest(robot.evaluator, spread)
         links = motions.frames(spread)[:, : 12 * len(frames.links)].reshape(len(spread), len(frames.links), 12)
         needs = "joints=" if joints is not None else "hold=" if held else ""
         angles = tuple(task.angles for task in tasks)
@@ -230,21 +239,21 @@ class Prepared:
             require_finite(q0=home)
         every = [goal.numbers() for goal in goals]
         if len(goals) == 1 and not given and every[0].ndim == 1:  # the everyday case, quickly
-            wanted = np.empty((1, self.motions.goals.size))
-            wanted[0, :-2], wanted[0, -2:] = every[0], goals[0].weights
+            wanted, size = np.ones((1, self.motions.goals.size)), len(every[0])
+            wanted[0, :size], wanted[0, size : size + 2] = every[0], goals[0].weights
             return Asked(wanted, self.neutral, self.no_posture, ())
         names = ["poses"] if len(goals) == 1 else [f"goal {number}" for number in range(len(goals))]
         batch = every[0].shape[:-1]
         if given or len(goals) > 1:
             batch = fitting(**dict(zip(names, every, strict=True)), **given)
-        wanted = np.empty((*batch, self.motions.goals.size))
+        wanted = np.ones((*batch, self.motions.goals.size))  # weights of closures, which come last, are 1
         at = 0
         for goal, numbers in zip(goals, every, strict=True):
             size = numbers.shape[-1]
             wanted[..., at : at + size] = numbers
             wanted[..., at + size : at + size + 2] = goal.weights
             at += size + 2
-        wanted = wanted.reshape(-1, at)
+        wanted = wanted.reshape(-1, wanted.shape[-1])
         rows = _rows(self.neutral[0] if home is None else home, batch, len(wanted))
         return Asked(wanted, rows, rows[:, :0].copy() if liked is None else _rows(liked, batch, len(wanted)), batch)
 
@@ -293,9 +302,11 @@ def _prepared(
 def _tasks(model: Model, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
     """Goals as far as they decide the code, their priorities as levels from 0 on."""
     priorities = sorted({goal.level for goal in goals})
-    if len(priorities) > _MOST_LEVELS:
+    if len(priorities) + bool(model.equations) > _MOST_LEVELS:
         raise StateError(f"goals have {len(priorities)} different priorities; at most {_MOST_LEVELS} can be told apart")
-    return tuple(Task(*goal.task(model), priorities.index(goal.level)) for goal in goals)
+    bound = tuple(closures(model, 0))  # before all goals, though behind them in the rows
+    first = 1 if bound else 0
+    return (*(Task(*goal.task(model), first + priorities.index(goal.level)) for goal in goals), *bound)
 
 
 def _rows(array: Array, batch: tuple[int, ...], count: int) -> Array:

@@ -49,10 +49,10 @@ class Goals:
     # ---- what is missing ---------------------------------------------------------------------------------------------
 
     def _missing(self, read: Read, wanted: Numbers) -> Iterator[tuple[Task, list[Row], Numbers]]:
-        at = 0
+        at, here = 0, read.configuration
         for task in self.tasks:
             numbers = wanted[at : at + task.size]
-            yield task, task.rows(read.poses, read.center, numbers), numbers[-2:]
+            yield task, task.rows(here, numbers), numbers[-2:]
             at += task.size
 
     def distance(self, frames: Numbers, wanted: Numbers, scale: Numbers) -> tuple[Scalar]:

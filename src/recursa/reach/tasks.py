@@ -14,7 +14,7 @@ All of it is written over any scalar.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, atan2, sqrt, where
@@ -31,11 +31,21 @@ class Row:
     """One number that has to become zero: what is missing, and what makes it smaller.
 
     ``wrenches`` act on links, by number, about the world origin; on ``MASS_CENTER`` only the force counts, at the
-    centre of mass.
+    centre of mass. ``joints``, by number, are those of one freedom that it depends on by themselves, and how fast.
     """
 
     error: Scalar
     wrenches: Mapping[int, Force]
+    joints: Mapping[int, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What tasks look at: poses of links, by number, the centre of mass, and positions of joints, by number."""
+
+    poses: Mapping[int, Transform]
+    center: Vec3 | None = None
+    positions: Mapping[int, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,9 +78,14 @@ class Task:
         """Numbers that say what is wanted; two weights, of angles and lengths, follow them."""
         return KINDS[self.kind].numbers + 2
 
-    def rows(self, poses: Mapping[int, Transform], center: Vec3 | None, numbers: Numbers) -> list[Row]:
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Those whose positions it is about, by number."""
+        return ()
+
+    def rows(self, at: Configuration, numbers: Numbers) -> list[Row]:
         """What is missing."""
-        own = [Transform(_NOT_TURNED, _the(center)) if n == MASS_CENTER else poses[n] for n in self.links]
+        own = [Transform(_NOT_TURNED, _the(at.center)) if n == MASS_CENTER else at.poses[n] for n in self.links]
         return KINDS[self.kind].rows(self.links, own, numbers[: self.size - 2])
 
 

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -158,10 +158,12 @@ def _seen(value: Any, above: tuple[int, ...]) -> Any:
         return tuple(_seen(one, above) for one in value)
     if inspect.isfunction(value):
         return (value.__qualname__, _seen((value.__code__, value.__defaults__, _enclosed(value)), above))
-    if inspect.ismodule(value) or inspect.isclass(value) or not hasattr(value, "__dict__"):
+    record = is_dataclass(value) and not hasattr(value, "__dict__")
+    if inspect.ismodule(value) or inspect.isclass(value) or not (record or hasattr(value, "__dict__")):
         return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__
-    remembered = {name for name in vars(value) if isinstance(getattr(type(value), name, None), cached_property)}
-    own = {name: one for name, one in vars(value).items() if name not in remembered}
+    kept = {one.name: getattr(value, one.name) for one in fields(value)} if record else vars(value)
+    remembered = {name for name in kept if isinstance(getattr(type(value), name, None), cached_property)}
+    own = {name: one for name, one in kept.items() if name not in remembered}
     return (type(value).__qualname__, _seen(own, above))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Bound = ArrayLike | Mapping[str, float]
 """One number, one per freedom, or some by the names of joints or freedoms; inf where there is no limit."""
+
+_KEPT = "limits of motions"
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,12 @@ class Limits:
         jerk: Bound | None = None,
     ) -> Limits:
         """Those that are given, else the robot's; accelerations and jerks are in no robot file."""
+        if velocity is acceleration is effort is jerk is None:  # looked up once: a robot does not change
+            kept = robot.evaluator.kept
+            if _KEPT not in kept:
+                none = np.full(robot.nv, np.inf)
+                kept[_KEPT] = cls(_speeds(robot), none, robot.effort_limits, none)
+            return kept[_KEPT]  # type: ignore[no-any-return]
         none = np.full(robot.nv, np.inf)
         return cls(
             bound("velocity", velocity, robot, _speeds(robot)),
@@ -45,6 +54,30 @@ class Limits:
             bound("effort", effort, robot, robot.effort_limits),
             bound("jerk", jerk, robot, none),
         )
+
+    @cached_property
+    def has_jerk(self) -> bool:
+        """Whether jerks have limits."""
+        return bool(np.isfinite(self.jerk).any())
+
+    @cached_property
+    def chosen(self) -> tuple[Array, Array, Array]:
+        """The freedoms that have limits of effort, of acceleration, of velocity."""
+        parts = self.effort, self.acceleration, self.velocity
+        effort, acceleration, velocity = (np.flatnonzero(np.isfinite(part)) for part in parts)
+        return effort, acceleration, velocity
+
+    @cached_property
+    def in_rows(self) -> tuple[Array, Array]:
+        """The numbers of these freedoms, one after the other, and the inverses of their limits."""
+        parts = self.effort, self.acceleration, self.velocity
+        limits = [part[one] for part, one in zip(parts, self.chosen, strict=True)]
+        return np.concatenate(self.chosen).astype(np.int64), 1.0 / np.concatenate(limits)
+
+    @cached_property
+    def table(self) -> Array:
+        """Velocity, acceleration and effort as rows (3, nv)."""
+        return np.stack([self.velocity, self.acceleration, self.effort]).astype(float)
 
     def require_some(self, robot: Robot) -> None:
         """At least one that keeps the robot from being infinitely fast."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 TIME = "t"
+_NAMES = "names of columns"
 _SPEED, _ACCELERATION = ":v", ":a"
 TORQUE = ":tau"  # in files of runs; no part of a motion, and passed over
 
@@ -26,7 +27,10 @@ Read = tuple[tuple[str, ...], Array, Array, Array | None, Array | None]
 
 def names_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns of q and of v."""
-    return coordinate_names(robot.model), freedom_names(robot.model)
+    kept = robot.evaluator.kept  # looked up once: a robot does not change
+    if _NAMES not in kept:
+        kept[_NAMES] = coordinate_names(robot.model), freedom_names(robot.model)
+    return kept[_NAMES]  # type: ignore[no-any-return]
 
 
 def read(path: str | os.PathLike[str], robot: Robot | None) -> Read:

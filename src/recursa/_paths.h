@@ -1,0 +1,14 @@
+/* What the module offers for trajectories and paths; see _paths.c. */
+#ifndef RECURSA_PATHS_H
+#define RECURSA_PATHS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+PyObject *path_pieces(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_beyond(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_missed(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_switches(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *path_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+#endif

@@ -1,0 +1,56 @@
+"""Memory that is used again: fresh memory costs more than most of what is written to it when paths are timed."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from recursa.sweeps.batching import Array
+
+
+class Room:
+    """Arrays one behind the other, until it is borrowed again."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty(0)
+        self._used = self._wanted = 0
+
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """An array that nobody else has."""
+        count = math.prod(shape)
+        self._wanted += count
+        start, self._used = self._used, self._used + count
+        if self._used > len(self._memory):
+            return np.empty(shape)
+        return self._memory[start : self._used].reshape(shape)
+
+    def begin(self) -> None:
+        """All over, with as much as was wanted the last time."""
+        if self._wanted > len(self._memory):
+            self._memory = np.empty(self._wanted)
+        self._used = self._wanted = 0
+
+
+class _Free(threading.local):
+    def __init__(self) -> None:
+        self.rooms: list[Room] = []
+
+
+_FREE = _Free()
+_LARGEST = 4_000_000  # numbers that are kept
+
+
+@contextmanager
+def borrowed() -> Iterator[Room]:
+    """One that is this thread's alone as long as this lasts."""
+    room = _FREE.rooms.pop() if _FREE.rooms else Room()
+    room.begin()
+    try:
+        yield room
+    finally:
+        if room._wanted <= _LARGEST:
+            _FREE.rooms.append(room)
