@@ -84,8 +84,9 @@ def resume(
 
     The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
     stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
-    controllers, trajectories, motions of the base and events cannot be kept there: give the same ones again. A
-    controller with a memory of its own starts with the memory that you give it. ``path`` may also be the name of a
+    controllers, trajectories, motions of the base and events cannot be kept there: give the same ones again. What a
+    controller such as ``control.Adaptive`` had learned goes on from the file; one of your own that keeps something to
+    itself starts with what you give it. ``path`` may also be the name of a
     result, whose checkpoint is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end
     gives that run.
 
