@@ -219,6 +219,7 @@ def joined(**options: object) -> rc.Robot:
     [
         ({"kind": "revolut"}, "joint 'j': unknown kind 'revolut'. Did you mean 'revolute'?"),
         ({"kind": "floating"}, "unknown kind 'floating'. There are: revolute"),
+        ({"kind": "ellipsoid"}, "unknown kind 'ellipsoid'. It is made of six simple joints and a projection"),
         ({"kind": "helical"}, "a helical joint needs a pitch in metres per radian"),
         ({"pitch": 0.1}, "a revolute joint has no pitch"),
         ({"kind": "helical", "pitch": math.nan}, "pitch must be finite, not nan"),

@@ -295,7 +295,8 @@ class Extras:
 def reflected(model: Any, what: str) -> dict[int, float]:
     """The armature or damping that motors add to every freedom of joints: theirs times gear squared."""
     found: dict[int, float] = {}
-    for k, own in enumerate(getattr(model, f"actuator_{what}", ())):  # from MuJoCo 4 on
+    owns = getattr(model, f"actuator_{what}", ())  # from MuJoCo 4 on
+    for k, own in enumerate(owns if any(owns) else ()):
         if own and model.actuator_trntype[k] in _ON_JOINTS:
             joint, gear = model.actuator_trnid[k][0], model.actuator_gear[_output(model, k)][0]
             found[joint] = found.get(joint, 0.0) + gear * gear * own

@@ -49,9 +49,12 @@ def as_it_stands(content: str | bytes, depth: int, dropped: frozenset[str], more
     found = outline(body, depth, MAX_ELEMENTS) if body.startswith("<") and body.endswith(_END) else None
     if found is None or found.tags[0] != "mujoco":
         return None
-    tags, names = (" ".join(words).lower().split(" ") for words in (found.tags, found.names))
-    if "size" in tags or any(one in _WORDS or one in dropped or one.startswith("file") for one in (*tags, *names)):
+    tags, names = f" {' '.join(found.tags)} ".lower(), f" {' '.join(found.names)} ".lower()
+    if " size " in tags or " file" in tags or " file" in names:
         return None  # a size is that of buffers; as an attribute it is that of a shape
+    words = {*tags[1:-1].split(" "), *names[1:-1].split(" ")}
+    if not (words.isdisjoint(_WORDS) and words.isdisjoint(dropped)):
+        return None
     return f"{body.removesuffix(_END)}{more}{_END}", found
 
 

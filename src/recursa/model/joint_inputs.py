@@ -48,7 +48,9 @@ def joint_records(name: str, kind: str, ends: tuple[str, str], placed: Transform
     """The links and joints of one joint: of a compound kind several, with the links between them."""
     where = f"joint '{name}'"
     if kind not in (*JOINT_TYPES, *COMPOUNDS):
-        raise ModelError(f"{where}: unknown kind {kind!r}. {did_you_mean(str(kind), (*JOINT_TYPES, *COMPOUNDS))}")
+        known = did_you_mean(str(kind), (*JOINT_TYPES, *COMPOUNDS))
+        hint = "It is made of six simple joints and a projection: robots.md" if kind == "ellipsoid" else known
+        raise ModelError(f"{where}: unknown kind {kind!r}. {hint}")
     _require(where, "second axis axis2", options["axis2"], kind, ("universal",))
     _require(where, "parts", options["parts"], kind, ("composite",))
     if kind not in COMPOUNDS:
