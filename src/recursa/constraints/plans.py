@@ -236,16 +236,20 @@ def forward_plan(
     told: bool = False,
 ) -> Plan:
     """Accelerations that obey the constraints."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, *torque),
+        *_innovations(losses),
         *_multipliers(model, unit_length, told=told),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(ACCELERATIONS),
     )
     ready = completed(sweeps, wrenches=wrenches, links=links)
     return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
+
+
+def _innovations(losses: Losses) -> tuple[Sweep, Sweep]:
+    """Out and in as without constraints: eliminations, and the innovations of the free motion."""
+    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), tip_to_base(ELIMINATE, *torque)
 
 
 def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
@@ -275,10 +279,8 @@ def forces_plan(
     told: bool = False,
 ) -> Plan:
     """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, *torque),
+        *_innovations(losses),
         *_multipliers(model, unit_length, told=told, least=True),
     )
     ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]
