@@ -51,11 +51,6 @@ def main() -> None:
     own = found["robot.forward_dynamics"]
     for name, seconds in found.items():
         print(f"{name:28} {seconds / BATCH * 1e9:8.1f} ns a state  {seconds / own:5.2f}")
-    for name, other in (("arm", robot), ("tree of 30", rc.robots.tree(30)), ("chain of 100", rc.robots.chain(100))):
-        traced, zeros = other.jax(implementation="traced"), [jnp.zeros(other.nv)] * 3
-        start = time.perf_counter()
-        jax.jit(traced.forward_dynamics)(*zeros).block_until_ready()
-        print(f"traced, {name}: traced, compiled and run in {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":
