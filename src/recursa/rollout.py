@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints import plans
 from recursa.constraints.assembling import shortest_fit
-from recursa.dynamics import articulated, configuration, gathering
+from recursa.constraints.quantities import constrained
+from recursa.dynamics import articulated, configuration
+from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
@@ -21,14 +24,16 @@ from recursa.errors import DivergenceError, ShapeError, SingularHingeError, Stat
 from recursa.evaluation.hints import warn_of_start
 from recursa.integrators import Scheme, named, stages_of, weighted
 from recursa.integrators.table import RolloutIntegrator
-from recursa.kernels.kernel import program
+from recursa.kernels.kernel import Program, program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
+from recursa.model.constraints import Prescribed, called
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
 from recursa.runs.rollouts import Rollout, saved_times
+from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
 if TYPE_CHECKING:
@@ -89,7 +94,8 @@ def rollout(
 
     The pair is a :class:`Rollout`, a tuple that knows its robot and the instants ``t``, and has ``to_pandas()`` and
     ``to_xarray()``. The result of a row depends neither on its place in the batch nor on the number of threads. float32
-    states, torques and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly,
+    states, torques and parameters give float32 results. Robots with constraints are taken back onto them after every
+    step, as :meth:`Robot.simulate` does it. Robots with tied joints are stepped from Python, more slowly,
     and so is everything where nothing is compiled.
 
     >>> import numpy as np
@@ -125,6 +131,7 @@ def rollout(
     if on_divergence == "raise":
         _require_finite_start(start)
     if robot.constraints:
+        _require_untold(robot)
         _require_closed(robot, start.rows)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
     tau = np.ascontiguousarray(torques.numbers, dtype)
@@ -342,8 +349,7 @@ def _carry_out(
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    by_python = robot.evaluator.subject.tied or bool(robot.constraints)
-    if not by_python and store.compiles(Batch({}, (run.rows,), dtype)):
+    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
         stages = stages_of(scheme)
         make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, pushes, stages)
         key = losses, bool(extra), None if closed is None else closed.key(), pushes and (pushes.size, pushes.turned)
@@ -366,25 +372,31 @@ def _motions(
     form: str | None,
 ) -> Motions:
     """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
-    nq, nv = model.nq, model.nv
-    sizes = {"q": nq, "v": nv, "tau": nv} | ({"wrench": 6 * len(model.links)} if pushes else {})
-    sizes |= {"parameters": 10 * model.nbodies} if parameters else {}
-    acceleration = program(
-        plan_with_springs(articulated.forward_plan(wrenches=pushes is not None, losses=losses), model, acting),
-        moved_frames,
-        sizes,
-        lambda values: gathering.joint_vector(model, values.lists.get("qdd", [])),
-        form,
-    )
+    pushed = pushes is not None
+    nq, nv, own = model.nq, model.nv, {"parameters": 10 * model.nbodies} if parameters else {}
+
+    def joints(plan: Plan, found: str, sizes: dict[str, int]) -> Program:
+        return program(
+            plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form
+        )
+
+    forward, closing, allowed = articulated.forward_plan(wrenches=pushed, losses=losses), None, None
+    if constrained(model):
+        scale = model.unit_length
+        forward = plans.forward_plan(model, scale, wrenches=pushed, losses=losses)
+        closing = joints(plans.closing_plan(model, scale), "after", {"q": nq}) if plans.has_places(model) else None
+        allowed = joints(plans.impulse_plan(model, scale), "after", {"q": nq, "v": nv})
+    sizes = {"q": nq, "v": nv, "tau": nv} | ({"wrench": 6 * len(model.links)} if pushed else {})
+    acceleration = joints(plan_with_springs(forward, model, acting), "qdd", sizes)
     moved = program(configuration.INTEGRATE_PLAN, model, {"q": nq, "v": nv}, configuration.next_entries, form)
     local_rate = None
     if not _flat(model):
         sizes = {"joint:x": nv, "v": nv}
         local_rate = program(configuration.CHART_RATES_PLAN, model, sizes, configuration.chart_entries, form)
     law = None if closed is None else closed.followed(stages, form)
-    given = 10 * model.nbodies if parameters else 0
     placing = None if pushes is None else pushes.placing(model, form)
-    return Motions(acceleration, moved, local_rate, nq, nv, given, law, pushes.size if pushes else 0, placing)
+    size = 0 if pushes is None else pushes.size
+    return Motions(acceleration, moved, local_rate, nq, nv, sum(own.values()), law, size, placing, closing, allowed)
 
 
 def _flat(model: Model) -> bool:
@@ -439,6 +451,15 @@ def back_on_constraints(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]
 
 
 _CLOSING = 6  # steps of Newton's method; the second is at rounding level as a rule
+
+
+def _require_untold(robot: Robot) -> None:
+    for one in robot.constraints:
+        if isinstance(one, Prescribed):
+            raise StateError(
+                f"rollout does not know how the {called(one)} goes on. robot.simulate(..., prescribed={{...}}) does; "
+                f"or leave it out, robot.without_constraints({one.name!r}), and drive the joint by torques"
+            )
 
 
 def _require_closed(robot: Robot, rows: dict[str, Array]) -> None:

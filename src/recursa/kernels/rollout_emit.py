@@ -38,6 +38,7 @@ POINTERS = (
     "control", "step", "q", "v", "tau", "wrenches", "parameters", "gains", "reference", "followed", "saved_q",
     "saved_v", "saved_memory", "finite", "scratch",
 )  # fmt: skip
+CLOSING = 2  # steps of Newton's method after each time step: the first is at rounding level for steps that are worth it
 Scheme = Callable[[Any, Any, Any], tuple[Any, Any]]  # (mechanics, q, v) -> q, v one step later
 
 
@@ -86,7 +87,8 @@ class Motions:
 
     ``nq``, ``nv``: sizes of a state; ``parameters``: how many of them forward dynamics takes, 0 where none;
     ``wrenches``: how many numbers say what acts on links, 0 where nothing does. ``placing``: where these are not yet
-    what forward dynamics takes, how they become that.
+    what forward dynamics takes, how they become that. Where there are constraints, ``closing`` finds the u that
+    closes loops, up to terms of second order, and ``allowed`` the nearest speeds that obey.
     """
 
     acceleration: Program
@@ -98,6 +100,8 @@ class Motions:
     law: FollowedLaw | None = None
     wrenches: int = 0
     placing: Placing | None = None
+    closing: Program | None = None
+    allowed: Program | None = None
 
 
 class Loop:
@@ -343,12 +347,24 @@ class Loop:
                 if pushes:
                     offset = self._product(step, "%h.wrench_step")
                     self._to_lanes([self._number(p, offset) for p in pushes], self.pushes)
-                after = scheme(self, self.q, self.v)
+                after = self._on_constraints(*scheme(self, self.q, self.v))
                 self._count_finite(step, self._taken_over(after))
                 self._save(step, rows)
             for array, places in state.items():
                 self._to_rows(array, places)
             self._store_counts(rows)
+
+    def _on_constraints(self, q: Slot, v: Slot) -> tuple[Slot, Slot]:
+        """The state with loops closed, and speeds that obey them."""
+        motions, given = self.motions, [self.given] if self.motions.parameters else []
+        for _ in range(CLOSING if motions.closing is not None else 0):
+            u = self.call("closing", motions.closing, [q, *given], self.slot(motions.nv))  # type: ignore[arg-type]
+            q = self.moved(q, u)
+        if motions.allowed is not None:
+            speeds = v.part(0, motions.nv)
+            obeying = self.call("allowed", motions.allowed, [q, speeds, *given], self.slot(motions.nv))
+            self._copied(obeying, speeds)
+        return q, v
 
     def _rows(self, block: str) -> list[str]:
         """The row of every lane."""
