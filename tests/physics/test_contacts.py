@@ -59,6 +59,17 @@ def test_one_native_call_says_what_the_methods_of_the_robot_say(name: str, touch
     assert geometry.instant(q * np.nan, v, tau) is None
 
 
+def test_robots_beyond_one_kernel_have_two() -> None:
+    robot, rng = rc.robots.free_flyer(40), np.random.default_rng(1)
+    geometry = Geometry(robot, (rc.Touch(robot.link_names[-1], at=(0.1, 0.0, 0.2), radius=0.05),))
+    assert geometry._native is not None and geometry._inverse is not None
+    q, v, tau = robot.integrate(robot.neutral(), rng.normal(size=robot.nv)), *rng.normal(size=(2, robot.nv))
+    found, parts = geometry.instant(q, v, tau), geometry._by_parts(q, v, tau, ())
+    assert found is not None
+    for one, other in zip(found, parts, strict=True):
+        assert np.abs(one - other).max() < 1e-9 * max(1.0, np.abs(other).max())
+
+
 @pytest.mark.parametrize("touch", PLACES[1][1])
 def test_gaps_change_as_rows_say_and_rows_as_the_bias_says(touch: rc.Touch) -> None:
     robot = rc.load(rc.robots.urdf("quadruped"), floating=True)

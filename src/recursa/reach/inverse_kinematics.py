@@ -102,8 +102,11 @@ def inverse_kinematics(
     asked = prepared.asked(robot, goals, q0, posture)
     pair, attempts = _tolerances(tolerance), _attempts(restarts)
     q, errors, held, told = prepared.run(asked, pair, attempts, q0 is not None or posture is not None)
-    angles = prepared.angles[: len(goals)]
-    errors, open_by = np.split(errors, [sum(len(one) for one in angles)], axis=1)
+    angles, open_by = prepared.angles, errors[:, :0]
+    if len(angles) > len(goals):  # constraints come last
+        angles = angles[: len(goals)]
+        own = sum(len(one) for one in angles)
+        errors, open_by = errors[:, :own], errors[:, own:]
     if isinstance(link, str):
         errors, angles = _as_six(errors, task), (_SIX,)
     batch = asked.batch
@@ -239,8 +242,9 @@ class Prepared:
             require_finite(q0=home)
         every = [goal.numbers() for goal in goals]
         if len(goals) == 1 and not given and every[0].ndim == 1:  # the everyday case, quickly
-            wanted, size = np.ones((1, self.motions.goals.size)), len(every[0])
-            wanted[0, :size], wanted[0, size : size + 2] = every[0], goals[0].weights
+            size = len(every[0])
+            wanted = np.empty((1, self.motions.goals.size))
+            wanted[0, :size], wanted[0, size : size + 2], wanted[0, size + 2 :] = every[0], goals[0].weights, 1.0
             return Asked(wanted, self.neutral, self.no_posture, ())
         names = ["poses"] if len(goals) == 1 else [f"goal {number}" for number in range(len(goals))]
         batch = every[0].shape[:-1]

@@ -21,6 +21,7 @@ from recursa.dynamics import articulated, configuration, gathering, kinematics
 from recursa.dynamics.kinematics import LINK_POSE, LINK_VELOCITY, RELATIVE, VELOCITY
 from recursa.dynamics.springs import acting, with_springs
 from recursa.errors import NoSweepError
+from recursa.methods.matrices import MASS_MATRIX_INVERSE
 from recursa.model.model import WORLD, Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.simulation.touch import Touch
@@ -72,23 +73,32 @@ class Geometry:
         self._shapes = ((nq,), (nv,), (nv, nv), (k,), (3 * k, nv), (3 * k,))
         self._cuts = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1].tolist()
         self._native: Any = None
+        self._inverse: Any = None  # a kernel of its own, where one for all would be too long
         if not robot.evaluator.subject.tied:
             options = {"touches": plain(robot, touches)}
             self._native = robot.evaluator.trusting_entry(TOUCHING, given, options)
+            if self._native is None:
+                self._inverse = robot.evaluator.trusting_entry(MASS_MATRIX_INVERSE)
+            if self._inverse is not None:
+                self._native = robot.evaluator.trusting_entry(TOUCHING, given, {**options, "inverse": False})
 
     def instant(self, q: Array, v: Array, tau: Array, *outside: Array) -> Instant | None:
         """At a state with the torques that move the bodies; None where something is not finite."""
         if self._native is not None:
             flat: Any = self._native(q, v, tau, *outside)
-            if flat is not NotImplemented:
-                at, parts = 0, []
-                for shape, end in zip(self._shapes, (*self._cuts, len(flat)), strict=True):
-                    parts.append(flat[at:end].reshape(shape))
-                    at = end
-                return Instant(*parts)
+            W: Any = None if self._inverse is None else self._inverse(q)
+            if flat is not NotImplemented and W is not NotImplemented:
+                return self._cut(flat if W is None else np.insert(flat, self._cuts[1], W.ravel()))
         if not all(np.isfinite(x).all() for x in (q, v, tau)):
             return None
         return self._by_parts(q, v, tau, outside)
+
+    def _cut(self, flat: Array) -> Instant:
+        at, parts = 0, []
+        for shape, end in zip(self._shapes, (*self._cuts, len(flat)), strict=True):
+            parts.append(flat[at:end].reshape(shape))
+            at = end
+        return Instant(*parts)
 
     # ---- by the methods of the robot: where nothing is compiled, and to check what is --------------------------------
 
@@ -204,7 +214,7 @@ def _columns(model: Model, body: int, point: Vec3, values: Values) -> dict[int, 
 
 
 @with_springs(acting)
-def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = ()) -> Recipe:
+def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = (), inverse: bool = True) -> Recipe:
     model = of.model
     if of.tied:
         raise NoSweepError(f"robot '{model.name}' has tied joints, which the recursion does not know")
@@ -214,20 +224,17 @@ def _touching(of: Subject, given: Names, *, touches: tuple[Plain, ...] = ()) -> 
         if held
         else articulated.forward_plan(wrenches=wrenches)
     )
-    parts = [
-        forward,
-        configuration.COORDINATE_RATES_PLAN,
-        _INVERSE,
-        _places(tuple(sorted({one[0] for one in touches}))),
-    ]
-    shape = model.nq + model.nv * (1 + model.nv) + len(touches) * (4 + 3 * model.nv)
-    return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches), (shape,))
+    places = _places(tuple(sorted({one[0] for one in touches})))
+    parts = [forward, configuration.COORDINATE_RATES_PLAN, places, *((_INVERSE,) if inverse else ())]
+    shape = model.nq + model.nv * (1 + model.nv * inverse) + len(touches) * (4 + 3 * model.nv)
+    return Recipe(fuse(*parts, name="touching"), partial(_gathered, model, touches, inverse), (shape,))
 
 
-def _gathered(model: Model, touches: tuple[Plain, ...], values: Values) -> Iterator[Scalar]:
+def _gathered(model: Model, touches: tuple[Plain, ...], inverse: bool, values: Values) -> Iterator[Scalar]:
     yield from configuration.rate_entries(values)
     yield from gathering.joint_vector(model, values.lists.get("qdd", []))
-    yield from gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=True)
+    if inverse:
+        yield from gathering.joint_matrix(model, values.lists.get("rows", []), symmetric=True)
     yield from _entries(model, touches, values)
 
 
