@@ -96,11 +96,6 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     for name in sys.argv[1:] or ["arm", "talos", "chain100"]:
         measured(name)
-    for name in ("arm", "tree30", "chain100"):
-        robot, _ = robot_of(name)
-        start = time.perf_counter()
-        jax.jit(robot.jax(implementation="traced").forward_dynamics)(*[jnp.zeros(robot.nv)] * 3).block_until_ready()
-        print(f"traced, {name}: traced, compiled and run in {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ nitpicky = False
 
 def _with_tables(_app, docname, source):
     """Pages whose tables are made from what stands elsewhere: the registry, the hints, the measurements."""
-    if docname == "quantities":
+    if docname in ("quantities", "parts-of-quantities"):
         from make_quantities import filled
 
         source[0] = filled(source[0])
@@ -77,8 +77,14 @@ def _plain_types(_app):
     TypeAliasForwardRef.__repr__ = lambda self: self.name
 
 
+def _without_aliases(_app, _what, _name, member, skip, _options):
+    """Fields of named tuples are told of in the text of their class, and have none of their own."""
+    return True if str(getattr(member, "__doc__", "")).startswith("Alias for field number") else skip
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("autodoc-skip-member", _without_aliases)
     app.connect("builder-inited", _plain_types)
     app.connect("source-read", _with_tables)
     app.connect("builder-inited", _with_pages)

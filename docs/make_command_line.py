@@ -1,4 +1,4 @@
-"""Run the commands of command-line.md and put what they print below them: ``python docs/make_command_line.py``.
+"""Run the commands of the pages about the command line and put what they print below them: ``python docs/make_command_line.py``.
 
 A block that begins with ``$ recursa`` is run. In ``console`` blocks the output is exact and a test,
 tests/unit/test_docs_shell.py, compares it; in ``text`` blocks it differs from machine to machine. ``| head -12``
@@ -21,8 +21,14 @@ import recursa as rc
 from recursa.cli.commands import recursa
 from recursa.trajectories.csv_numbers import table_text
 
-PAGE = Path(__file__).with_name("command-line.md")
+PAGES = [Path(__file__).with_name(f"command-line{rest}.md") for rest in ("", "-motions", "-models")]
 BLOCK = re.compile(r"```(console|text)\n\$ (recursa[^\n]*)\n(.*?)```", flags=re.DOTALL)
+TERMINAL = {
+    "FORCE_COLOR": "1",
+    "TERM": "xterm",
+    "COLUMNS": "80",
+    "NO_COLOR": None,
+}  # as wide as a page, colours taken off
 FILES = {
     "fall.yaml": "robot: planar\nvary: {q0: uniform}\noptions: {step: 0.001, steps: 100}\n"
     "samples: 1000\nkeep: {peak_speed: [[top, 2], [histogram, 4, 0, 20]]}\n",
@@ -33,10 +39,10 @@ FILES = {
 
 
 def output(command: str) -> tuple[int, str]:
-    """Exit code and standard output of a line of shell, in the current folder."""
+    """Exit code and standard output of a line of shell in the current folder, on a terminal of 80 columns."""
     line, _, head = command.partition(" | head -")
-    result = CliRunner().invoke(recursa, shlex.split(line)[1:])
-    text = result.stdout
+    result = CliRunner(env=TERMINAL).invoke(recursa, shlex.split(line)[1:])
+    text = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
     if isinstance(result.exception, rc.RecursaError):
         return 2, f"recursa: {result.exception}\n"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -70,14 +76,16 @@ def _log() -> str:
 
 
 def main() -> None:
-    """Renew the page."""
+    """Renew the pages."""
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
         os.chdir(folder)
-        text = BLOCK.sub(
-            lambda found: f"```{found[1]}\n$ {found[2]}\n{output(found[2])[1]}```", PAGE.read_text("utf-8")
-        )
-    PAGE.write_text(text, "utf-8")
+        for page in PAGES:
+            page.write_text(BLOCK.sub(_renewed, page.read_text("utf-8")), "utf-8")
+
+
+def _renewed(found: re.Match[str]) -> str:
+    return f"```{found[1]}\n$ {found[2]}\n{output(found[2])[1]}```"
 
 
 if __name__ == "__main__":

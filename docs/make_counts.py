@@ -1,4 +1,4 @@
-"""Fill in the tables of counts.md, between their marks, from fresh counts: ``python docs/make_counts.py``."""
+"""Fill in the tables of the pages of counts, between their marks, from fresh counts: ``python docs/make_counts.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import recursa as rc
 from recursa.counts.of_robots import METHODS
 
-PAGE = Path(__file__).with_name("counts.md")
+PAGES = [Path(__file__).with_name(f"{name}.md") for name in ("counts", "counts-in-print", "counts-of-saha")]
 COLUMNS = ("method", "twists", "printed", "at 6", "ours", "ours at 6", "note")
 MARKED = re.compile(r"(<!-- (?P<kind>\w+) (?P<name>\S+) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 
@@ -49,4 +49,5 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        page.write_text(filled(page.read_text("utf-8")), "utf-8")

@@ -15,7 +15,7 @@ MARK = re.compile(r"<!-- dictionary: (\w+) -->")
 # Which library a name is of: the first row that fits; the last has what is left.
 LIBRARIES = {
     "nobody": r"M|n|fk|ik|idyn|dof|show|step|names|inertia|calc_inverse_dynamics|forward_kinematics|inverse_kinematics|rollout",
-    "mujoco": r"mj.*|Mj.*|qfrc_bias|subtree_com|jnt_range|from_xml_.*",
+    "mujoco": r"mj.*|Mj.*|xpos|qfrc_bias|subtree_com|jnt_range|from_xml_.*",
     "drake": r"Calc.*|num_.*|MultibodyPlant",
     "pybullet": r"calculate.*|getLinkState|stepSimulation|load[A-Z].*",
     "toolbox": r"rne|itorque|paycap|fdyn|accel|inertia_x|coriolis|gravload|friction|fkine\w*|jacob[0e]\w*|hessian0|maniplty"

@@ -202,5 +202,5 @@ if __name__ == "__main__":
     diagonal(here / "images" / "diagonal.png")
     workspace(here / "images" / "workspace.png")
     differential_ik(here / "images" / "differential-ik.png")
-    for page in ("lqr.md", "control.md", "diagonal-simulation.md", "identification.md"):
+    for page in ("lqr.md", "control.md", "control-of-links.md", "diagonal-simulation.md", "identification.md"):
         of_page(here / page, here / "images")

@@ -1,6 +1,6 @@
-"""The tables of quantities.md, from the registry: conf.py puts them in when the docs are built.
+"""The tables of quantities.md and parts-of-quantities.md, from the registry: conf.py puts them in when the docs are built.
 
-``python docs/make_quantities.py`` prints the page.
+``python docs/make_quantities.py`` prints the pages.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from recursa.interop.offers import OFFERS
 from recursa.interop.timing import plain_quantities
 from recursa.quantities import Quantity, quantities
 
-PAGE = Path(__file__).with_name("quantities.md")
-MARK = re.compile(r"<!-- (quantities|arrays) -->")
+PAGES = [Path(__file__).with_name(f"{name}.md") for name in ("quantities", "parts-of-quantities")]
+MARK = re.compile(r"<!-- (quantities|parts|arrays) -->")
 OWNERS = {"": ("robot", rc.Robot), "diagonal": ("robot.diagonal", rc.Diagonal)}
 OWNERS["unnormalized"] = ("robot.diagonal.unnormalized", Unnormalized)
 PROGRAMS = "recursa.bridges.jax_", "recursa.bridges.torch_", "recursa.examples."  # no records; need frameworks
-COLUMNS = ("quantity", "asked as", "takes", "options", "methods", "result", "C", "peers")
+COLUMNS = ("quantity", "takes", "result", "also")
 
 
 def records() -> tuple[Quantity, ...]:
@@ -38,23 +38,20 @@ def records() -> tuple[Quantity, ...]:
 
 def row(one: Quantity) -> dict[str, str]:
     """The cells of a quantity."""
-    call, method = answered_by(one)
     arrays = (*(f"`{name}`" for name in one.inputs), *(f"`{name}=`" for name in one.optional))
     options = [
         f"`{name}`" if item.default is item.empty else f"`{name}={item.default!r}`"
         for name, item in one.options.items()
         if name != "method"
     ]
-    methods = _choices(method) if "method" in one.options else ()
+    if "method" in one.options:
+        _, method = answered_by(one)
+        options.append(" ".join(["`method=`", ", ".join(_choices(method))]).strip())
     return {
         "quantity": f"`{one.name}`",
-        "asked as": f"`{call}`" if call else "",
-        "takes": ", ".join(arrays),
-        "options": ", ".join(options),
-        "methods": ", ".join(f"`{name}`" for name in methods),
+        "takes": "; ".join(", ".join(some) for some in (arrays, options) if some),
         "result": one.units.replace("{frame}", "in the frame"),
-        "C": "yes" if one.exported else "",
-        "peers": ", ".join(OFFERS.get(one.name, ())),
+        "also": ", ".join([*(["C"] if one.exported else []), *OFFERS.get(one.name, ())]),
     }
 
 
@@ -81,8 +78,13 @@ def table(columns: Iterable[str], rows: Iterable[dict[str, str]]) -> str:
 
 
 def quantity_table() -> str:
-    """A line per quantity: methods of robots first, then what these are made of."""
-    return table(COLUMNS, sorted((row(one) for one in records()), key=lambda cells: cells["asked as"] == ""))
+    """A line per quantity that is a method."""
+    return table(COLUMNS, [row(one) for one in records() if answered_by(one)[0]])
+
+
+def part_table() -> str:
+    """A line per quantity that is a part of other answers."""
+    return table(COLUMNS, [row(one) for one in records() if not answered_by(one)[0]])
 
 
 def array_table() -> str:
@@ -94,9 +96,10 @@ def array_table() -> str:
 
 def filled(text: str) -> str:
     """The page with its tables."""
-    make = {"quantities": quantity_table, "arrays": array_table}
+    make = {"quantities": quantity_table, "parts": part_table, "arrays": array_table}
     return MARK.sub(lambda found: make[found[1]](), text)
 
 
 if __name__ == "__main__":
-    print(filled(PAGE.read_text("utf-8")))
+    for page in PAGES:
+        print(filled(page.read_text("utf-8")))

@@ -22,7 +22,7 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "reference"
 TABLE = "<!-- table of all names -->"
 _OWN = re.compile(r"^\.\. (robot-methods|names-of):: (\S+)(?: as (\S+))?$", flags=re.MULTILINE)
-_ENTRY = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   :.*\n?)*)", flags=re.MULTILINE)
+LINE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   :.*\n?)*)", flags=re.MULTILINE)
 _SPACES = ("robots", "plotting", "control", "operational", "cartesian", "free", "denoc")  # modules of rc with functions
 
 
@@ -90,7 +90,7 @@ def pages() -> list[Path]:
 def entries(page: Path) -> list[Entry]:
     """All names that a page has, members of classes not counted."""
     found = []
-    for sort, name, options in _ENTRY.findall(filled(page.read_text("utf-8"))):
+    for sort, name, options in LINE.findall(filled(page.read_text("utf-8"))):
         if sort == "module":
             if ":no-members:" not in options:
                 module = import_module(name)

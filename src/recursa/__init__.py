@@ -38,6 +38,7 @@ from recursa.errors import ModelError as ModelError
 from recursa.errors import ModelWarning as ModelWarning
 from recursa.errors import NoClosedFormError as NoClosedFormError
 from recursa.errors import NoSweepError as NoSweepError
+from recursa.errors import NoValueError as NoValueError
 from recursa.errors import PathError as PathError
 from recursa.errors import RecursaError as RecursaError
 from recursa.errors import ResultFileError as ResultFileError
@@ -78,6 +79,7 @@ from recursa.other_names import hint
 from recursa.robot import Robot as Robot
 from recursa.rollout import rollout as rollout
 from recursa.runs.rollouts import Rollout as Rollout
+from recursa.symbolic_robot import SymbolicRobot as SymbolicRobot
 from recursa.version import __version__ as __version__
 
 if TYPE_CHECKING:

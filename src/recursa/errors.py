@@ -53,6 +53,10 @@ class UnknownNameError(RecursaError, KeyError):
         return str(self.args[0])
 
 
+class NoValueError(RecursaError, ValueError):
+    """Numbers are asked of a robot that has symbols in their place; the message names them."""
+
+
 class SingularHingeError(RecursaError, ArithmeticError):
     """A joint's hinge inertia D is not positive: the bodies outward of it have no inertia along its freedom."""
 

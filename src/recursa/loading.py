@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from recursa.doctor import Finding, Report, examine
-from recursa.errors import ModelError
+from recursa.examined import examined
 from recursa.formats.constraints_file import read_constraints
 from recursa.formats.meshes import with_mesh_paths
 from recursa.formats.source import Assets, source_of
@@ -20,10 +19,11 @@ from recursa.model.closures import obeyed
 from recursa.model.description import Description
 from recursa.model.dh import Convention, DHLink, describe_dh
 from recursa.model.inputs import pose_of
-from recursa.model.model import MimicMode, Model
+from recursa.model.model import MimicMode
 from recursa.model.naming import require_printable
 from recursa.robot import Robot
 from recursa.spatial.transform import Transform
+from recursa.symbolic_robot import robot_of
 
 
 def load(
@@ -78,7 +78,7 @@ def load(
     elif constraints is not False:
         more = read_constraints(source_of(constraints, folders))
         description = replace(description, constraints=(*description.constraints, *more))
-    return _robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
+    return examined(assemble(description, gravity=gravity, floating=floating, mimic=mimic), strict)
 
 
 def from_dh(
@@ -100,6 +100,9 @@ def from_dh(
     - ``base``: where the link "base", the table's first frame, stands in the world: a 4x4 matrix or ``(xyz, rpy)``.
     - ``tool``: the pose of a frame named "tool" in the frame of the last link.
 
+    SymPy's symbols may stand for the numbers of the table, of ``gravity``, and of ``base`` and ``tool`` as ``(xyz,
+    rpy)``: the arm is then a :class:`~recursa.SymbolicRobot`, whose answers are formulas.
+
     >>> import recursa as rc
     >>> row = rc.DHLink(joint="revolute", a=0.5, mass=1.0, com=(-0.25, 0, 0), inertia=(0, 0.02, 0.02))
     >>> rc.from_dh([row, row], convention="standard").nv
@@ -113,11 +116,14 @@ def from_dh(
         base=None if base is None else pose_of(base, "base"),
         tool=None if tool is None else pose_of(tool, "tool"),
     )
-    return _robot(assemble(description, gravity=gravity), strict)
+    return robot_of(assemble(description, gravity=gravity), strict)
 
 
 class Builder(DescriptionBuilder):
     """Builds a robot link by link. The link "world" exists already.
+
+    SymPy's symbols may stand for masses, centres, inertias, placements, armature, damping and gravity; the robot is
+    then a :class:`~recursa.SymbolicRobot`, whose answers are formulas.
 
     >>> import recursa as rc
     >>> b = rc.Builder("crane")
@@ -131,7 +137,7 @@ class Builder(DescriptionBuilder):
         self, *, gravity: Sequence[float] = STANDARD_GRAVITY, strict: bool = True, mimic: MimicMode = "free"
     ) -> Robot:
         """The robot; ``gravity``, ``strict`` and ``mimic`` ("tie" or "free") as in :func:`recursa.load`."""
-        return _robot(assemble(self.description(), gravity=gravity, mimic=mimic), strict)
+        return robot_of(assemble(self.description(), gravity=gravity, mimic=mimic), strict)
 
 
 def trusted(
@@ -143,31 +149,3 @@ def trusted(
 ) -> Robot:
     """A robot from a description that is known to be good: nothing is examined."""
     return Robot(assemble(description, gravity=gravity, floating=floating, mimic=mimic))
-
-
-def _robot(model: Model, strict: bool) -> Robot:
-    report = examine(model)
-    if strict and report.errors:
-        raise _refusal(model, report)
-    report.warn(stacklevel=3)
-    return Robot(model)
-
-
-def _refusal(model: Model, report: Report) -> ModelError:
-    shown = [*report.errors, *_related(model, report)]
-    reasons = "".join(f"\n  {finding}" for finding in shown[:10])
-    left = f"\n  ... and {len(shown) - 10} more" if len(shown) > 10 else ""
-    return ModelError(
-        f"robot '{model.name}' has data that mean nothing:{reasons}{left}\n"
-        "  Mend them, or load with strict=False to go on all the same.",
-        line=report.errors[0].line,
-        source=model.description.source,
-    )
-
-
-def _related(model: Model, report: Report) -> list[Finding]:
-    """Warnings about the links and joints that have errors, and about the bodies that these joints move."""
-    said = {(finding.kind, finding.name) for finding in report.errors}
-    bodies = {number for number, joint in enumerate(model.joints) if ("joint", joint.name) in said}
-    said |= {("link", link.name) for link in model.links if link.body in bodies}
-    return [finding for finding in report if finding.severity == "warning" and (finding.kind, finding.name) in said]

@@ -28,7 +28,9 @@ from recursa.model.naming import prefixed, renamed
 from recursa.model.rebase import with_base
 from recursa.model.scaling import scaled
 from recursa.model.solids import with_solid_links
+from recursa.model.symbols import symbols_of
 from recursa.model.variations import ready_for, with_frame, with_inertias, with_joint, with_payload
+from recursa.spatial.formulas import listed
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform
@@ -51,7 +53,13 @@ class Variations(Facade):
         model = self.model
         options = {"gravity": model.gravity, "floating": model.floating, "mimic": model.mimic, **changes}
         description = options.pop("description", model.description)
-        return type(self)(assemble(description, **options))
+        changed = assemble(description, **options)
+        if symbols := symbols_of(changed):
+            raise ModelError(
+                f"robot '{model.name}' has numbers, and {listed(symbols)} is a symbol. Robots with symbols are built "
+                "so from the start, by rc.Builder or rc.from_dh"
+            )
+        return type(self)(changed)
 
     # ---- surroundings ------------------------------------------------------------------------------------------------
 

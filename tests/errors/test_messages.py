@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
 import recursa as rc
 from recursa import errors
@@ -250,6 +251,11 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]] 
         lambda: rc.rollout(ARM, np.zeros((1000, 3)), np.zeros(3), None, 0.1, 10**12),
         rc.TooLargeError,
         ("1000 rows of 1000000000000 saved states", "GiB", "save_every=", "out="),
+    ),
+    "numbers of a robot with symbols": (
+        lambda: rc.from_dh([rc.DHLink(a=sympy.Symbol("l"), mass=1.0)], convention="standard").mass_matrix([0.0]),
+        rc.NoValueError,
+        ("robot 'arm'", "mass_matrix needs numbers", "symbols: l", "with_values", "robot.symbolic('mass_matrix')"),
     ),
     "stretched arm": (
         lambda: rc.cartesian.model(ARM, "tip", [0.3, 0.0, 0.0], [0.0, 0.0, 0.0], coordinates=(2, 3, 4)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from rich.table import Table
 import recursa as rc
 from recursa.cli.commands import recursa
 from recursa.cli.terminal_tables import fitted, width_of
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from make_command_line import prepare
 
 SIDES = ("left", "right")
 JOINTS = ["torso_pitch_joint"] + [f"arm_{side}_{k}_joint" for side in SIDES for k in (1, 2, 3)]
@@ -96,10 +100,33 @@ def test_the_list_of_verbs_is_wrapped_and_not_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("examples", "--list"), ("ik", "robot.urdf", "--link", LINKS[3], "--position", "0 0.2 0.1")]
+    "arguments",
+    [
+        ("examples", "--list"),
+        ("ik", "robot.urdf", "--link", LINKS[3], "--position", "0 0.2 0.1"),
+        ("time", "planar", "points.csv", "--velocity", "2", "--acceleration", "8"),
+        ("bench", "planar"),
+        ("excite", "planar", "--duration", "2"),
+        ("identify", "planar", "log.csv"),
+        ("study", "run", "fall.yaml"),
+        ("counts",),
+        ("--version",),
+    ],
+    ids=" ".join,
 )
-def test_other_verbs_fit_eighty_columns(arguments: tuple[str, ...], folder: Path) -> None:
-    assert max(map(len, printed(80, *arguments))) <= 80
+def test_every_line_of_other_verbs_fits(arguments: tuple[str, ...], folder: Path) -> None:
+    prepare(folder)
+    for width in (60, 80) if arguments[0] not in ("counts", "excite") else (60,):  # which take seconds
+        lines = printed(width, *arguments)
+        assert max(map(len, lines)) <= width
+        assert not any("…" in line for line in lines)
+
+
+@pytest.mark.parametrize("group", ["cache", "study"])
+def test_groups_of_verbs_say_whole_sentences(group: str) -> None:
+    lines = printed(80, group, "--help")
+    assert max(map(len, lines)) <= 80
+    assert not any(line.endswith("...") for line in lines[1:])
 
 
 def example() -> Table:

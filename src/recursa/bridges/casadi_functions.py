@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from recursa.bridges.casadi_c import Signature
+from recursa.bridges.casadi_compiled import compiled, require_order
 from recursa.bridges.replay import replay
-from recursa.errors import RecursaError, UntraceableError
+from recursa.errors import RecursaError, UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
-from recursa.facade.export_questions import ExportFormula, ExportQuestion, asked
-from recursa.kernels.c_source import c_identifier
+from recursa.facade.export_questions import Asked, ExportFormula, ExportQuestion, asked
+from recursa.kernels.c_source import CText, c_identifier
 from recursa.kernels.function import Spelled
 from recursa.kernels.graph import Graph
 from recursa.operators.compiled import CompiledExpression
@@ -27,6 +29,7 @@ from recursa.sweeps.engine import run
 if TYPE_CHECKING:
     import casadi
 
+FORMS = ("graph", "compiled")
 _GRAVITY = "gravity"
 
 
@@ -41,6 +44,8 @@ class CasadiMethods(Facade):
         *,
         name: str | None = None,
         gravity: bool = False,
+        form: Literal["graph", "compiled"] = "graph",
+        derivatives: Literal[1, 2] = 1,
         **options: Any,
     ) -> casadi.Function:
         """A quantity as a ``casadi.Function``, to be called on numbers, SX and MX, differentiated and optimised.
@@ -58,9 +63,14 @@ class CasadiMethods(Facade):
         Derivatives by q are by its coordinates. Where a joint has a quaternion, differentiate ``integrate`` for those
         by the rotation itself: f(integrate(q, dv)) by dv, at dv = 0.
 
-        The graph is that of our kernels, folded and shared, every body spelled out. What cannot be written so is
-        refused: what solves with the mass matrix because joints are tied, and what is made of several answers.
-        Needs the extra ``recursa[casadi]``.
+        - ``form="graph"``: CasADi's own graph (SX), as our kernels have it, folded and shared, every body spelled out.
+          CasADi interprets it, sees zeros in it, and differentiates it as often as it likes.
+        - ``form="compiled"``: our C code with its Jacobians, compiled by the system's C compiler when it is first asked
+          for, many times faster to call. All entries count as not zero. Large robots have loops over bodies.
+        - ``derivatives``: of compiled code, the highest order there is: 1, or 2 for solvers with exact Hessians.
+
+        What cannot be written so is refused: what solves with the mass matrix because joints are tied, and what is made
+        of several answers. Needs the extra ``recursa[casadi]``.
 
         >>> import recursa as rc
         >>> f = rc.robots.planar(2).casadi("forward_dynamics")
@@ -70,24 +80,21 @@ class CasadiMethods(Facade):
         array([0., 0.])
         """
         library = casadi_module()
+        if form not in FORMS:
+            raise unknown_name("form", form, FORMS)
+        require_order(derivatives)
         question = asked(self.model, quantity, options)
         own = c_identifier(question.title if name is None else name)
-        if isinstance(question, ExportFormula):
-            if gravity:
+        if gravity:
+            if isinstance(question, ExportFormula):
                 raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
-            function = question.traced(own, "graph")
-            shapes: dict[str, tuple[int, ...]] = {argument: (size,) for argument, size in function.sizes.items()}
-            return _function(library, own, function, shapes, (function.size,), "value")
-        if gravity:
             question = _WithGravity(question.model, question.quantity, question.inputs, question.options)
-        function = question.traced(own, "graph")
-        shapes = {argument: question.axes(argument) for argument in function.sizes if argument != _GRAVITY}
-        if gravity:
-            shapes[_GRAVITY] = (3,)
-        result = c_identifier(question.quantity.name)
-        if result in shapes:
-            result = f"{result}_out"
-        return _function(library, own, function, shapes, question.shape(), result)
+        if form == "graph":
+            function = question.traced(own, "graph")
+            return _function(library, _signature(own, question, function), function)
+        spelled = _spelled(own, question)
+        c_text = spelled or question.c_function(own, self.evaluator)
+        return compiled(library, _signature(own, question, c_text), question, spelled, self.evaluator, derivatives)
 
 
 # ---- gravity as an argument ------------------------------------------------------------------------------------------
@@ -127,24 +134,36 @@ class _GravityEvaluator(ScalarEvaluator):
 # ---- from a graph to CasADi ------------------------------------------------------------------------------------------
 
 
-def _function(
-    library: ModuleType,
-    name: str,
-    function: Spelled,
-    shapes: Mapping[str, tuple[int, ...]],
-    shape: tuple[int, ...],
-    result: str,
-) -> casadi.Function:
-    arguments = {name: library.SX.sym(name, *_rows_and_columns(axes)) for name, axes in shapes.items()}
+def _signature(name: str, question: Asked, function: Spelled | CText) -> Signature:
+    """Names and shapes, as CasADi has them."""
+    if isinstance(question, ExportFormula):
+        return Signature(name, {one: (size, 1) for one, size in function.sizes.items()}, "value", (function.size, 1))
+    shapes = {one: (3, 1) if one == _GRAVITY else _rows_and_columns(question.axes(one)) for one in function.sizes}
+    result = c_identifier(question.quantity.name)
+    return Signature(name, shapes, f"{result}_out" if result in shapes else result, _rows_and_columns(question.shape()))
+
+
+def _spelled(name: str, question: Asked) -> Spelled | None:
+    """The graph with every body spelled out; None where that would be too long."""
+    try:
+        return question.traced(name, "c")
+    except RecursaError:
+        if isinstance(question, _WithGravity):
+            raise
+        return None  # loops over bodies say what is wrong, if they cannot be had either
+
+
+def _function(library: ModuleType, of: Signature, function: Spelled) -> casadi.Function:
+    arguments = {name: library.SX.sym(name, *shape) for name, shape in of.arguments.items()}
     scalars = {name: _row_by_row(symbol) for name, symbol in arguments.items()}
     found = replay(function, scalars, _operations(library))
-    rows, columns = _rows_and_columns(shape)
+    rows, columns = of.shape
     if columns == 1:
         answer = library.SX(rows, 1) if not found else library.vertcat(*found)
         answer = library.densify(library.SX(answer))
     else:
         answer = _matrix(library, found, rows, columns)
-    return library.Function(name, list(arguments.values()), [answer], list(arguments), [result])
+    return library.Function(of.name, list(arguments.values()), [answer], list(arguments), [of.result])
 
 
 def _rows_and_columns(axes: Sequence[int]) -> tuple[int, int]:

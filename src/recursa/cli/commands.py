@@ -14,7 +14,7 @@ import recursa as rc
 from recursa.cli import show
 from recursa.cli.bench_command import bench
 from recursa.cli.examples_command import examples
-from recursa.cli.group import QUANTITY, ROBOT, TABLE, completion_script
+from recursa.cli.group import QUANTITY, ROBOT, TABLE, Whole, completion_script
 from recursa.cli.identify_command import excite, identify
 from recursa.cli.losses import losses_options
 from recursa.cli.motion_commands import demo, inverse, plot, simulate
@@ -256,7 +256,8 @@ def counts(name: str | None, robot: str | None, floating: bool | None, mimic: st
     show.counts(table)
     if name is None and robot is None:
         for key, spec in TABLES.items():
-            click.echo(f"recursa counts --table {key:<11} {spec.title}")
+            command = f"recursa counts --table {key:<10} "
+            click.echo(click.wrap_text(command + spec.title, show.line_width(), subsequent_indent=" " * len(command)))
 
 
 @recursa.command()
@@ -316,7 +317,7 @@ def linearize(
         click.echo(f"wrote {out}")
 
 
-@recursa.group()
+@recursa.group(cls=Whole)
 def cache() -> None:
     """The compiled kernels that are kept on disk.
 

@@ -27,6 +27,16 @@ SECTIONS = {
 _SENTENCE = 500  # characters, more than any first sentence of a help text: lines are wrapped, never cut
 
 
+class Whole(click.Group):
+    """Commands with their first sentences, which are wrapped and not cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the section of the help page."""
+        rows = [(name, self.commands[name].get_short_help_str(_SENTENCE)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 class Verbs(click.Group):
     """Commands under headings; those that no heading names come last."""
 

@@ -48,7 +48,7 @@ def excite(robot: str, out: Path | None, floating: bool | None, mimic: str, as_j
         names = ("condition", "log_determinant", "random_condition", "random_log_determinant")
         show.print_json({"robot": chosen.name, "duration": motion.duration, **{n: getattr(motion, n) for n in names}})
         return
-    click.echo(click.wrap_text(str(motion), 80))
+    click.echo(click.wrap_text(str(motion), show.line_width()))
     if out is not None:
         click.echo(f"wrote {printable(str(out))}")
 
@@ -107,7 +107,7 @@ def identify(
     if as_json:
         show.print_json(_as_data(found))
         return
-    click.echo(printable(str(found)))
+    click.echo(printable(f"{found:{show.line_width()}}"))
     if show_base:
         click.echo(printable(str(found.base)))
     report = found.robot.doctor()

@@ -31,6 +31,11 @@ def console(width: int = 120) -> Console:
     return found if found.is_terminal else Console(highlight=False, width=width)
 
 
+def line_width() -> int:
+    """How many characters a line of prose may have."""
+    return min(80, console().width)
+
+
 def robot_list(as_json: bool) -> None:
     """The bundled robots."""
     robots = {name: rc.robots.by_name(name) for name in BUNDLED + FILES}
@@ -44,13 +49,20 @@ def robot_list(as_json: bool) -> None:
 
 
 def counts(table: rc.Table) -> None:
-    """A table of operation counts."""
+    """A table of operation counts; where it does not fit, multiplications stand above additions."""
     out = console()
     cells = [row.cells() for row in table]
-    shown = Table(*cells[0], title=escape(f"{table.name}: {table.title}"), title_justify="left")
-    for line in cells:
-        shown.add_row(*(escape(text) for text in line.values()))
-    put(out, shown, keys=1 + ("twists" in cells[0]), prose=list(cells[0])[1:])
+    formulas = [name for name in ("printed", "ours") if name in cells[0]]
+
+    def shown(between: str) -> Table:
+        made = Table(*cells[0], title=escape(f"{table.name}: {table.title}"), title_justify="left")
+        for line in cells:
+            made.add_row(*(escape(x.replace(", ", between) if name in formulas else x) for name, x in line.items()))
+        return made
+
+    fits = not out.is_terminal or width_of(out, shown(", ")) <= out.width
+    prose = [name for name in list(cells[0])[1:] if name not in formulas]
+    put(out, shown(", " if fits else ",\n"), keys=1 + ("twists" in cells[0]), prose=prose)
     out.print(f"rules: {escape(table.rules)}", soft_wrap=not out.is_terminal)
 
 

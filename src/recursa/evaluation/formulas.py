@@ -2,127 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
-from recursa.errors import RecursaError, UntraceableError, unknown_name
+from recursa.errors import UntraceableError, unknown_name
 from recursa.evaluation.evaluator import Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.model.model import Joint, Model
+from recursa.model.symbols import symbols_of
+from recursa.quantities.quantity import Recipe
+from recursa.spatial.formulas import Formula, expression_of, fraction_of, sympy_module
 from recursa.spatial.inertia import RigidInertia
-from recursa.spatial.scalars import Subtraction
 from recursa.spatial.vec3 import Vec3
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
+from recursa.sweeps.plan import Plan
 
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")  # as the regressor has them
 _DRIVE = ("armature", "damping")
 _GRAVITY = ("gx", "gy", "gz")
 Letters = dict[str, Any]  # SymPy expressions by the names of constants
-_LONGEST = 10**6  # denominators of fractions that decimals are taken for
-
-
-class Formula(Subtraction):
-    """A SymPy expression as a scalar: floats that meet it are taken for the fractions that they are meant to be.
-
-    >>> import sympy
-    >>> 0.5 * Formula(sympy.Symbol("m")) * 0.1
-    Formula(m/20)
-    """
-
-    __array_ufunc__ = None
-    __slots__ = ("of",)
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-
-    def __add__(self, other: Any) -> Formula:
-        return Formula(self.of + expression_of(other))
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Formula:
-        return Formula(-self.of)
-
-    def __mul__(self, other: Any) -> Formula:
-        return Formula(self.of * expression_of(other))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Formula:
-        return Formula(self.of / expression_of(other))
-
-    def __rtruediv__(self, other: Any) -> Formula:
-        return Formula(expression_of(other) / self.of)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.of == expression_of(other))
-
-    def __lt__(self, other: Any) -> Condition:
-        return Condition(self.of < expression_of(other))
-
-    def __gt__(self, other: Any) -> Condition:
-        return Condition(self.of > expression_of(other))
-
-    def __le__(self, other: Any) -> Condition:
-        return Condition(self.of <= expression_of(other))
-
-    def __ge__(self, other: Any) -> Condition:
-        return Condition(self.of >= expression_of(other))
-
-    def __hash__(self) -> int:
-        return hash(self.of)
-
-    def __repr__(self) -> str:
-        return f"Formula({self.of})"
-
-    def sin(self) -> Formula:
-        """Sine."""
-        return Formula(sympy_module().sin(self.of))
-
-    def cos(self) -> Formula:
-        """Cosine."""
-        return Formula(sympy_module().cos(self.of))
-
-    def sqrt(self) -> Formula:
-        """Square root."""
-        return Formula(sympy_module().sqrt(self.of))
-
-    @staticmethod
-    def atan2(y: Any, x: Any) -> Formula:
-        """The angle of a point."""
-        return Formula(sympy_module().atan2(expression_of(y), expression_of(x)))
-
-
-class Condition:
-    """A comparison of formulas, for :func:`recursa.spatial.scalars.where`."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-
-    def select(self, if_true: Any, if_false: Any) -> Formula:
-        """One of two formulas."""
-        either = (expression_of(if_true), self.of), (expression_of(if_false), True)
-        return Formula(sympy_module().Piecewise(*either))
-
-
-def expression_of(value: Any) -> Any:
-    """What stands for a scalar in a formula."""
-    if isinstance(value, Formula):
-        return value.of
-    return sympy_module().Rational(_fraction(value)) if isinstance(value, float) else sympy_module().sympify(value)
-
-
-def _fraction(value: float) -> Fraction:
-    """The short fraction that a float is but for rounding, such as 1/120; else its decimals as they are."""
-    short = Fraction(value).limit_denominator(_LONGEST)
-    return short if abs(float(short) - value) <= 4.0 * math.ulp(value) else Fraction(repr(value))
 
 
 class SymbolicEvaluator(ScalarEvaluator):
@@ -131,6 +32,27 @@ class SymbolicEvaluator(ScalarEvaluator):
     __slots__ = ("letters",)
 
     letters: Letters
+
+    def __init__(self, model: Model, letters: Letters) -> None:
+        super().__init__(model)
+        self.letters = letters
+        self.kept["symbols"] = symbols_of(model)
+
+    def require_inertia(self, plan: Plan, arguments: Mapping[str, Any] | tuple[str, ...]) -> None:
+        """Symbols cannot be judged."""
+        if not self.kept["symbols"]:
+            super().require_inertia(plan, arguments)
+
+    def require_hinges(self, arguments: Mapping[str, Any]) -> None:
+        """Nor here."""
+        if not self.kept["symbols"]:
+            super().require_hinges(arguments)
+
+    def _way(self, recipe: Recipe, given: tuple[str, ...]) -> Way:
+        """Nothing is moved for a kernel where numbers are symbols."""
+        if not self.kept["symbols"]:
+            return super()._way(recipe, given)
+        return Way(recipe, self.on_axes if recipe.on_axes else self.store(), recipe.plan)
 
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         model = way.kernels.model
@@ -218,7 +140,7 @@ def _central(model: Model) -> tuple[Letters, dict[str, float]]:
     letters = {name: symbol(name) for name, _ in constants_of(model)}
     numbers = dict(constants_of(model))
     for k, inertia in enumerate(model.inertias, 1):
-        own = [_fraction(float(x)) for x in inertia.components()]
+        own = [fraction_of(float(x)) for x in inertia.components()]
         m, *first = own[:4]
         if m == 0:
             continue
@@ -309,13 +231,3 @@ def gathered(formula: Any) -> Any:
         return expand(above / below)
     (many, above), (few, below) = above.primitive(), below.primitive()
     return many / few * above / below
-
-
-def sympy_module() -> ModuleType:
-    """SymPy, if it is installed."""
-    try:
-        import sympy  # takes long
-    except ImportError:
-        raise RecursaError("formulas need the package 'sympy': pip install 'recursa[symbolic]'") from None
-    module: ModuleType = sympy
-    return module

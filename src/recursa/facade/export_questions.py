@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,13 +87,19 @@ class ExportQuestion(ScalarQuestion):
         """Units and axes of the answer."""
         return self.quantity.units.format(frame=_FRAMES.get(self.all_options.get("frame", ""), ""))
 
-    def c_function(self, name: str, evaluator: Evaluator) -> CText:
-        """The method as a C function: every body spelled out, or loops over bodies where that would be too long."""
+    def c_function(self, name: str, evaluator: Evaluator, *, most: int | None = None) -> CText:
+        """The method as a C function: every body spelled out, or loops over bodies where that would be too long.
+
+        Beyond ``most`` operations loops are preferred, where there are any.
+        """
         try:
             found = self._spelled_out(name, "c")
         except UntraceableError as error:
             return self._looped(name, evaluator, error)
         assert isinstance(found, CFunction)
+        if most is not None and found.operations.total > most:
+            with suppress(RecursaError):
+                return self._looped(name, evaluator, UntraceableError(f"over {most} operations"))
         return found
 
     def _looped(self, name: str, evaluator: Evaluator, error: UntraceableError) -> LoopedCFunction:
@@ -190,7 +197,7 @@ class ExportFormula:
         """What the files are about, in a line."""
         return f"{self.f.expression.text(ascii=True)} of robot '{self.model.name}', written by Recursa."
 
-    def c_function(self, name: str, evaluator: Evaluator) -> CText:
+    def c_function(self, name: str, evaluator: Evaluator, *, most: int | None = None) -> CText:
         """The formula as a C function, in the form of its kernel."""
         return self.f.c_function(name)
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from recursa.errors import NoValueError, RecursaError, ShapeError, StateError, unknown_name
 from recursa.evaluation.facade import Facade
 from recursa.evaluation.formulas import (
     TEN,
-    Formula,
     SymbolicEvaluator,
     central_constants,
     constants_of,
-    expression_of,
     gathered,
     letters_of,
-    sympy_module,
 )  # fmt: skip
 from recursa.facade.asking import ScalarQuestion
+from recursa.model.symbols import symbols_of
 from recursa.quantities import Quantity
+from recursa.spatial.formulas import Formula, expression_of, sympy_module
 
 if TYPE_CHECKING:
     import sympy
@@ -38,6 +38,7 @@ class SymbolicMethods(Facade):
         *,
         constants: bool | Literal["central"] | Mapping[Any, Any] = False,
         simplify: bool = False,
+        at: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> sympy.Matrix | sympy.Expr | sympy.ImmutableDenseNDimArray:
         """A quantity as formulas: a SymPy matrix; a vector is a column, a single number an expression.
@@ -55,6 +56,8 @@ class SymbolicMethods(Facade):
           constants, by the names of :meth:`symbolic_constants`; the others stay numbers.
         - ``simplify=True``: products of sines and cosines are gathered into those of sums of angles. It takes seconds
           for three joints, and soon for ever.
+        - ``at={"q": [theta, 0.5], "v": [0, 0]}``: numbers or expressions of your own for some of the arrays, such as
+          functions of time.
 
         Three-dimensional answers are SymPy arrays. Needs the extra ``recursa[symbolic]``.
 
@@ -66,12 +69,21 @@ class SymbolicMethods(Facade):
         -gy*mx2*cos(q1 + q2)
         >>> arm.symbolic("gravity_forces", constants={"gy": "-g", "mx2": "m_2*c_2"}, simplify=True)[1]
         c_2*g*m_2*cos(q1 + q2)
+        >>> arm.symbolic("gravity_forces", at={"q": [0, "theta"]}, simplify=True)[1]
+        981*cos(theta)/2000
         """
         library = sympy_module()
         question = _SymbolicQuestion.of(self.model, quantity, options)
-        evaluator = SymbolicEvaluator(self.model)
-        evaluator.letters = letters_of(self.model, constants)
-        found = question.ask(question.symbols(library), evaluator)
+        letters = letters_of(self.model, constants)
+        inputs = question.symbols(library, at or {})
+        question.require_apart(inputs, letters)
+        try:
+            found = question.ask(inputs, SymbolicEvaluator(self.model, letters))
+        except NoValueError as error:
+            raise RecursaError(
+                f"robot '{self.model.name}': {question.quantity.name} by this method needs numbers of the robot, and "
+                f"{error}. Choose another method, or give values first: robot.with_values"
+            ) from None
         entries = [gathered(expression_of(entry)) if simplify else expression_of(entry) for entry in found.ravel()]
         if found.ndim == 0:
             return entries[0]
@@ -102,9 +114,40 @@ class SymbolicMethods(Facade):
 class _SymbolicQuestion(ScalarQuestion):
     wanted = "had as formulas"
 
-    def symbols(self, library: ModuleType) -> dict[str, list[Any]]:
-        """One for every number of every input."""
-        return {name: [Formula(library.Symbol(text)) for text in self._names(name)] for name in self.inputs}
+    def symbols(self, library: ModuleType, at: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """One for every number of every input, or what is given for it."""
+        for name in at:
+            if name not in self.inputs:
+                raise unknown_name(f"array of {self.quantity.name}", str(name), self.inputs)
+        return {
+            name: self._given(library, name, at[name])
+            if name in at
+            else [Formula(library.Symbol(text)) for text in self._names(name)]
+            for name in self.inputs
+        }
+
+    def _given(self, library: ModuleType, name: str, values: Any) -> list[Any]:
+        """Numbers and expressions that somebody gave for an array."""
+        axes = self.axes(name)
+        found = np.array(values, dtype=object)
+        if found.shape not in (axes, (*axes, 1)):
+            raise ShapeError(f"at: {name} must have the shape {axes}, not {found.shape}")
+        try:
+            return [Formula(expression_of(library.sympify(x))) for x in found.ravel()]
+        except (library.SympifyError, TypeError):
+            raise StateError(f"at: {name} must be numbers and expressions of SymPy, not {values!r}") from None
+
+    def require_apart(self, inputs: Mapping[str, Sequence[Formula]], letters: Mapping[str, Any]) -> None:
+        """A symbol that means two things makes a wrong formula."""
+        of_robot = {str(x) for x in symbols_of(self.model)}
+        of_robot |= {str(x) for formula in letters.values() for x in getattr(formula, "free_symbols", ())}
+        for name in self.inputs:
+            both = [text for text in self._names(name) if text in of_robot]
+            if both and any(str(x.of) in both for x in inputs[name]):
+                raise RecursaError(
+                    f"{both[0]} is an entry of {name} and also a symbol of the robot's numbers. Call one of them "
+                    f"otherwise: at={{'{name}': [...]}} takes symbols of your own"
+                )
 
     def _names(self, name: str) -> Iterator[str]:
         if name == "parameters":

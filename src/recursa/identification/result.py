@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -183,39 +184,58 @@ class Identification:
         return plot_torques(shown.t, curves, self.robot.v_names, units, f"{self.robot.name}: {part}", path=path)
 
     def __str__(self) -> str:
+        return format(self, "80")
+
+    def __format__(self, width: str) -> str:
+        """The report in lines of at most so many characters: ``f"{found:60}"``; 80 unless said. Names stay whole."""
         what = f"payload at '{self.payload_at}'" if self.payload_at else f"'{self.robot.name}'"
-        lines = [
+        most, wrapped = int(width or 80), []
+        said = [
             f"identification of {what}: {len(self.base.names)} parameters from {self.rows} rows of each joint, "
             f"filtered at {self.cutoff:.3g} Hz",
-            f"excitation: {self.score}",
-            *self._joint_table(),
+            *f"excitation: {self.score}".splitlines(),
         ]
         load = self.payload
+        known = []
         if load is not None:
             center = ", ".join(f"{x:.4g}" for x in load.com)
             spread = np.sqrt(self.covariance[0, 0])
-            lines.append(f"payload: {load.mass:.4g} +- {spread:.2g} kg at ({center}) m")
+            known.append(f"payload: {load.mass:.4g} +- {spread:.2g} kg at ({center}) m")
         poorly = [name for name, x in zip(self.base.names, self.base.relative, strict=True) if x > _POORLY]
         if poorly:
-            lines.append(f"known to no better than {100 * _POORLY:g} %: {shortened(poorly, limit=12)}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            known.append(f"known to no better than {100 * _POORLY:g} %: {shortened(poorly, limit=12)}")
+        known += [f"note: {note}" for note in self.notes]
+        for lines in (said, known):
+            wrapped.append("\n".join(_wrapped(line, most) for line in lines))
+        return "\n".join(part for part in (wrapped[0], *self._joint_tables(most), wrapped[1]) if part)
 
-    def _joint_table(self) -> list[str]:
-        names, terms = self.robot.v_names, list(self.joints)
-        width = max(5, *map(len, names))
-        head = f"{'joint':<{width}}  {'torque':>8}  {'before':>8}  {'after':>8}"
-        head += f"  {'held out':>8}" if self.held_out else ""
-        lines = [head + "".join(f"  {term:>18}" for term in terms)]
-        for k, name in enumerate(names):
-            line = f"{name:<{width}}"
-            sizes = [self.fitted.measured, self.fitted.before, self.fitted.after]
-            sizes += [self.held_out.after] if self.held_out else []
-            line += "".join(f"  {size[k]:>8.3g}" for size in sizes)
-            for term in terms:
-                value, spread = (table[term].get(name) for table in (self.joints, self.deviations))
-                line += f"  {'' if value is None else f'{value:.4g} +- {spread:.1g}':>18}"
-            lines.append(line)
-        return lines
+    def _joint_tables(self, most: int) -> list[str]:
+        """Joint by joint: how well torques are told, then what was found; in parts, each with the names in front."""
+        names = self.robot.v_names
+        sizes = {"torque": self.fitted.measured, "before": self.fitted.before, "after": self.fitted.after}
+        if self.held_out:
+            sizes["held out"] = self.held_out.after
+        columns = {title: [f"{x:.3g}" for x in size] for title, size in sizes.items()}
+        for term, found in self.joints.items():
+            spreads = self.deviations[term]
+            columns[term] = [f"{found[name]:.4g} +- {spreads[name]:.1g}" if name in found else "" for name in names]
+        first = max(5, *map(len, names))
+        parts: list[list[str]] = []
+        for title, cells in columns.items():
+            width = max(8, *map(len, (title, *cells)))
+            column = [f"  {cell:>{width}}" for cell in (title, *cells)]
+            if not parts or len(parts[-1][0]) + len(column[0]) > most:
+                parts.append([f"{name:<{first}}" for name in ("joint", *names)])
+            parts[-1] = [line + cell for line, cell in zip(parts[-1], column, strict=True)]
+        return ["\n".join(lines) for lines in parts]
+
+
+def _wrapped(line: str, most: int) -> str:
+    """A line as lines, the later ones set in; words stay whole."""
+    inner = len(line) - len(line.lstrip()) + 2
+    return textwrap.fill(
+        line, most, subsequent_indent=" " * inner, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def _matrix(moments: Array) -> Array:

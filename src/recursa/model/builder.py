@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from recursa.errors import ModelError
 from recursa.model.description import Description, JointRecord, LinkRecord
-from recursa.model.inputs import floats, name_of, placement, symmetric
+from recursa.model.inputs import name_of, placement, scalars, symmetric
 from recursa.model.joint_inputs import joint_records
 from recursa.model.model import WORLD_LINK
 from recursa.model.variations import frame_records
@@ -36,8 +36,8 @@ class DescriptionBuilder:
         where = f"link '{name_of(name, 'the name of a link')}'"
         record = LinkRecord(
             name,
-            mass=floats(mass, 1, f"{where}: mass")[0],
-            com=Vec3(*floats(com, 3, f"{where}: com")),
+            mass=scalars(mass, 1, f"{where}: mass")[0],
+            com=Vec3(*scalars(com, 3, f"{where}: com")),
             inertia=symmetric(inertia, f"{where}: inertia"),
             inertial=True,
         )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from recursa.errors import ModelError, did_you_mean
 from recursa.model.description import Description, Friction, JointRecord, LinkRecord
-from recursa.model.inputs import finite, floats, frictions, limits_of, name_of, per_freedom, symmetric
+from recursa.model.inputs import finite_scalar, floats, frictions, limits_of, name_of, per_freedom, scalars, symmetric
 from recursa.model.model import WORLD_LINK
 from recursa.spatial.transform import IDENTITY_TRANSFORM, Transform, dh_transform
 from recursa.spatial.vec3 import Z_AXIS, Vec3
@@ -97,15 +97,15 @@ def _row(number: int, row: DHLink, convention: Convention) -> tuple[LinkRecord, 
         raise ModelError(f"{where}: joint must be 'revolute' or 'prismatic', not {row.joint!r}. {hint}")
     step = dh_transform(
         convention,
-        finite(row.a, f"{where}: a"),
-        finite(row.alpha, f"{where}: alpha"),
-        finite(row.d, f"{where}: d"),
-        finite(row.theta, f"{where}: theta"),
+        finite_scalar(row.a, f"{where}: a"),
+        finite_scalar(row.alpha, f"{where}: alpha"),
+        finite_scalar(row.d, f"{where}: d"),
+        finite_scalar(row.theta, f"{where}: theta"),
     )
     link = LinkRecord(
         f"link{number}",
-        mass=floats(row.mass, 1, f"{where}: mass")[0],
-        com=Vec3(*floats(row.com, 3, f"{where}: com")),
+        mass=scalars(row.mass, 1, f"{where}: mass")[0],
+        com=Vec3(*scalars(row.com, 3, f"{where}: com")),
         inertia=symmetric(row.inertia, f"{where}: inertia"),
         inertial=True,
     )

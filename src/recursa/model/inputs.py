@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from numbers import Real
 from typing import Any
 
 from recursa.errors import ModelError
 from recursa.model.description import Elasticity, Friction, Rotor
+from recursa.spatial.formulas import Formula, scalar_of
 from recursa.spatial.transform import Transform
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -44,9 +45,18 @@ def unused(base: str, taken: Collection[str]) -> str:
 
 def floats(value: Any, size: int, what: str) -> tuple[float, ...]:
     """``size`` floats from a number or a sequence; anything else is a ModelError that names ``what``."""
+    return _each(value, size, what, float)
+
+
+def scalars(value: Any, size: int, what: str) -> tuple[Any, ...]:
+    """The same where SymPy's symbols may stand for numbers: those become formulas."""
+    return _each(value, size, what, scalar_of)
+
+
+def _each(value: Any, size: int, what: str, read: Callable[[Any], Any]) -> tuple[Any, ...]:
     alone = size == 1 and not isinstance(value, Sequence) and not getattr(value, "shape", ())
     try:
-        items = [float(x) for x in ([value] if alone or isinstance(value, _TEXT) else value)]  # "123" is not (1, 2, 3)
+        items = [read(x) for x in ([value] if alone or isinstance(value, _TEXT) else value)]  # "123" is not (1, 2, 3)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be {_numbers(size)}, not {value!r}") from None
     except OverflowError:
@@ -64,11 +74,17 @@ def finite(value: Any, what: str) -> float:
     return number
 
 
-def per_freedom(value: Any, nv: int, what: str) -> tuple[float, ...]:
-    """One number for all freedoms of a joint, or one for each."""
-    if nv != 1 and isinstance(value, Real):
-        return floats(value, 1, what) * nv
-    return floats(value, nv, what) if nv else ()
+def finite_scalar(value: Any, what: str) -> Any:
+    """One finite float, or a formula."""
+    number = scalars(value, 1, what)[0]
+    return number if isinstance(number, Formula) else finite(number, what)
+
+
+def per_freedom(value: Any, nv: int, what: str) -> tuple[Any, ...]:
+    """One number or formula for all freedoms of a joint, or one for each."""
+    if nv != 1 and (isinstance(value, Real) or getattr(value, "free_symbols", None)):
+        return scalars(value, 1, what) * nv
+    return scalars(value, nv, what) if nv else ()
 
 
 def frictions(value: Any, nv: int, what: str) -> tuple[Friction, ...]:
@@ -103,13 +119,15 @@ def limits_of(value: Any, what: str) -> tuple[float, float] | None:
 
 def symmetric(value: Any, what: str) -> SymMat3:
     """A symmetric matrix from 3x3 rows, from its diagonal, or from (xx, yy, zz, xy, xz, yz)."""
+    if getattr(value, "free_symbols", None) and hasattr(value, "tolist"):  # SymPy's matrices are walked entry by entry
+        value = value.tolist()
     try:
-        items = [[float(x) for x in row] if hasattr(row, "__len__") else float(row) for row in value]
+        items = [[scalar_of(x) for x in row] if hasattr(row, "__len__") else scalar_of(row) for row in value]
     except (TypeError, ValueError):
         items = []
     except OverflowError:
         raise _too_large(what) from None
-    flat = [x for x in items if isinstance(x, float)]
+    flat = [x for x in items if not isinstance(x, list)]
     if len(flat) == len(items) == 3:
         return SymMat3.diagonal(*flat)
     if len(flat) == len(items) == 6:
@@ -117,17 +135,23 @@ def symmetric(value: Any, what: str) -> SymMat3:
     rows = [x for x in items if isinstance(x, list)]
     if len(rows) == len(items) == 3 and all(len(row) == 3 for row in rows):
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows
-        scale = max(abs(x) for row in rows for x in row)
-        if max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) > 1e-9 * scale:
+        scale = max((abs(x) for row in rows for x in row if isinstance(x, float)), default=0.0)
+        if not all(_same(*two, 1e-9 * scale) for two in ((xy, yx), (xz, zx), (yz, zy))):
             raise ModelError(f"{what} must be symmetric; off-diagonal entries differ: {value!r}")
         return SymMat3(xx, yy, zz, 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
     raise ModelError(f"{what} must be 3x3, or (xx, yy, zz), or (xx, yy, zz, xy, xz, yz), not {value!r}")
 
 
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two numbers are the same but for rounding, or two formulas are."""
+    gap = one - other
+    return gap == 0 if isinstance(gap, Formula) else not abs(gap) > tolerance
+
+
 def placement(xyz: Any, rpy: Any, where: str) -> Transform:
     """A placement from position and roll-pitch-yaw, all finite."""
-    position = [finite(x, f"{where}: xyz") for x in floats(xyz, 3, f"{where}: xyz")]
-    angles = [finite(x, f"{where}: rpy") for x in floats(rpy, 3, f"{where}: rpy")]
+    position = [finite_scalar(x, f"{where}: xyz") for x in scalars(xyz, 3, f"{where}: xyz")]
+    angles = [finite_scalar(x, f"{where}: rpy") for x in scalars(rpy, 3, f"{where}: rpy")]
     return Transform.from_xyz_rpy(position, angles)
 
 

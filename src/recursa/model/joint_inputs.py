@@ -13,6 +13,7 @@ from recursa.model.description import DRIVEN, JOINT_TYPES, LIMITED, TURNING, Joi
 from recursa.model.inputs import (
     elasticity_of,
     finite,
+    finite_scalar,
     floats,
     frictions,
     limits_of,
@@ -20,6 +21,7 @@ from recursa.model.inputs import (
     per_freedom,
     placement,
     rotor_of,
+    scalars,
 )
 from recursa.model.joints import KINDS
 from recursa.spatial.rotation import IDENTITY
@@ -80,7 +82,7 @@ def _simple(where: str, name: str, kind: str, placed: Transform, options: Option
         "",
         placement=placed,
         axis=Vec3(*floats(options["axis"], 3, f"{where}: axis")),
-        pitch=0.0 if options["pitch"] is None else finite(options["pitch"], f"{where}: pitch"),
+        pitch=0.0 if options["pitch"] is None else finite_scalar(options["pitch"], f"{where}: pitch"),
         armature=per_freedom(options["armature"], nv, f"{where}: armature"),
         damping=per_freedom(options["damping"], nv, f"{where}: damping"),
         friction=frictions(options["friction"], nv, f"{where}: friction"),
@@ -95,13 +97,13 @@ def _simple(where: str, name: str, kind: str, placed: Transform, options: Option
 
 def transmission(given: Options, where: str) -> dict[str, Any]:
     """Springs, rotor and elasticity, as far as they are given, checked."""
-    readers = {"stiffness": finite, "rest": finite, "rotor": rotor_of, "elastic": elasticity_of}
+    readers = {"stiffness": finite_scalar, "rest": finite_scalar, "rotor": rotor_of, "elastic": elasticity_of}
     return {what: readers[what](value, f"{where}: {what}") for what, value in given.items()}
 
 
 def _beside(record: JointRecord, point: Any, where: str) -> JointRecord:
     """The joint moved to a point of its axis, and back behind it: at q = 0 the child stands where it stood."""
-    at = Vec3(*(finite(x, f"{where}: point") for x in floats(point, 3, f"{where}: point")))
+    at = Vec3(*(finite_scalar(x, f"{where}: point") for x in scalars(point, 3, f"{where}: point")))
     placed = record.placement @ Transform(IDENTITY, at)
     return replace(record, placement=placed, after=Transform(IDENTITY, -at))
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from recursa.spatial.formulas import Formula
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Subtraction
@@ -82,6 +83,8 @@ def added_inertia(total: RigidInertia, inertia: RigidInertia, pose: Transform) -
     Plain numbers tell of most sums that they are no such remainders: then nothing has to be weighed.
     """
     plain = total + pose.inertia(inertia)
+    if any(isinstance(x, Formula) for x in plain.components()):  # formulas do not round
+        return plain
     if _certain(plain, total, inertia, pose):
         return plain
     return settled_inertia(total + weighed_transform(pose).inertia(inertia))

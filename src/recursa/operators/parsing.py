@@ -11,8 +11,9 @@
 ``d/dt`` is the time derivative in body axes, ``D/Dt`` that in world axes, ``d/d{joint}`` the one along unit velocity of
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
 ``1 - H psi K``. Behind a number ``*`` multiplies. A power is a whole number; ``D^(1/2)`` and ``D^(-1/2)`` are W and
-its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``. ``psi{mass + I}`` is psi of another
-matrix than the mass matrix.
+its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``; a word that means nothing is read
+letter by letter if each has a meaning, as papers print it: ``HψK``. ``psi{mass + I}`` is psi of another matrix than the
+mass matrix.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, Protocol
@@ -33,12 +34,13 @@ from recursa.operators.expression import ANY, Expression, Filter, Freedom, Ident
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of, without_constraints
 from recursa.operators.shapes import FREE
-from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, WITH_BRACKETS, Kind
+from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, TAKEN, WITH_BRACKETS, Kind
 
 _LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
     r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"\bar\tau": "tau_bar",
+    r"\mathcal{M}": "mass", r"\mathcal M": "mass", "ℳ": "mass", "𝓜": "mass",
 }  # fmt: skip
-"""Letters as LaTeX has them."""
+"""Letters as LaTeX has them, and the script letter of the mass matrix, which is not M."""
 
 
 def _spaced(latex: str) -> str:
@@ -111,11 +113,11 @@ class Token(NamedTuple):
     start: int
 
 
-def tokens(text: str) -> list[Token]:
-    """The text in pieces, the last one of kind "end".
+def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
+    """The text in pieces, the last one of kind "end"; names of ``vectors`` are words of their own.
 
-    >>> [token.text for token in tokens("2 phi* (I)^-1")]
-    ['2', 'phi', '*', '(', 'I', ')', '^-1', '']
+    >>> [token.text for token in tokens("2 phi* (I)^-1 HψK")]
+    ['2', 'phi', '*', '(', 'I', ')', '^-1', 'H', 'ψ', 'K', '']
     """
     found, at = [], 0
     while at < len(text.rstrip()):
@@ -127,9 +129,11 @@ def tokens(text: str) -> list[Token]:
         if kind == "skipped":
             at = match.end()
             continue
-        found.append(Token(kind, _plain(kind, match[kind]), match.start(kind)))
+        plain = _plain(kind, match[kind])
+        words = _letters(plain, vectors) if kind == "name" else [plain]
+        found += [Token(kind, word, match.start(kind) + place) for place, word in enumerate(words)]
         at = match.end()
-        if kind == "name" and match[kind] in WITH_LINK:
+        if kind == "name" and words[-1] in WITH_LINK:
             link = _link(text, at)
             if link is not None:
                 found.append(link)
@@ -142,6 +146,14 @@ def _plain(kind: str, text: str) -> str:
     if kind != "name":
         return text.replace("−", "-")
     return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
+
+
+def _letters(word: str, vectors: Collection[str]) -> list[str]:
+    """A word that has no meaning as a whole, apart where each of its letters has one."""
+    known = {*TAKEN, "T", *vectors}
+    apart = re.findall(r"\w[\u0300-\u036f]*", word)
+    readable = word not in known and all(letter in known for letter in apart)
+    return apart if readable else [word]
 
 
 def _link(text: str, at: int) -> Token | None:
@@ -163,7 +175,7 @@ class _Parser:
     def __init__(
         self, text: str, o: Operators, vectors: Mapping[str, Literal["joint", "link", "tip", "constraint"]]
     ) -> None:
-        self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text), 0, 0
+        self.text, self.o, self.tokens, self.at, self.depth = text, o, tokens(text, vectors), 0, 0
         self.names, self.vectors = _names(o), vectors
         self.names["T"] = o.vector("T")
         for name, space in vectors.items():

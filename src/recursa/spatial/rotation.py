@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from recursa.spatial import constant_trig
+from recursa.spatial.formulas import Formula, scalar_of
 from recursa.spatial.scalars import Scalar, atan2, cos, cosc, one_operand, sin, sinc, sqrt, where
 from recursa.spatial.vec3 import SymMat3, Vec3
 
@@ -101,7 +102,7 @@ class Rotation(NamedTuple):
     @staticmethod
     def from_constant_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
         """As :meth:`from_rpy` for constants of a robot: the same bits on every machine, right angles exact."""
-        return _constant_turns(float(roll), float(pitch), float(yaw))
+        return _constant_turns(*map(scalar_of, (roll, pitch, yaw)))
 
     @staticmethod
     def _of_turns(roll: tuple[Scalar, Scalar], pitch: tuple[Scalar, Scalar], yaw: tuple[Scalar, Scalar]) -> Rotation:
@@ -252,9 +253,13 @@ class Rotation(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _constant_turns(*angles: float) -> Rotation:
+def _constant_turns(*angles: Any) -> Rotation:
     """Of roll, pitch, yaw; a robot has few different ones, and each of them often."""
-    return Rotation._of_turns(*map(constant_trig.cos_sin, angles)).snapped()
+    return Rotation._of_turns(*map(_constant_cos_sin, angles)).snapped()
+
+
+def _constant_cos_sin(angle: Any) -> tuple[Any, Any]:
+    return (angle.cos(), angle.sin()) if isinstance(angle, Formula) else constant_trig.cos_sin(angle)
 
 
 def _coordinate_axis(axis: Vec3) -> int | None:
@@ -270,12 +275,12 @@ _BELOW_ONE = 0.999  # an entry far from all exact ones, if it is not near zero
 @lru_cache(maxsize=4096)
 def _snapped(rotation: Rotation, tolerance: float) -> Rotation:
     """As :func:`_constant_turns`, of few different ones; those that are equal (0.0 and -0.0) give the same bits."""
-    return Rotation(*[
-        e if tolerance < abs(e) < _BELOW_ONE else _snap(e, tolerance) for e in map(float, rotation)
-    ])  # fmt: skip
+    return Rotation(*[_snap(e, tolerance) for e in map(scalar_of, rotation)])
 
 
-def _snap(entry: float, tolerance: float) -> float:
+def _snap(entry: Any, tolerance: float) -> Any:
+    if isinstance(entry, Formula) or tolerance < abs(entry) < _BELOW_ONE:
+        return entry
     size = abs(entry)
     if size <= tolerance:
         return 0.0
@@ -355,6 +360,6 @@ class Quaternion(NamedTuple):
         return self.scaled(1.0 / sqrt(self.norm_squared()))
 
 
-def rotation_about(index: int, angle: float) -> Rotation:
-    """Rotation of plain floats about a coordinate axis, right angles exact. ``index`` 0, 1, 2 is x, y, z."""
-    return Rotation.about(index, *constant_trig.cos_sin(float(angle))).snapped()
+def rotation_about(index: int, angle: Any) -> Rotation:
+    """Rotation by a constant about a coordinate axis, right angles exact. ``index`` 0, 1, 2 is x, y, z."""
+    return Rotation.about(index, *_constant_cos_sin(scalar_of(angle))).snapped()

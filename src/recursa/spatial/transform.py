@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, overload
 
+from recursa.spatial.formulas import scalar_of
 from recursa.spatial.inertia import ArticulatedInertia, RigidInertia
 from recursa.spatial.rotation import IDENTITY, Rotation, rotation_about
 from recursa.spatial.scalars import Scalar, cosc, half_cotangent, one_operand, sinc3
@@ -42,8 +43,8 @@ class Transform(NamedTuple):
 
     @staticmethod
     def from_xyz_rpy(xyz: Sequence[float], rpy: Sequence[float]) -> Transform:
-        """From URDF's origin element, plain floats; right angles come out exact."""
-        return Transform(Rotation.from_constant_rpy(*rpy), Vec3.of(xyz))
+        """From URDF's origin element, constants; right angles come out exact."""
+        return Transform(Rotation.from_constant_rpy(*rpy), Vec3(*map(scalar_of, xyz)))
 
     @staticmethod
     def exp(motion: Motion) -> Transform:
@@ -161,10 +162,10 @@ def log_of(rotation_vector: Vec3, translation: Vec3) -> Motion:
 def dh_transform(
     convention: Literal["standard", "modified"], a: float, alpha: float, d: float, theta: float
 ) -> Transform:
-    """One Denavit-Hartenberg step of plain numbers, right angles exact.
+    """One Denavit-Hartenberg step of constants, right angles exact.
 
     standard: ``Rz(theta) Tz(d) Tx(a) Rx(alpha)``; modified: ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` (2.3.1).
     """
-    along_x = Transform(rotation_about(0, alpha), Vec3(float(a), 0.0, 0.0))
-    along_z = Transform(rotation_about(2, theta), Vec3(0.0, 0.0, float(d)))
+    along_x = Transform(rotation_about(0, alpha), Vec3(scalar_of(a), 0.0, 0.0))
+    along_z = Transform(rotation_about(2, theta), Vec3(0.0, 0.0, scalar_of(d)))
     return along_x @ along_z if convention == "modified" else along_z @ along_x
