@@ -1,37 +1,185 @@
-"""What studies cost beside their kernels: engines, blocks, stores. ``python benchmarks/studies.py [--rows 400000]``.
+"""What studies cost beside their kernels: engines, blocks, workers, stores, memory.
 
-Overhead is the time of a study over that of the same rollouts in one plain loop; engines take turns, and each figure is
-the least of three. The memory is the largest that the client (or a worker) had.
+``python benchmarks/studies.py [overhead] [scaling] [blocks] [sobol] [stores] [memory] [--rows 400000] [--ray]``;
+without a word all of them. What is compared takes turns in one run, so that a busy machine hurts all alike, and the
+least is taken.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import resource
+import statistics
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import recursa as rc
+from recursa.studies.block_work import BlockWork
+from recursa.studies.counters import key_of, sobol
+from recursa.studies.engines import Engine, opened
 
 OPTIONS = {"step": 1e-3, "steps": 200, "save_every": 200}
+KEEP = {"peak_speed": ["extrema", "moments", ("quantiles", [0.5, 0.99]), ("top", 10)]}
 TURNS = 3
 
 
-def described(rows: int, keep: object = None) -> rc.Study:
+def described(rows: int, keep: object = None, **options: object) -> rc.Study:
     vary = {"q0": "uniform", "v0": ("normal", 0.0, 0.2), "payload.mass": ("normal", 2.0, 0.3)}
-    return rc.study(rc.robots.panda_like(), vary, samples=rows, seed=1, keep=keep, **OPTIONS)
+    return rc.study(rc.robots.panda_like(), vary, samples=rows, seed=1, keep=keep, **OPTIONS, **options)
 
 
-def plain_loop(study: rc.Study, block: int) -> float:
-    """The kernels alone, on arrays that are there."""
-    total = 0.0
-    for first in range(0, study.total, block):
-        inputs = study.inputs(range(first, min(first + block, study.total)))
-        begin = time.perf_counter()
-        rc.rollout(study.robot, inputs["q0"], inputs["v0"], inputs["tau"], parameters=inputs["parameters"], **OPTIONS)
-        total += time.perf_counter() - begin
-    return total
+def kernel(study: rc.Study, rows: range, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of a block's rollouts alone, on arrays that are there."""
+    inputs = study.inputs(rows)
+    begin = clock()
+    rc.rollout(study.robot, inputs["q0"], inputs["v0"], inputs["tau"], parameters=inputs["parameters"], **OPTIONS)
+    return clock() - begin
+
+
+def blocks_of(study: rc.Study, size: int) -> list[range]:
+    return [range(first, min(first + size, study.total)) for first in range(0, study.total, size)]
+
+
+def one_second(study: rc.Study) -> int:
+    """Rows whose rollouts take about a second."""
+    rows = range(min(study.total, 8192))
+    return int(len(rows) / min(kernel(study, rows, time.thread_time) for _ in range(TURNS)))
+
+
+@contextmanager
+def cluster(name: str, workers: int) -> Iterator[Engine]:
+    """An engine that is there already, with workers that have their kernels: starting it is no part of a study."""
+    with ExitStack() as stack:
+        address = None
+        if name == "dask":
+            from distributed import LocalCluster
+
+            local = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+            address = stack.enter_context(local).scheduler_address
+        count = None if name == "dask" else workers
+        engine = stack.enter_context(opened(name, address, count, lambda text: None))
+        study = described(64 * workers, KEEP)
+        for _ in range(2):
+            carried_out(engine, study, 32)
+        yield engine
+
+
+def carried_out(engine: Engine, study: rc.Study, size: int) -> list[float]:
+    """When blocks came back, in seconds since the beginning."""
+    begin, came = time.perf_counter(), []
+    engine.run(BlockWork(study, None, size), blocks_of(study, size), lambda _: came.append(time.perf_counter() - begin))
+    return came
+
+
+def worked(name: str, engine: Engine) -> float:
+    """Seconds that processors have worked for the workers of an engine so far."""
+    if name == "threads":
+        return time.process_time()
+    return sum(engine._client.run(time.process_time).values()) if name == "dask" else math.nan
+
+
+def overhead(rows: int, engines: list[str]) -> None:
+    """One worker and blocks whose kernels take one second: what a block takes, over the kernels.
+
+    By the clock, from one finished block to the next; and by the time that processors worked for it, which says little
+    about waiting and is the same on a busy machine.
+    """
+    study = described(rows, KEEP)
+    study.pilot  # noqa: B018
+    size = one_second(study)
+    whole = [one for one in blocks_of(study, size) if len(one) == size]
+    study = described(len(whole) * size, KEEP)
+    study.pilot  # noqa: B018
+    print(f"{len(whole)} blocks of {size} rows of {OPTIONS['steps']} steps, one worker, {TURNS} turns")
+    with ExitStack() as stack:
+        there = {name: stack.enter_context(cluster(name, 1)) for name in engines}
+        clock: dict[str, list[float]] = {name: [] for name in ("alone", *engines)}
+        work: dict[str, list[float]] = {name: [] for name in ("alone", *engines)}
+        for _ in range(TURNS):
+            clock["alone"] += [kernel(study, one) for one in whole]
+            work["alone"].append(sum(kernel(study, one, time.thread_time) for one in whole))
+            for name, engine in there.items():
+                before = worked(name, engine)
+                came = carried_out(engine, study, size)
+                work[name].append(worked(name, engine) - before)
+                clock[name] += [later - earlier for earlier, later in pairwise(came)]
+    least, middle, least_work = min(clock["alone"]), statistics.median(clock["alone"]), min(work["alone"])
+    for name in clock:
+        a, b, c = min(clock[name]), statistics.median(clock[name]), min(work[name])
+        print(
+            f"{name:8} by the clock {1e3 * a:.0f} ms at the least, {1e3 * b:.0f} in the middle "
+            f"({100 * (a / least - 1):.1f} % and {100 * (b / middle - 1):.1f} % over the kernels); "
+            f"worked {1e3 * c / len(whole):.0f} ms ({100 * (c / least_work - 1):.1f} %)"
+        )
+
+
+def scaling(rows: int, engines: list[str]) -> None:
+    """The same study on 1, 2, 4 and 8 workers of this machine: in full into a store, and reduced."""
+    counts = (1, 2, 4, 8)
+    for title, keep, options in (
+        ("rollouts, reduced", KEEP, {}),
+        ("rollouts, in full into Zarr", None, {}),
+    ):
+        study = described(rows, keep, **options)
+        size = max(1, one_second(study) // 4)
+        raw = 0 if keep else rows * sum(x[0].nbytes for x in study.pilot.outputs.values()) + rows * 15 * 8
+        for name in engines:
+            first = 0.0
+            for count in counts:
+                with cluster(name, count) as engine, tempfile.TemporaryDirectory() as folder:
+                    seconds = min(into(engine, study, size, Path(folder, f"{k}.zarr"), keep) for k in range(TURNS))
+                first = first or seconds
+                rate = f", {raw / seconds / 1e6:.0f} MB/s" if raw else ""
+                print(
+                    f"{title}: {name}, {count} workers: {seconds:.2f} s, {rows / seconds:,.0f} rows/s{rate}, "
+                    f"{first / seconds:.2f}x one"
+                )
+
+
+def into(engine: Engine, study: rc.Study, size: int, place: Path, keep: object) -> float:
+    """Seconds of a study on an engine, with a store where rows are kept."""
+    if keep:
+        return carried_out(engine, study, size)[-1]
+    from recursa.studies.running import _prepared
+    from recursa.studies.stores import Store
+
+    store, _ = _prepared(study, Store.at(place, None, None), size, resume=True)
+    begin = time.perf_counter()
+    engine.run(BlockWork(study, store, size), blocks_of(study, size), lambda _: None)
+    return time.perf_counter() - begin
+
+
+def per_block(engines: list[str]) -> None:
+    """Many small blocks: what a block costs, and how many a second an engine hands out."""
+    rows, size = 20_000, 20
+    study = described(rows, {"peak_speed": "extrema"})
+    alone = min(sum(kernel(study, one) for one in blocks_of(study, size)) for _ in range(TURNS))
+    for name in engines:
+        for workers in (1, 2):
+            with cluster(name, workers) as engine:
+                seconds = min(carried_out(engine, study, size)[-1] for _ in range(TURNS))
+            count = rows / size
+            print(
+                f"blocks of {size} rows, {name}, {workers} workers: {count / seconds:.0f} blocks a second, "
+                f"{1e3 * (seconds - alone / workers) / count:.2f} ms each beside the kernels"
+            )
+
+
+def skipping() -> None:
+    """What the first row of a block costs in a Sobol design, early and late."""
+    key = key_of(1)
+    for first in (0, 10**5, 10**7, 10**9):
+        times = []
+        for _ in range(TURNS):
+            begin = time.perf_counter()
+            sobol(key, range(first, first + 10_000), 15)
+            times.append(time.perf_counter() - begin)
+        print(f"Sobol, 10,000 rows of 15 numbers from row {first:,}: {1e3 * min(times):.2f} ms")
 
 
 def timed(study: rc.Study, **options: object) -> float:
@@ -39,43 +187,6 @@ def timed(study: rc.Study, **options: object) -> float:
     begin = time.perf_counter()
     study.run(progress=False, **options)
     return time.perf_counter() - begin
-
-
-def engines(rows: int) -> None:
-    keep = {"peak_speed": ["extrema", "moments", ("quantiles", [0.5, 0.99]), ("top", 10)]}
-    study = described(rows, keep)
-    study.pilot  # noqa: B018
-    per_row = plain_loop(described(4096), 4096) / 4096
-    block = max(64, int(1.0 / per_row))
-    print(f"{rows} rows of {OPTIONS['steps']} steps, {1e6 * per_row:.2f} us a row, blocks of {block} rows (1 s)")
-    alone = min(plain_loop(study, block) for _ in range(TURNS))
-    print(f"kernels alone, one thread: {alone:.2f} s")
-    for count in (1, 2):
-        threads = min(timed(study, block=block, workers=count) for _ in range(TURNS))
-        for name, seconds in (
-            (f"{count} threads", threads),
-            (f"Dask, {count} workers", on_cluster(study, block, count)),
-        ):
-            print(f"{name:16} {seconds:6.2f} s, {rows / seconds:10,.0f} rows/s, {seconds / alone:.3f} of kernels alone")
-
-
-def on_cluster(study: rc.Study, block: int, workers: int) -> float:
-    """On a cluster that is there already: starting one is no part of a study."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
-        options = {"engine": "dask", "address": cluster.scheduler_address, "block": block}
-        timed(study, **options)  # the workers load their kernels
-        return min(timed(study, **options) for _ in range(TURNS))
-
-
-def per_block() -> None:
-    """Many small blocks: what a block costs."""
-    rows, block = 20_000, 20
-    study = described(rows, {"peak_speed": "extrema"})
-    whole = min(timed(study, block=rows, workers=1) for _ in range(TURNS))
-    for name, seconds in (("a thread", timed(study, block=block, workers=1)), ("Dask", on_cluster(study, block, 1))):
-        print(f"a block costs {1e3 * (seconds - whole) / (rows / block):.2f} ms on {name}")
 
 
 def stores(rows: int) -> None:
@@ -111,10 +222,21 @@ def largest() -> float:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
+    parts = ("overhead", "scaling", "blocks", "sobol", "stores", "memory")
+    options.add_argument("parts", nargs="*", choices=[*parts, []], default=[])
     options.add_argument("--rows", type=int, default=400_000)
     options.add_argument("--reduced", type=int, default=10_000_000)
+    options.add_argument("--ray", action="store_true", help="Ray, too")
     chosen = options.parse_args()
-    engines(chosen.rows)
-    per_block()
-    stores(chosen.rows)
-    memory(chosen.reduced)
+    named = ["threads", "dask"] + ["ray"] * chosen.ray
+    wanted = chosen.parts or parts
+    for part, function, given in (
+        ("overhead", overhead, (chosen.rows, named)),
+        ("scaling", scaling, (chosen.rows, named)),
+        ("blocks", per_block, (named,)),
+        ("sobol", skipping, ()),
+        ("stores", stores, (chosen.rows,)),
+        ("memory", memory, (chosen.reduced,)),
+    ):
+        if part in wanted:
+            function(*given)

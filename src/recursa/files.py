@@ -34,20 +34,22 @@ _TRIES = (0.0, 0.02, 0.05, 0.1, 0.3, 0.5)  # seconds before each try to move a f
 _LOCKED_BYTE = 2**31 - 2  # as far as Windows locks: locked bytes cannot be read by others
 
 
-def write_together(contents: Mapping[Path, str | bytes]) -> None:
+def write_together(contents: Mapping[Path, str | bytes], *, tidy: bool = True) -> None:
     """Files written beside their places, then, when all are on the disk, moved there one after the other.
 
     Whoever looks finds of each file the old one or the new one, never half of it; after a loss of power, too. An error
     while they are written, such as a full disk, leaves all the old ones. No system moves several files at once: where
     the power, or the process, ends between two moves some files are new and some old, until they are written again.
-    When this returns all are new, and stay so. Text is UTF-8 with plain line ends.
+    When this returns all are new, and stay so. Text is UTF-8 with plain line ends. ``tidy``: what earlier writers left
+    when they were killed is looked for, which takes the longer the more files are in the folder.
     """
     mark = secrets.token_hex(4)
     temporary = {path: path.with_name(f".{path.name}.{mark}") for path in contents}
     writing = next(iter(contents))
     try:
         for writing, content in contents.items():
-            remove_leftovers(writing)
+            if tidy:
+                remove_leftovers(writing)
             _write_synced(temporary[writing], content.encode() if isinstance(content, str) else content)
         for writing, ready in temporary.items():
             moved(ready, writing)
@@ -123,9 +125,14 @@ def sync_folder(folder: Path) -> None:
 
 def remove_leftovers(path: Path) -> None:
     """What earlier writers of this file left beside it when they were killed."""
-    ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
+    remove_leftovers_of(path.parent, re.escape(path.name))
+
+
+def remove_leftovers_of(folder: Path, name: str) -> None:
+    """The same of all files of a folder whose names match a pattern."""
+    ours = re.compile(rf"\.{name}\.[0-9a-f]{{8}}")
     expired = time.time() - _STALE
-    with suppress(OSError), os.scandir(path.parent) as listing:
+    with suppress(OSError), os.scandir(folder) as listing:
         for item in listing:
             if ours.fullmatch(item.name) and item.stat(follow_symlinks=False).st_mtime < expired:
                 os.unlink(item.path)

@@ -17,7 +17,6 @@ from recursa.bridges.jax_torch_methods import JaxTorchMethods
 from recursa.doctor import Report, examine
 from recursa.dynamics.losses import Losses
 from recursa.dynamics.ordering import Layout, StatePart, reordered
-from recursa.errors import StateError
 from recursa.evaluation.hints import warn_of_start
 from recursa.facade.answers import Answers
 from recursa.facade.exporting import ExportMethods
@@ -354,10 +353,8 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
-        if touches:
-            raise StateError("a run with contacts= cannot be kept in a checkpoint yet: leave checkpoint= out")
         every = keeping.interval(checkpoint_every)
-        given = acting.record(torque, wrenches, equations.stops, watched, base)
+        given = acting.record(torque, wrenches, equations.stops, watched, base, touches)
         with keeping.free_journal(checkpoint) as journal:
             simulation = driver.Simulation(equations, q, v, chosen, watched)
             return keeping.run_kept(simulation, journal, every, (q, v), given)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,6 +28,8 @@ ROBOTS = {
     "flyer": lambda: rc.robots.free_flyer(2),
     "one_of_each": zoo.one_of_each,
     "large_flyer": zoo.large_flyer,
+    "small_mixed_tree": zoo.small_mixed_tree,
+    "tree13": lambda: rc.robots.tree(13),
 }
 EVERYDAY = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "poses", "kinetic_energy", "center_of_mass")
 
@@ -90,7 +95,7 @@ def test_every_quantity_is_ours_and_its_gradients_agree_with_each_other(name: st
     assert abs(numeric - forward) < 1e-8 * size
 
 
-LARGE = ("one_of_each", "large_flyer")
+LARGE = ("one_of_each", "large_flyer", "small_mixed_tree", "tree13")
 
 
 @pytest.mark.parametrize("robot", [pytest.param(x, marks=pytest.mark.slow) if x in LARGE else x for x in ROBOTS])
@@ -104,7 +109,10 @@ def test_values_are_ours_over_robots(robot: str) -> None:
             np.testing.assert_allclose(found, ours, rtol=1e-10, atol=1e-12 * (1 + abs(ours).max()))
 
 
-@pytest.mark.parametrize("robot", ["planar", pytest.param("flyer", marks=pytest.mark.slow)])
+SECOND_ORDER = ["planar", *(pytest.param(x, marks=pytest.mark.slow) for x in ("flyer", "small_mixed_tree", "tree13"))]
+
+
+@pytest.mark.parametrize("robot", SECOND_ORDER)
 @pytest.mark.parametrize("implementation", ["native", "traced"])
 def test_second_order_in_both_modes(robot: str, implementation: str) -> None:
     made = ROBOTS[robot]()
@@ -201,6 +209,112 @@ def test_rollouts_are_ours_and_differentiable(robot: str, integrator: str) -> No
         return jnp.sum(rj.rollout(state["q"], state["v"], tau, 0.01, integrator=integrator)[1][-1] ** 2)
 
     test_util.check_grads(end, (jnp.asarray(tau),), 1, modes=["rev"], rtol=1e-5)
+
+
+def tied_arm() -> rc.Robot:
+    """Four joints, one of which follows another."""
+    builder = rc.Builder("tied")
+    for k in range(4):
+        builder.link(f"l{k}", mass=1.0 + k, com=(0.1, 0.02 * k, 0.3), inertia=(0.02, 0.03, 0.04, 0.001, 0.0, 0.002))
+        parent, mimic = ("world", None) if k == 0 else (f"l{k - 1}", {2: ("j0", -0.5, 0.2)}.get(k))
+        axis = ((0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0.6, 0.8))[k]
+        builder.joint(f"j{k}", "revolute", parent=parent, child=f"l{k}", axis=axis, xyz=(0, 0.1, 0.4), mimic=mimic)
+    return builder.build(mimic="tie")
+
+
+DERIVED = {
+    "chain of twenty": lambda: rc.robots.chain(20),
+    "tied": tied_arm,
+    "four bar": rc.robots.four_bar,
+    "gripper": rc.robots.gripper,
+}
+
+
+@pytest.mark.parametrize(
+    "robot", ["chain of twenty", "tied", "four bar", pytest.param("gripper", marks=pytest.mark.slow)]
+)
+def test_gradients_are_our_derivatives(robot: str) -> None:
+    """Of robots with many bodies, tied joints and closed loops: forward dynamics in both modes, batches in one call."""
+    made = DERIVED[robot]()
+    rj, rng = made.jax(), np.random.default_rng(0)
+    q, v = (np.array(x) for x in zip(*(made.random_state(k) for k in range(3)), strict=True))
+    tau = rng.normal(size=v.shape)
+    expected = made.forward_dynamics_derivatives(q, v, tau)
+    for transform in (jax.jacrev, jax.jacfwd):
+        found = jax.vmap(transform(rj.forward_dynamics, argnums=(0, 1, 2)))(q, v, tau)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-9 * abs(other).max())
+
+
+@pytest.mark.parametrize("robot", [zoo.closed_tree, pytest.param(zoo.held_flyer, marks=pytest.mark.slow)])
+def test_constraints_come_along(robot: Any) -> None:
+    """Loops, relations, told joints, quaternions: values ours, gradients against differences; constraint forces too."""
+    made = robot()
+    rj, (q, v) = made.jax(), made.random_state(0)
+    tau = np.random.default_rng(1).normal(size=made.nv)
+    np.testing.assert_allclose(rj.forward_dynamics(q, v, tau), made.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        rj.constraint_forces(q, v, tau), made.constraint_forces(q, v, tau), rtol=1e-8, atol=1e-10
+    )
+    test_util.check_grads(
+        lambda *x: jnp.sum(jnp.sin(0.1 * rj.forward_dynamics(*x))),
+        (jnp.asarray(q), jnp.asarray(v), jnp.asarray(tau)), 1, modes=["rev"], rtol=1e-4,
+    )  # fmt: skip
+
+
+def test_a_jitted_function_outlives_its_robot() -> None:
+    """The machine code whose address a computation has is kept."""
+    robot = rc.robots.planar(2)
+    q = jnp.array([0.3, -0.4])
+    expected = robot.mass_matrix(np.asarray(q))
+    f = jax.jit(robot.jax().mass_matrix)
+    f(jnp.zeros(2)).block_until_ready()
+    del robot
+    gc.collect()
+    np.testing.assert_allclose(f(q), expected, rtol=1e-12)
+
+
+def test_threads_share_functions() -> None:
+    robot = rc.robots.planar(3)
+    f = jax.jit(jax.grad(lambda q, v: robot.jax().kinetic_energy(q, v), argnums=(0, 1)))
+    states = np.random.default_rng(0).normal(size=(8, 2, 3))
+    expected = [f(*state) for state in states]
+    with ThreadPoolExecutor(4) as pool:
+        for one, other in zip(pool.map(lambda state: f(*state), states), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_not_finite_is_handed_on() -> None:
+    rj = rc.robots.planar(2).jax()
+    found = rj.mass_matrix(jnp.array([[0.1, 0.2], [0.1, jnp.nan]]))
+    assert np.isfinite(found[0]).all() and np.isnan(found[1]).any()
+
+
+def test_several_devices() -> None:
+    """A batch shared out to two devices: each calls native code on its own part."""
+    code = """
+import jax, jax.numpy as jnp, numpy as np, recursa as rc
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+jax.config.update("jax_enable_x64", True)
+robot = rc.robots.planar(2); rj = robot.jax()
+assert len(jax.devices()) == 2
+state = np.random.default_rng(0).normal(size=(3, 10, 2))
+ours = robot.forward_dynamics(*state)
+mesh = Mesh(np.array(jax.devices()), ("rows",))
+parts = [jax.device_put(x, NamedSharding(mesh, P("rows"))) for x in state]
+shared = jax.shard_map(rj.forward_dynamics, mesh=mesh, in_specs=P("rows"), out_specs=P("rows"))
+found = jax.jit(shared)(*parts)
+assert len(found.sharding.device_set) == 2
+np.testing.assert_array_equal(found, ours)
+np.testing.assert_array_equal(jax.jit(rj.forward_dynamics)(*parts), ours)
+each = [x.reshape(2, 5, 2) for x in state]
+np.testing.assert_array_equal(jax.pmap(rj.forward_dynamics)(*each).reshape(10, 2), ours)
+slope = jax.pmap(jax.grad(lambda *x: jnp.sum(rj.forward_dynamics(*x))))(*each)
+assert slope.shape == (2, 5, 2) and np.isfinite(slope).all()
+"""
+    flags = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=flags)
+    assert done.returncode == 0, done.stderr
 
 
 def test_mistakes_are_told() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+import zoo
 from recursa.dynamics.configuration import random_input
 from recursa.quantities import quantity
 
@@ -45,7 +46,71 @@ def test_transforms_and_compiled_programs() -> None:
     program = torch.compile(lambda *x: f(*x).square().sum(), fullgraph=True, backend="aot_eager")
     for one, other in zip(torch.autograd.grad(program(*state), state), eager, strict=True):
         np.testing.assert_array_equal(one, other)
-    torch.library.opcheck(torch.ops.recursa.call.default, (0, 2, state))
+    function = robot.torch()._facts("forward_dynamics", ("q", "v", "tau"), ()).function
+    torch.library.opcheck(torch.ops.recursa.call.default, (function, 2, state))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "robot", [zoo.small_mixed_tree(), rc.robots.free_flyer(1), rc.robots.tree(13)], ids=lambda r: r.name
+)
+def test_gradients_over_the_zoo(robot: rc.Robot) -> None:
+    """Twice where claimed: for every quantity, free bases and joints with several freedoms."""
+    for name in ("inverse_dynamics", "kinetic_energy"):
+        f, state = getattr(robot.torch(), name), state_of(robot, name, 1)
+        assert torch.autograd.gradcheck(f, state, rtol=1e-4, check_forward_ad=True, fast_mode=True)
+        assert torch.autograd.gradgradcheck(f, state, rtol=1e-3, atol=1e-4, fast_mode=True)
+
+
+@pytest.mark.parametrize("robot", [rc.robots.four_bar(), rc.robots.chain(14)], ids=lambda robot: robot.name)
+def test_closed_loops_and_many_bodies(robot: rc.Robot) -> None:
+    q, v = (torch.tensor(x) for x in robot.random_state(0))
+    tau = torch.ones(robot.nv, dtype=torch.float64)
+    found = torch.func.jacrev(robot.torch().forward_dynamics, argnums=(0, 1, 2))(q, v, tau)
+    expected = robot.forward_dynamics_derivatives(q.numpy(), v.numpy(), tau.numpy())
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9 * abs(other).max())
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi-implicit", "euler"])
+@pytest.mark.parametrize("robot", [rc.robots.planar(2), rc.robots.free_flyer(1)], ids=lambda robot: robot.name)
+def test_rollouts_are_ours_and_differentiable(robot: rc.Robot, integrator: str) -> None:
+    q, v = (torch.tensor(x, requires_grad=True) for x in robot.random_state(0))
+    tau = 0.1 * torch.ones((4, robot.nv), dtype=torch.float64)
+    tau.requires_grad_()
+    dt = torch.tensor(0.01, dtype=torch.float64, requires_grad=True)
+    rt = robot.torch()
+    qs, vs = rt.rollout(q, v, tau, dt, integrator=integrator)
+    ours = rc.rollout(
+        robot, *(x.detach().numpy()[None] for x in (q, v, tau)), 0.01, 4, integrator=integrator, losses=False
+    )
+    np.testing.assert_allclose(qs[1:].detach(), ours.q[0], atol=1e-12)
+    np.testing.assert_allclose(vs[1:].detach(), ours.v[0], atol=1e-11)
+
+    def end(*x: Any) -> Any:
+        return rt.rollout(*x, integrator=integrator)[1][-1]
+
+    assert torch.autograd.gradcheck(end, (q, v, tau, dt), rtol=1e-4, fast_mode=True)
+
+
+def test_tensors_of_every_layout() -> None:
+    """No rows, columns that are not contiguous, spread tensors, inertial parameters that need gradients."""
+    robot = rc.robots.planar(2)
+    rt = robot.torch()
+    assert rt.mass_matrix(torch.zeros((0, 2))).shape == (0, 2, 2)
+    columns = torch.tensor(np.random.default_rng(0).normal(size=(2, 5)), requires_grad=True)
+    found = rt.mass_matrix(columns.T)
+    np.testing.assert_array_equal(found.detach(), robot.mass_matrix(columns.detach().numpy().T))
+    (slope,) = torch.autograd.grad(found.square().sum(), columns)
+    assert slope.shape == (2, 5)
+    own = torch.tensor(np.ravel([x.components() for x in robot.model.inertias]), requires_grad=True)
+    rt.inverse_dynamics(columns.T, columns.T, columns.T, parameters=own).sum().backward()
+    assert own.grad is not None and own.grad.shape == own.shape
+    assert rt.mass_matrix(torch.tensor([0.0, torch.nan])).isnan().any()
+    with pytest.raises(rc.StateError, match="tau must have shape"):
+        rt.rollout(torch.zeros(2), torch.zeros(2), torch.zeros(3), 0.1)
+    with pytest.raises(rc.StateError, match="float32 and float64"):
+        rt.mass_matrix(torch.zeros(2, dtype=torch.complex128))
 
 
 def test_parameters_gravity_single_precision() -> None:

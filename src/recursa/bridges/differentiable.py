@@ -7,8 +7,9 @@ Every quantity of the registry that can be traced is: those with ``exported``. B
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from recursa.evaluation.evaluator import Evaluator, Question, Way
 from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.kernels import native
 from recursa.kernels.graph import Graph, code_name
-from recursa.kernels.kernel import Kernel
+from recursa.kernels.kernel import FEW_BODIES, Kernel
+from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.model.model import Model
-from recursa.quantities import Composed, quantities, quantity
+from recursa.quantities import Composed, find, quantities, quantity
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.batching import Array
 from recursa.sweeps.engine import run
@@ -39,6 +41,12 @@ def differentiable() -> tuple[str, ...]:
     return tuple(one.name for one in quantities() if one.exported)
 
 
+def is_differentiable(name: str) -> bool:
+    """Whether there is such a quantity."""
+    record = find(name)
+    return record is not None and record.exported
+
+
 @dataclass(frozen=True)
 class Arguments:
     """What a call was given, sorted: arrays by name, and options."""
@@ -50,7 +58,7 @@ class Arguments:
     @staticmethod
     def of(name: str, arrays: tuple[Any, ...], more: Mapping[str, Any]) -> Arguments:
         """From a call with arrays in order, and the rest by name; what is None is not given."""
-        if name not in differentiable():
+        if not is_differentiable(name):
             raise unknown_name("quantity", name, differentiable())
         record = quantity(name)
         if len(arrays) > len(record.inputs):
@@ -81,21 +89,20 @@ class Differentiable:
         return math.prod(self.axes[name])
 
 
-def batches(
-    quantity: str, shapes: Mapping[str, tuple[int, ...]], axes: Mapping[str, tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    """The batch axes of every array; what follows them is as it must be."""
+def batches(quantity: str, arrays: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """The batch axes of every array, from its shape and the axes that it must end with."""
     found = []
-    for name, wanted in axes.items():
-        shape, own = shapes[name], len(shapes[name]) - len(wanted)
+    for name, (shape, wanted) in arrays.items():
+        own = len(shape) - len(wanted)
         if own < 0 or shape[own:] != wanted:
             told = ", ".join(map(str, wanted))
             raise StateError(f"{quantity}: {name} must have the shape (..., {told}), not {shape}")
         found.append(shape[:own])
-    longest = max(map(len, found))
-    for place in range(1, longest + 1):
+    if all(own == found[0] for own in found):
+        return found
+    for place in range(1, max(map(len, found)) + 1):
         if len({own[-place] for own in found if len(own) >= place} - {1}) > 1:
-            told = ", ".join(f"{name} {own}" for name, own in zip(axes, found, strict=True))
+            told = ", ".join(f"{name} {own}" for name, own in zip(arrays, found, strict=True))
             raise StateError(f"{quantity}: batch axes do not fit each other: {told}")
     return found
 
@@ -142,10 +149,21 @@ class DifferentiableRobot:
             if way.recipe.require is not None:
                 way.recipe.require(model)
             shape = way.recipe.shape
-        own = None if with_gravity or isinstance(way, Composed) else _OwnKernel(self._evaluator, question, way)
-        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own)
+        own, sweeps = None, None
+        if not with_gravity and not isinstance(way, Composed):
+            own = _OwnKernel(self._evaluator, question, way)
+            sweeps = partial(_sweeps, question, way) if model.nbodies > FEW_BODIES else None
+        function = GraphFunction(record.name, sizes, math.prod(shape), tracing, own=own, sweeps=sweeps)
         turned = {name: model.quaternions for name in names if record.kind(name).coordinates and model.quaternions}
         return Differentiable(function, axes, shape, turned)
+
+
+def _sweeps(question: Question, way: Way) -> PlanFunction:
+    """What a question is answered with, as a function that can be differentiated sweep by sweep."""
+    record, model = question.quantity, way.kernels.compiled_model
+    names = (*record.inputs, *question.given)
+    sizes = {record.reads.get(name, name): record.kind(name).size(model) for name in names}
+    return PlanFunction(way.compiled_plan, model, sizes, way.recipe.gather, math.prod(way.recipe.shape))
 
 
 class _OwnKernel:
@@ -228,19 +246,24 @@ def _three(x: Array) -> tuple[Any, Any, Any]:
 
 
 def _solved(mass: Array, columns: Array) -> Array:
-    """The solution for a symmetric positive definite matrix of any scalars."""
-    n, rest, x = len(mass), mass.copy(), columns.copy()
-    factor = np.zeros((n, n), dtype=object)
+    """The solution for a symmetric positive definite matrix of any scalars: ``L D L^T x = columns``."""
+    rest, x, n = [list(row) for row in mass], [list(np.atleast_1d(row)) for row in columns], len(mass)
+    factor: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for k in range(n):
         for i in range(k + 1, n):
-            factor[i, k] = rest[i, k] / rest[k, k]
-            rest[i, k + 1 : i + 1] = rest[i, k + 1 : i + 1] - factor[i, k] * rest[k + 1 : i + 1, k]
+            factor[i][k] = rest[i][k] / rest[k][k]
+            for j in range(k + 1, i + 1):
+                rest[i][j] = rest[i][j] - factor[i][k] * rest[j][k]
     for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - factor[i, k] * x[k]
-    for i in range(n):
-        x[i] = x[i] / rest[i, i]
+        x[i] = _less(x[i], ((factor[i][k], x[k]) for k in range(i)))
+    x = [[value / rest[i][i] for value in row] for i, row in enumerate(x)]
     for i in reversed(range(n)):
-        for k in range(i + 1, n):
-            x[i] = x[i] - factor[k, i] * x[k]
-    return x
+        x[i] = _less(x[i], ((factor[k][i], x[k]) for k in range(i + 1, n)))
+    return object_array([value for row in x for value in row]).reshape(columns.shape)
+
+
+def _less(row: list[Scalar], others: Iterable[tuple[Scalar, list[Scalar]]]) -> list[Scalar]:
+    """A row less multiples of others."""
+    for factor, other in others:
+        row = [value - factor * taken for value, taken in zip(row, other, strict=True)]
+    return row

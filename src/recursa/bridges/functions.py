@@ -8,6 +8,7 @@ functions of the same kind and can be differentiated again. Reverse mode costs a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from threading import RLock
 from typing import Any
 
@@ -19,10 +20,13 @@ from recursa.kernels.function import Output
 from recursa.kernels.graph import Graph, Traced
 from recursa.kernels.kernel import Kernel
 from recursa.kernels.native import simd_shape
+from recursa.kernels.plan_derivatives import PlanFunction
 from recursa.spatial.scalars import Scalar
+from recursa.waits import spoken
 
 Own = Callable[[bool], Kernel | None]  # single precision or not -> a kernel that is there already
 Trace = Callable[[], tuple[Graph, list[Scalar]]]
+Sweeps = Callable[[], PlanFunction]  # the function as sweeps over bodies; UntraceableError where there are none
 
 _MAGIC = 0x7265637572736131  # as in _xla.c
 MAX_POINTERS = 24  # likewise: inputs, result, and three more of loops
@@ -35,13 +39,22 @@ class GraphFunction:
 
     ``sizes`` are the numbers of every input, by name, in order; ``size`` those of the result. ``level`` counts how
     often it was differentiated. ``own`` are kernels for the function itself, where the robot has them anyway.
+    ``sweeps`` are given for robots with many bodies, whose derivatives are then made sweep by sweep
+    (``plan_derivatives.py``), in code that loops over bodies.
     """
 
     def __init__(
-        self, name: str, sizes: Mapping[str, int], size: int, trace: Trace, level: int = 0, own: Own | None = None
+        self,
+        name: str,
+        sizes: Mapping[str, int],
+        size: int,
+        trace: Trace,
+        level: int = 0,
+        own: Own | None = None,
+        sweeps: Sweeps | None = None,
     ) -> None:
         self.name, self.sizes, self.size, self.level = name, dict(sizes), size, level
-        self._trace, self._own = trace, own
+        self._trace, self._own, self._sweeps = trace, own, sweeps
         self._traced: tuple[Graph, list[Scalar]] | None = None
         self._derived: dict[tuple[str, tuple[str, ...]], GraphFunction] = {}
         self._kernels: dict[bool, Kernel] = {}
@@ -106,8 +119,9 @@ class GraphFunction:
             }
             return graph, tangent(outputs, moved)
 
-        title = f"{self.name} along {' '.join(names)}"
-        return GraphFunction(title, {**self.sizes, **directions}, self.size, trace, self.level + 1)
+        title, sizes = f"{self.name} along {' '.join(names)}", {**self.sizes, **directions}
+        sweeps = self._differentiated_sweeps(PlanFunction.along, names)
+        return GraphFunction(title, sizes, self.size, trace, self.level + 1, sweeps=sweeps)
 
     def _pulled(self, names: tuple[str, ...]) -> GraphFunction:
         weights = f"w{self.level + 1}"
@@ -120,7 +134,23 @@ class GraphFunction:
             return graph, gradient(total, [x for name in names for x in self._inputs(name)])
 
         sizes, total = {**self.sizes, weights: self.size}, sum(self.sizes[name] for name in names)
-        return GraphFunction(f"{self.name} by {' '.join(names)}", sizes, total, trace, self.level + 1)
+        sweeps = self._differentiated_sweeps(PlanFunction.pulled, names)
+        return GraphFunction(f"{self.name} by {' '.join(names)}", sizes, total, trace, self.level + 1, sweeps=sweeps)
+
+    def _differentiated_sweeps(
+        self, how: Callable[[PlanFunction, Sequence[str]], PlanFunction], names: tuple[str, ...]
+    ) -> Sweeps | None:
+        own = self._sweeps
+        if own is None:
+            return None
+
+        @cache
+        def made() -> PlanFunction:
+            function = own()
+            called = dict(zip(self.sizes, function.sizes, strict=True))  # as plans know them
+            return how(function, [called[name] for name in names])
+
+        return made
 
     def _inputs(self, name: str) -> list[Traced]:
         return self.graph.inputs(name, self.sizes[name])
@@ -131,9 +161,20 @@ class GraphFunction:
         """Native code; UntraceableError where there is none."""
         with _LOCK:
             if single not in self._kernels:
-                own = self._own and self._own(single)
+                own = self._own(single) if self._own is not None else self._by_sweeps(single)
                 self._kernels[single] = own or Kernel.of_graph(self.name, self.graph, self.outputs, self.sizes, single)
             return self._kernels[single]
+
+    def _by_sweeps(self, single: bool) -> Kernel | None:
+        """A derivative made sweep by sweep; None where every body has to be spelled out."""
+        if self._sweeps is None:
+            return None
+        try:
+            with spoken(f"differentiating {self.name}"):
+                made = self._sweeps()
+            return Kernel(made.plan, made.model, made.sizes, made.gather, single)
+        except UntraceableError:
+            return None
 
     def place(self, single: bool, count: int) -> int:
         """The address of what XLA's handler has to know to call the kernel for so many states."""

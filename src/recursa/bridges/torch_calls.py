@@ -29,11 +29,10 @@ def number_of(function: GraphFunction) -> int:
 @torch.library.custom_op("recursa::call", mutates_args=(), device_types="cpu")  # type: ignore[untyped-decorator]
 def call(function: int, size: int, arrays: list[torch.Tensor]) -> torch.Tensor:
     """A function of tensors (..., n) that have the same batch axes and type: (..., size)."""
-    own, batch = _FUNCTIONS[function], arrays[0].shape[:-1]
-    result = torch.empty((*batch, size), dtype=arrays[0].dtype)
+    result = torch.empty((*arrays[0].shape[:-1], size), dtype=arrays[0].dtype)
     if result.numel():
-        rows = [np.ascontiguousarray(x.detach().reshape(-1, x.shape[-1]).numpy()) for x in arrays]
-        own(rows, result.numpy().reshape(-1, size))
+        rows = [np.ascontiguousarray(x.detach().numpy()).reshape(-1, x.shape[-1]) for x in arrays]
+        _FUNCTIONS[function](rows, result.numpy().reshape(-1, size))
     return result
 
 

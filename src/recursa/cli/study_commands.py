@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
 import numpy as np
 from rich.markup import escape
-from rich.table import Table
 
 import recursa as rc
-from recursa.cli import show
+from recursa.cli import show, study_tables
 from recursa.cli.group import Whole
 from recursa.cli.root import JSON
 from recursa.cli.study_file import read_file, store_of
 
 _FILE = click.Path(path_type=Path)
-_BAR = 40  # characters of the longest bar
-_WORST = 5
 
 
 @click.group(cls=Whole)
@@ -36,8 +32,8 @@ def study() -> None:
 
 @study.command("run")
 @click.argument("file", type=_FILE)
-@click.option("--engine", type=click.Choice(["threads", "dask"]), help="Who computes.  [default: threads]")
-@click.option("--address", metavar="TCP://HOST:PORT", help="A Dask scheduler; without it one is started here.")
+@click.option("--engine", type=click.Choice(["threads", "dask", "ray"]), help="Who computes.  [default: threads]")
+@click.option("--address", metavar="HOST:PORT", help="A Dask scheduler, or Ray; without it one is started here.")
 @click.option("--workers", type=click.IntRange(1), help="Threads, or processes of a local cluster.  [default: cores]")
 @click.option("--block", type=click.IntRange(1), help="Rows at a time.  [default: about a second's worth]")
 @click.option("--resume/--no-resume", default=True, help="Go on with results that are there.  [default: go on]")
@@ -78,7 +74,7 @@ def run(
     described, running = read_file(file)
     out = show.console()
     if not as_json:
-        out.print(escape(str(described)), highlight=False)
+        study_tables.lines(out, str(described))
     if estimate:
         told = described.estimate()
         if as_json:
@@ -93,7 +89,7 @@ def run(
         show.print_json(_as_json(result))
         return
     out.print(f"{result.rows:,} rows in {escape(str(result.path))}", highlight=False)
-    _tell(result)
+    study_tables.tell(result)
 
 
 @study.command("status")
@@ -156,8 +152,8 @@ def show_study(
     if as_json:
         show.print_json(_as_json(result))
         return
-    show.console().print(escape(str(result.study)), highlight=False)
-    _tell(result)
+    study_tables.lines(show.console(), str(result.study))
+    study_tables.tell(result)
     if out is not None:
         show.console().print(f"picture: {escape(str(out))}", highlight=False)
 
@@ -185,42 +181,3 @@ def _show_row(result: rc.StudyResult, row: int, out: Path | None, as_json: bool)
         show.console().print(escape(f"{name}: {value}"), highlight=False)
     if out is not None:
         show.console().print(f"page: {escape(str(out))}", highlight=False)
-
-
-def _tell(result: rc.StudyResult) -> None:
-    """Numbers in a table, histograms as bars, worst rows with the command that shows them."""
-    out = show.console()
-    plain = {name: x for name, x in result.found.items() if "histogram" not in name and not name.endswith(".shares")}
-    if plain:
-        table = Table()
-        table.add_column("result")
-        table.add_column("values", justify="right")
-        for name, x in plain.items():
-            table.add_row(escape(name), _numbers(np.asarray(x)))
-        show.put(out, table)
-    for name, counts in result.found.items():
-        if name.endswith(".histogram_counts"):
-            _bars(name.removesuffix(".histogram_counts"), counts, result.found[name.replace("_counts", "_edges")])
-    for name, rows in result.found.items():
-        if name.endswith((".top_rows", ".bottom_rows")):
-            for row in rows[:_WORST].tolist():
-                out.print(
-                    escape(f"  recursa study show {quote(str(result.path))} --row {row} -o row{row}.html"),
-                    highlight=False,
-                )
-
-
-def _numbers(x: Any) -> str:
-    flat = np.ravel(x)
-    shown = " ".join(f"{value:.5g}" for value in flat[:12].tolist())
-    return shown + (f" ... ({len(flat)} numbers)" if len(flat) > 12 else "")
-
-
-def _bars(name: str, counts: Any, edges: Any) -> None:
-    """All entries of an output together."""
-    total = np.reshape(counts, (-1, len(edges) - 1)).sum(axis=0)
-    out = show.console()
-    out.print(escape(f"{name}:"), highlight=False)
-    for low, high, count in zip(edges[:-1], edges[1:], total, strict=True):
-        bar = "█" * round(_BAR * count / max(1, total.max()))
-        out.print(escape(f"  {low:>10.4g} to {high:<10.4g} {count:>10,} {bar}"), highlight=False)

@@ -24,7 +24,7 @@ def read_file(path: Path) -> tuple[rc.Study, dict[str, Any]]:
     except OSError as error:
         raise StudyError(f"cannot read '{path}': {error.strerror or error}") from None
     except (ModelError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: {error}") from None
+        raise StudyError(f"{path}: {str(error).removeprefix('<text>, ')}") from None
     if not isinstance(data, Mapping):
         raise StudyError(f"{path}: a study has keys: {', '.join(_SECTIONS)}")
     for name in data:

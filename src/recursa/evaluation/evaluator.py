@@ -246,13 +246,13 @@ class Evaluator:
         margins = self.store().entry(_hinge_key(HINGES, nv), judging, (nv,), one=True)
         return None if margins is None else found.guarded(margins, tuple(map(names.index, judging)))
 
-    def trusting_entry(self, quantity: Quantity, given: Iterable[str] = ()) -> Any:
+    def trusting_entry(self, quantity: Quantity, given: Iterable[str] = (), options: Options = NO_OPTIONS) -> Any:
         """A native function of single-state arrays that leaves the length of quaternions to its caller.
 
         Its kernel is made at once. It answers NotImplemented where the result is not finite. None where nothing is
         compiled, and where the quantity is made of others.
         """
-        question = Question.of(quantity, given, NO_OPTIONS)
+        question = Question.of(quantity, given, options)
         way, names = self.way(question), _names(question)
         if isinstance(way, Composed):
             return None

@@ -186,6 +186,9 @@ def _wait_too_long(one: Class, blocks: dict[int, Block]) -> dict[int, int]:
     return early
 
 
+_DONE_AGAIN = ("neg", "lt")  # a sign is cheaper to change again than to store, and a comparison is not a number
+
+
 def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], set[int]]:
     """Nodes to compute in a sweep, and those that an earlier one has saved."""
     nodes, needed, restored = one.graph.nodes, set(), set()
@@ -195,7 +198,7 @@ def _needed(one: Class, sweep: int, roots: Iterable[int]) -> tuple[list[int], se
         if number in needed or number in restored:
             continue
         op, operands = nodes[number]
-        if op != "neg" and 0 <= one.level(number) < sweep:  # a sign is cheaper to change again than to store
+        if op not in _DONE_AGAIN and 0 <= one.level(number) < sweep:
             restored.add(number)
             continue
         needed.add(number)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from recursa.quantities.quantity import Cheaper, Composed, Names, Quantity, Recipe, Subject, quantities, quantity
+from recursa.quantities.quantity import Cheaper, Composed, Names, Quantity, Recipe, Subject, find, quantities, quantity
 
-__all__ = ["Cheaper", "Composed", "Names", "Quantity", "Recipe", "Subject", "quantities", "quantity"]
+__all__ = ["Cheaper", "Composed", "Names", "Quantity", "Recipe", "Subject", "find", "quantities", "quantity"]

@@ -205,6 +205,11 @@ def quantity(name: str) -> Quantity:
     return _REGISTRY[name]
 
 
+def find(name: str) -> Quantity | None:
+    """The record of that name, if there is one."""
+    return _REGISTRY.get(name)
+
+
 def quantities() -> tuple[Quantity, ...]:
     """All records there are, in the order in which they were made."""
     return tuple(_REGISTRY.values())

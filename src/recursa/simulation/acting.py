@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,21 @@ from recursa.dynamics.wrenches import Wrench, listed_wrenches
 from recursa.errors import RecursaError, StateError, shortened
 from recursa.simulation.events import Event
 from recursa.simulation.forces import Controller, StopForces, Stops
+from recursa.simulation.touch import Touch
 from recursa.trajectories.torque_tables import TorqueTable
 
 Record = dict[str, Any]
 _WRENCH = ("force", "moment", "point")
 
 
-def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[Event, ...], base: Any = None) -> Record:
+def record(
+    torque: Any,
+    wrenches: Any,
+    stops: StopForces | None,
+    events: tuple[Event, ...],
+    base: Any = None,
+    touches: tuple[Touch, ...] = (),
+) -> Record:
     """For a checkpoint; stops with the numbers that they have got."""
     return {
         "torque": _torque(torque),
@@ -26,6 +35,7 @@ def record(torque: Any, wrenches: Any, stops: StopForces | None, events: tuple[E
         else {"joints": stops.names, "stiffness": stops.stiffness, "damping": stops.damping},
         "events": [[event.name, event.stop, event.direction] for event in events],
         "base": None if base is None else _function(base),
+        "contacts": [asdict(one) for one in touches],
     }
 
 
@@ -98,6 +108,14 @@ def stops_again(kept: Record | None) -> Stops | None:
         return None
     numbers = {name: dict(zip(kept["joints"], kept[name].tolist(), strict=True)) for name in ("stiffness", "damping")}
     return Stops(**numbers, joints=kept["joints"])
+
+
+def touches_again(kept: list[Record]) -> tuple[Touch, ...]:
+    """What may touch, as it was."""
+    try:
+        return tuple(Touch(**one) for one in kept)
+    except RecursaError as error:
+        raise ValueError(f"its contacts: {error}") from None
 
 
 def require_same_events(kept: list[list[Any]], events: tuple[Event, ...]) -> None:

@@ -86,12 +86,14 @@ class Adaptive(Stepper):
 
     def at(self, t: float) -> RunState:
         """By the solver's own interpolant."""
-        if t == self.t:
-            return self.now
-        q, u, work = self.equations.unpacked(self.interpolant(t))
-        if self.equations.kept_on_manifold and np.isfinite(q).all() and np.isfinite(u).all():
-            q, u = self.equations.on_manifold(q, u)
-        return RunState(q, u, work)
+        q, u, work = state = self.about(t)
+        if t != self.t and self.equations.kept_on_manifold and np.isfinite(q).all() and np.isfinite(u).all():
+            return RunState(*self.equations.on_manifold(q, u), work)
+        return state
+
+    def about(self, t: float) -> RunState:
+        """The interpolant itself, which obeys constraints as far as it is exact."""
+        return self.now if t == self.t else RunState(*self.equations.unpacked(self.interpolant(t)))
 
     @property
     def interpolant(self) -> Any:

@@ -29,7 +29,7 @@ from recursa.runs.options import Options, options_again
 from recursa.runs.packing import MALFORMED, pack, unpack
 from recursa.runs.run import Happened, Run
 from recursa.runs.saving import first_bytes
-from recursa.simulation.acting import Record, again, require_same_events, stops_again
+from recursa.simulation.acting import Record, again, require_same_events, stops_again, touches_again
 from recursa.simulation.choosing import equations_of
 from recursa.simulation.described import array, floats, pair, perhaps, real, require_described
 from recursa.simulation.driver import Sample, Simulation
@@ -38,6 +38,7 @@ from recursa.simulation.forces import stop_forces, torque_function, wrench_funct
 from recursa.simulation.moved_base import moved_base
 from recursa.simulation.options import checked_again
 from recursa.simulation.steppers import RunState
+from recursa.simulation.touch import touches_of
 from recursa.sweeps.batching import Array
 from recursa.version import __version__
 
@@ -242,7 +243,7 @@ class Kept:
         equations = equations_of(
             robot,
             self.options,
-            (),
+            touches_of(robot.model, touches_again(acting.get("contacts", []))),
             torque_function(robot, again(acting["torque"], torque, "torque"), moved),
             wrench_function(robot, again(acting["wrenches"], wrenches, "wrenches"), moved),
             stop_forces(robot, stops_again(acting["stops"]), q0),

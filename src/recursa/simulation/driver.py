@@ -28,6 +28,7 @@ from recursa.sweeps.batching import Array
 from recursa.trajectories.limits import far_beyond
 
 _NO_PROGRESS = 1e-14
+_HARDLY_ANY = 1e-9  # s between two changes of contacts
 _WINDOW, _MOST_STEPS = 10_000, 1e9  # steps after which progress is looked at, and those that a run may come to at that
 _MAX_STALLS = 10  # changes of friction without progress in time, before one is enforced
 
@@ -48,7 +49,7 @@ class StepCut(NamedTuple):
 
     t: float
     freedom: int | None
-    contact: bool = False
+    contact: int | None = None  # which of the margins of TouchingEquations
 
 
 class Keeper(Protocol):
@@ -82,7 +83,7 @@ class Simulation:
         self._next_time = 0  # among the times asked for
         self._stalls = 0
         self._looked = (0, 0.0)  # when progress was last looked at: steps, time
-        self._rubs = equations.rubbed and not self.stepper.resolves_friction
+        self._rubs = equations.rubbed and not (self.stepper.resolves_friction or equations.modes_from_outside)
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         self._touches = equations if isinstance(equations, TouchingEquations) else None
         self._switches = self._rubs or self._touches is not None
@@ -223,14 +224,15 @@ class Simulation:
         return np.concatenate([values, self._margins(t, state.q, v)])
 
     def _margins(self, t: float, q: Array, v: Array) -> Array:
-        """How far freedoms, then contacts are from another mode."""
-        rubbing = friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
-        return rubbing if self._touches is None else np.concatenate([rubbing, self._touches.margins(t, q, v)])
+        """How far freedoms, or contacts and freedoms, are from another mode."""
+        if self._touches is not None:
+            return self._touches.margins(t, q, v)
+        return friction.margins(self.equations, t, q, v) if self._rubs else np.empty(0)
 
-    def _landed(self, t: float, state: RunState) -> RunState:
+    def _landed(self, t: float, state: RunState, cut: int | None = None) -> RunState:
         """Impulses and modes of contacts at an instant; what hit is noted."""
         assert self._touches is not None
-        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state))
+        v, lost, hit = self._touches.settle(t, state.q, self._speeds(state), cut, self._stalls)
         for k in hit:
             name = self._touches.geometry.touches[k].name
             self.happened.append(Happened(name, t, state.q.copy(), v.copy()))
@@ -246,13 +248,17 @@ class Simulation:
         times = np.linspace(stepper.t_old, stepper.t, stepper.probes + 1)
         before = self._watched
         for start, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
-            after = self._values(end, stepper.at(end))
+            after = self._values(end, self._within(end))
             cut = self._crossings(start, end, before, after)
             if cut is not None:
                 return cut
             before = after
         self._watched, self._stalls = before, 0
         return None
+
+    def _within(self, t: float) -> RunState:
+        """A state within the last step to look at: events see what obeys constraints, margins need not."""
+        return self.stepper.at(t) if self.events else self.stepper.about(t)
 
     def _crossings(self, start: float, end: float, before: Array, after: Array) -> StepCut | None:
         """Crossings between two times, in order, up to the first that cuts the step short."""
@@ -266,8 +272,7 @@ class Simulation:
         for t, number in sorted(found):
             if number >= len(self.events):
                 switch = number - len(self.events)
-                contact = switch >= (self.equations.nv if self._rubs else 0)
-                return StepCut(t, None if contact else switch, contact)
+                return StepCut(t, switch) if self._touches is None else StepCut(t, None, switch)
             event, state = self.events[number], self.stepper.at(t)
             self.happened.append(Happened(event.name, t, state.q.copy(), self._speeds(state).copy()))
             if event.stop:
@@ -280,7 +285,7 @@ class Simulation:
 
     def _value(self, number: int, t: float) -> float:
         """One of the values, at a time within the last step."""
-        state = self.stepper.at(t)
+        state = self._within(t)
         v = self._speeds(state)
         if number < len(self.events):
             return self.events[number].value(t, state.q, v)
@@ -303,7 +308,8 @@ class Simulation:
         stepper, equations = self.stepper, self.equations
         self._keep_piece(cut.t)
         self._sample_until(cut.t, inclusive=False)
-        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= _NO_PROGRESS * max(1.0, cut.t) else 0
+        least = _NO_PROGRESS * max(1.0, cut.t) if self._touches is None else _HARDLY_ANY
+        self._stalls = self._stalls + 1 if cut.t - stepper.t_old <= least else 0
         if self._stalls > 2 * _MAX_STALLS:
             raise SimulationError(
                 f"friction changes again and again at t = {cut.t:.9g} s: {self._reason(stepper.now)}.\n"
@@ -317,10 +323,8 @@ class Simulation:
         if cut.t > stepper.t_old:
             stepper.land(cut.t)
         state = stepper.now if cut.t > stepper.t_old else stepper.at(stepper.t_old)
-        if cut.contact:
-            state = self._landed(cut.t, state)
-            if self._rubs:
-                friction.settle(equations, cut.t, state.q, self._speeds(state))
+        if cut.contact is not None:
+            state = self._landed(cut.t, state, cut.contact)
             stepper.start(cut.t, state)
             self._watched = self._values(cut.t, state)
         elif cut.freedom is not None:
@@ -422,6 +426,7 @@ class Simulation:
             "stepper": self.stepper.state(),
             "slip": equations.slip.copy(),
             "locked": equations.locked.copy(),
+            **({} if self._touches is None else {"contacts": self._touches.modes()}),
             "evaluations": equations.evaluations,
             "watched": self._watched.copy(),
             "stalls": self._stalls,
@@ -441,6 +446,7 @@ class Simulation:
             "stepper": self.stepper.described(self.end),
             "slip": floats(equations.nv),
             "locked": indices(equations.nv),
+            **({} if self._touches is None else {"contacts": self._touches.described_modes()}),
             "evaluations": count(),
             "watched": array(float, *self._watched.shape),
             "stalls": count(),
@@ -455,6 +461,8 @@ class Simulation:
         require_described(described, {name: state[name] for name in described})
         equations = self.equations
         equations.slip, equations.locked = state["slip"].copy(), state["locked"].copy()
+        if self._touches is not None:
+            self._touches.restore_modes(state["contacts"])
         self.stepper.restore(state["stepper"])
         equations.evaluations = state["evaluations"]
         self._watched, self._stalls = state["watched"].copy(), state["stalls"]

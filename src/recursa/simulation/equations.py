@@ -53,6 +53,7 @@ class Equations:
     """
 
     diagonal = False
+    modes_from_outside = False  # whether friction always has modes, also where an integrator could do without
 
     def __init__(
         self,

@@ -29,11 +29,11 @@ class FixedStep(Stepper):
     def __init__(self, equations: Equations, integrator: Integrator, step: float) -> None:
         super().__init__(equations)
         self.integrator, self.step = integrator, step
-        self.resolves_friction = integrator.takes_losses
+        self.resolves_friction = integrator.takes_losses and not equations.modes_from_outside
         self._before = self.now
         self._origin, self._count = 0.0, 0
         self._manifold = Manifold(equations.robot)
-        self._mechanics = Settling if integrator.takes_losses else OneRun
+        self._mechanics = Settling if self.resolves_friction else OneRun
 
     def start(self, t: float, state: RunState) -> None:
         """From here; the grid of times stays, unless this is its beginning."""

@@ -45,6 +45,10 @@ class Stepper:
         """The state at a time within the last step."""
         raise NotImplementedError
 
+    def about(self, t: float) -> RunState:
+        """The same where it need not obey constraints to the last digit, if that takes less."""
+        return self.at(t)
+
     def land(self, t: float) -> None:
         """Take the last step again, up to a time within it."""
         raise NotImplementedError

@@ -7,12 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from recursa.errors import ModelError, StateError
 from recursa.model.constraints import Triple
 from recursa.model.model import Model
-from recursa.sweeps.batching import Array
 
 
 @dataclass(frozen=True)
@@ -83,79 +80,3 @@ def touches_of(model: Model, given: Any) -> tuple[Touch, ...]:
             raise StateError(f"contacts takes rc.Touch(link, ...) or a list of them, not {one!r}")
         model.link_index(one.link)
     return listed
-
-
-class Geometry:
-    """Where each of them is, how it moves, and what forces there do at the joints."""
-
-    def __init__(self, robot: Any, touches: tuple[Touch, ...]) -> None:
-        self.robot, self.touches = robot, touches
-        self.links = [robot.model.link_index(one.link) for one in touches]
-        self.axes = np.array([_axes(one.normal) for one in touches]).reshape(-1, 3, 3)  # rows: normal, two across
-        self.friction = np.array([one.friction for one in touches])
-        self.restitution = np.array([one.restitution for one in touches])
-        self.rest_speed = np.array([one.rest_speed for one in touches])
-
-    def gaps(self, q: Array) -> Array:
-        """Distances from the planes, (k,)."""
-        poses = self.robot.poses(q)
-        return np.array(
-            [
-                np.dot(one.normal, pose[:3, 3] + pose[:3, :3] @ one.at + one.radius * _down(one, pose[:3, :3]))
-                - one.height
-                for one, pose in zip(self.touches, poses[self.links], strict=True)
-            ]
-        )
-
-    def rows(self, q: Array) -> Array:
-        """(k, 3, nv): speeds of what touches, across and along the plane."""
-        poses, found = self.robot.poses(q), np.empty((len(self.touches), 3, self.robot.nv))
-        jacobians: dict[str, Array] = {}
-        for k, (one, link) in enumerate(zip(self.touches, self.links, strict=True)):
-            if one.link not in jacobians:
-                jacobians[one.link] = self.robot.jacobian(q, one.link, frame="mixed")
-            J, R = jacobians[one.link], poses[link, :3, :3]
-            arm = R @ one.at + one.radius * _down(one, R)
-            found[k] = self.axes[k] @ (J[3:] + np.cross(J[:3].T, arm).T)
-        return found
-
-    def bias(self, q: Array, v: Array) -> Array:
-        """(k, 3): the rates of ``rows v`` while the joints do not accelerate."""
-        poses, found = self.robot.poses(q), np.empty((len(self.touches), 3))
-        speeds = self.robot.velocities(q, v, frame="mixed")
-        rates = self.robot.accelerations(q, v, np.zeros_like(v), frame="mixed", kind="classical")
-        for k, (one, link) in enumerate(zip(self.touches, self.links, strict=True)):
-            R, w, (turn, move) = poses[link, :3, :3], speeds[link, :3], np.split(rates[link], 2)
-            arm, down = R @ one.at, _down(one, R)
-            moved = move + np.cross(turn, arm) + np.cross(w, np.cross(w, arm))
-            rolled = np.cross(turn, down) + np.cross(w, _down_rate(one, R, w, down))
-            found[k] = self.axes[k] @ (moved + one.radius * rolled)
-        return found
-
-
-def _axes(normal: Triple) -> Array:
-    n = np.array(normal)
-    across = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
-    across /= np.sqrt(across @ across)
-    return np.array([n, np.cross(across, n), across])
-
-
-def _down(one: Touch, R: Array) -> Array:
-    """From the centre of a ball or wheel towards the plane, of length 1."""
-    n = np.array(one.normal)
-    if one.axis is None:
-        return -n
-    axis = R @ one.axis
-    m = n - (n @ axis) * axis
-    return -m / max(float(np.sqrt(m @ m)), 1e-12)
-
-
-def _down_rate(one: Touch, R: Array, w: Array, down: Array) -> Array:
-    if one.axis is None:
-        return np.cross(w, down) if one.radius == 0.0 else np.zeros(3)
-    n, axis = np.array(one.normal), R @ one.axis
-    turned = np.cross(w, axis)
-    m = n - (n @ axis) * axis
-    rate = -(n @ turned) * axis - (n @ axis) * turned
-    size = max(float(np.sqrt(m @ m)), 1e-12)
-    return -(rate - m * (m @ rate) / (size * size)) / size

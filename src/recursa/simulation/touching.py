@@ -4,47 +4,69 @@ What lands, lifts, starts to slide or comes to rest ends a step, as an event doe
 and then forces are found by complementarity, and say who goes on how. Newton's law of restitution holds across the
 plane and Coulomb's along it; where together they would make energy, impulses go back towards those without bouncing,
 just as far as it takes, so that no impact makes energy.
+
+Dry friction of joints is smoothed about rest here: joints that friction holds, and feet that stick, hold each other in
+loops through the ground, and rigid bodies leave open who bears what. Which of them lets go first would then hang on
+rounding, and modes change without end.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recursa.errors import StateError
-from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, forces
+from recursa.errors import SimulationError, StateError
+from recursa.simulation.complementarity import OPEN, SLIDES, STICKS, Problem, forces, shares
 from recursa.simulation.constrained import ConstrainedEquations
-from recursa.simulation.equations import Equations, Outside, Rates
-from recursa.simulation.touch import Geometry, Touch
+from recursa.simulation.described import array, floats, real
+from recursa.simulation.equations import Outside, Rates
+from recursa.simulation.touch import Touch
+from recursa.simulation.touch_geometry import Geometry, Instant
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
     from recursa.robot import Robot
 
 _NEAR = 1e-8  # m, within which something touches
-_AT_REST = 1e-9  # m/s
+_AT_REST = 1e-7  # m/s across a plane: slower is no impact, and does not leave
 _CREEPS = 1e-5  # m/s along a plane, under which something that changes is taken to be at rest
-_TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not against where it started to
 _SMOOTH = 0.02  # rad/s or m/s, about which friction of joints grows to its value
-_SLACK = 1e-9  # of forces
+_PATIENCE = 3  # changes at one instant before what slides may creep back
+_TURNS = 1e-4  # m/s, from which on friction is against the speed itself, not against where it started to
+_SLACK = 1e-9  # of forces, by which they may leave a cone before something slides; then it certainly does
+_SLACKER = 1e-5  # the same where modes change again and again at one instant
+_STARTS = 0.01  # of that slack, of accelerations: what is less does not start
 _RANK = 1e-10
+
+
+class Held(NamedTuple):
+    """What acts where something touches."""
+
+    a: Array  # (nv,) accelerations
+    forces: Array  # (k, 3) across and along the planes
+    lost: float  # power that rubs at contacts
 
 
 class TouchingEquations(ConstrainedEquations):
     """A robot, with constraints or without, parts of which may touch planes."""
 
+    modes_from_outside = True
+
     def __init__(self, robot: Robot, *acting: Any, touches: tuple[Touch, ...]) -> None:
         super().__init__(robot, *acting)
         self.kept_on_manifold, self.passive = True, False
-        self._smooth = self.rubbed  # held joints and held contacts together would leave forces undetermined
-        self.rubbed = False
-        self.geometry = Geometry(robot, touches)
+        self._smooth, self.rubbed = self.rubbed, False
+        self.geometry = Geometry(robot, touches, self.given)
         count = len(touches)
         self.mode, self.slip_along = np.full(count, OPEN), np.zeros((count, 2))
-        self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits
-        self._forces = np.zeros((count, 3))
+        self.offset = np.zeros(count)  # by how much what just touches, unloaded, may go under before it hits, in m;
+        # of what slides, how fast it may go backwards before that is a change, in m/s
+        self.slack = _SLACK
         self._shared = np.zeros((count, 3))  # as complementarity found them last: who bears what, where that is open
+
+    def _compiled(self) -> Any:
+        return None  # the geometry has all that there is to ask of an instant
 
     # ---- between two instants ----------------------------------------------------------------------------------------
 
@@ -52,12 +74,17 @@ class TouchingEquations(ConstrainedEquations):
         """Everything at an instant, in the present modes."""
         self.evaluations += 1
         tau, outside, moving, lost = self.moving(t, q, v)
-        both = self.solved(q, v, moving, outside)
-        a = both[self.nq :]
-        if (self.locked.size or self.mode.any()) and np.isfinite(a).all():
-            a, rubbed = self._touched(q, v, a)
-            lost += rubbed
-        return Rates(both[: self.nq], v, a, tau, self.power(q, v, a, tau, outside), lost)
+        now = self.geometry.instant(q, v, moving, *outside)
+        if now is None:
+            nothing = np.full(self.nv, np.nan)
+            return Rates(np.full(self.nq, np.nan), v, nothing, tau, np.nan, np.nan)
+        held = self._held(now, q, v)
+        return Rates(now.qdot, v, held.a, tau, self.power(q, v, held.a, tau, outside), lost + held.lost)
+
+    def accelerated(self, q: Array, u: Array, tau: Array, outside: Outside) -> Array:
+        """With contact forces."""
+        now = self.geometry.instant(q, u, tau, *outside)
+        return np.full(self.nv, np.nan) if now is None else self._held(now, q, u).a
 
     def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array, float]:
         """With friction of joints smoothed about rest, ``f v / sqrt(v^2 + s^2)``."""
@@ -67,189 +94,272 @@ class TouchingEquations(ConstrainedEquations):
             moving, lost = moving - rub, lost + float(rub @ v)
         return tau, outside, moving, lost
 
-    def _touched(self, q: Array, v: Array, a: Array) -> tuple[Array, float]:
-        """Accelerations with contact forces, and with torques at freedoms that friction holds; the power that rubs."""
-        closed = np.flatnonzero(self.mode)
-        J, gamma = self.geometry.rows(q)[closed], self.geometry.bias(q, v)[closed]
-        along = np.einsum("kin,n->ki", J[:, 1:], v)
-        rows, right, columns = (
-            [np.eye(self.nv)[self.locked]],
-            [np.zeros(self.locked.size)],
-            [np.eye(self.nv)[self.locked]],
-        )
-        directions = np.array([self._direction(int(k), x) for k, x in zip(closed, along, strict=True)]).reshape(-1, 2)
-        for k, one, bias, s in zip(closed, J, gamma, directions, strict=True):
-            sticks = self.mode[k] == STICKS
-            rows.append(one if sticks else one[:1])
-            right.append(bias if sticks else bias[:1])
-            columns.append(one if sticks else one[:1] - self.geometry.friction[k] * (s @ one[1:])[None])
-        R, F = np.concatenate(rows), np.concatenate(columns)
-        WF = self.compliance(q) @ F.T
-        last = [self._shared[k] if self.mode[k] == STICKS else self._shared[k, :1] for k in closed]
-        near = np.concatenate([np.zeros(self.locked.size), *last])
-        asked = -(R @ a + np.concatenate(right))
-        found = near + np.linalg.lstsq(R @ WF, asked - R @ (WF @ near), rcond=_RANK)[0]
-        a = a + WF @ found
-        a[self.locked] = 0.0
-        self._forces[:] = 0.0
-        at, lost = self.locked.size, 0.0
-        for k, s, speed in zip(closed, directions, along, strict=True):
-            if self.mode[k] == STICKS:
-                self._forces[k], at = found[at : at + 3], at + 3
-                continue
-            rub = self.geometry.friction[k] * found[at]
-            self._forces[k] = found[at], *(-rub * s)
-            lost, at = lost + rub * float(s @ speed), at + 1
-        return a, lost
+    def _held(self, now: Instant, q: Array, v: Array) -> Held:
+        """Accelerations with contact forces; the power that rubs."""
+        found = np.zeros((len(self.mode), 3))
+        closed = self.mode.nonzero()[0]
+        if not closed.size:
+            return Held(now.a, found, 0.0)
+        J = now.J.reshape(-1, 3, self.nv)[closed]
+        slides = (self.mode[closed] == SLIDES).nonzero()[0]
+        taken = np.ones((len(closed), 3), dtype=bool)
+        taken[slides, 1:] = False
+        R = F = J[taken]
+        ways, along = np.zeros((0, 2)), np.zeros((0, 2))
+        if slides.size:
+            along = J[slides, 1:] @ v
+            ways = np.array([self._direction(int(closed[k]), x) for k, x in zip(slides, along, strict=True)])
+            rough = self.geometry.friction[closed[slides], None]
+            F = R.copy()
+            F[(taken.sum(axis=1).cumsum() - 1)[slides]] -= rough * np.einsum("ki,kin->kn", ways, J[slides, 1:])
+        W = self._yielding(now, q)
+        WF = W @ F.T
+        asked = -(R @ now.a) - now.gamma.reshape(-1, 3)[closed][taken]
+        A = R @ WF
+        x = shares(0.5 * (A + A.T) if F is R else A, asked, self._shared[closed][taken])
+        bearing = np.zeros((len(closed), 3))
+        bearing[taken] = x
+        lost = 0.0
+        if slides.size:
+            rub = self.geometry.friction[closed[slides]] * bearing[slides, 0]
+            bearing[slides, 1:] = -rub[:, None] * ways
+            lost = float((rub * (ways * along).sum(axis=1)).sum())
+        found[closed] = bearing
+        return Held(now.a + WF @ x, found, lost)
+
+    def _yielding(self, now: Instant, q: Array) -> Array:
+        """``inv(M)``, less what the robot's constraints keep from moving."""
+        if not self.robot.constraints:
+            return now.W
+        G = self._bilateral(q)
+        WG = now.W @ G.T
+        return now.W - WG @ np.linalg.lstsq(G @ WG, WG.T, rcond=_RANK)[0]
 
     def _direction(self, k: int, along: Array) -> Array:
-        """In which a contact slides; where it would turn round within a step it goes on as before."""
-        if self.mode[k] != SLIDES:
-            return np.zeros(2)
+        """In which a contact slides; where it would turn round within a step it goes on as before.
+
+        What starts to slide to one side is turned at once: friction follows the force that has left its cone.
+        """
         first = self.slip_along[k]
-        if not along @ first > 0.0:
-            return first
+        if not along @ first > -0.5 * _TURNS:
+            return np.asarray(first)
         along = along + _TURNS * first
-        return along / np.sqrt(along @ along)
+        return np.asarray(along / np.sqrt(along @ along))
 
     def margins(self, t: float, q: Array, v: Array) -> Array:
         """(2k,): distance or force across the plane, then what is left of the cone, or the speed along the plane."""
-        first, second = self.geometry.gaps(q) + self.offset, np.full(len(self.mode), np.inf)
+        _, outside, moving, _ = self.moving(t, q, v)
+        now = self.geometry.instant(q, v, moving, *outside)
+        if now is None:
+            return np.full(2 * len(self.mode), np.nan)
+        held = self._held(now, q, v)
+        across = held.forces[:, 0]
+        first, second = now.gaps + self.offset, np.full(len(self.mode), np.inf)
         if self.mode.any():
-            counted = self.evaluations
-            self.rates(t, q, v)
-            self.evaluations = counted
-            along = np.einsum("kin,n->ki", self.geometry.rows(q)[:, 1:], v)
-            scale = _SLACK * float(np.abs(self._forces).max(initial=0.0))
-            for k in np.flatnonzero(self.mode):
-                across = self._forces[k, 0]
-                first[k] = across + scale
-                if self.mode[k] == STICKS:
-                    rub = float(np.sqrt(self._forces[k, 1:] @ self._forces[k, 1:]))
-                    second[k] = self.geometry.friction[k] * across + scale - rub
-                else:
-                    second[k] = along[k] @ self.slip_along[k]
+            scale = self.slack * float(np.abs(held.forces).max(initial=0.0))
+            along = (now.J @ v).reshape(-1, 3)[:, 1:]
+            sticks, slides = self.mode == STICKS, self.mode == SLIDES
+            first = np.where(self.mode == OPEN, first, across + scale)
+            second[sticks] = self._left_of_cones(held.forces)[sticks]
+            second[slides] = ((along * self.slip_along).sum(axis=1) + self.offset)[slides]
         return np.concatenate([first, second])
+
+    def _left_of_cones(self, forces: Array) -> Array:
+        """How much more force along its plane each contact could bear, and a little more."""
+        rub = np.sqrt((forces[:, 1:] ** 2).sum(axis=1))
+        slack = self.slack * float(np.abs(forces).max(initial=0.0))
+        return np.asarray(self.geometry.friction * forces[:, 0] + slack - rub)
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
     def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
         """Loops and contacts closed, speeds that obey them."""
-        q = self._landed(q)
-        J = self.geometry.rows(q)
-        held = [J[k] if self.mode[k] == STICKS else J[k, :1] for k in np.flatnonzero(self.mode)]
-        R = np.concatenate([self._bilateral(q), np.eye(self.nv)[self.locked], *held])
-        return q, u - self._along(q, R, R @ u)
+        closed = np.flatnonzero(self.mode)
+        if not (closed.size or self.robot.constraints):
+            return q, u
+        last = np.inf
+        for _ in range(10):
+            now = self._at(q)
+            error = np.concatenate([self.errors(q) / self._scales, now.gaps[closed]])
+            size = float(np.abs(error).max(initial=0.0))
+            if not 1e-15 < size < 0.5 * last:
+                break
+            R = np.concatenate([self._bilateral(q), now.J[3 * closed]])
+            q, last = self.robot.integrate(q, -_along(now.W, R, error)), size
+        taken = np.zeros((len(self.mode), 3), dtype=bool)
+        taken[closed, 0] = True
+        taken[self.mode == STICKS] = True
+        return q, _obeying(now.W, np.concatenate([self._bilateral(q), now.J[taken.ravel()]]), u)
+
+    def _at(self, q: Array) -> Instant:
+        """What is known of a place."""
+        now = self.geometry.instant(q, self._zero, self._zero, *self._still())
+        assert now is not None
+        return now
+
+    def _still(self) -> Outside:
+        return () if self.wrenches is None else (np.zeros(6 * self.robot.nlinks),)
 
     def _bilateral(self, q: Array) -> Array:
         return self.rows(q) / self._scales[:, None]
 
-    def _along(self, q: Array, R: Array, values: Array) -> Array:
-        """The change x along ``inv(M) R*`` with ``R x = values``, by rank."""
-        if not len(R):
-            return np.zeros(self.nv)
-        WR = Equations.compliance(self, q) @ R.T
-        return WR @ np.linalg.lstsq(R @ WR, values, rcond=_RANK)[0]
-
-    def _landed(self, q: Array) -> Array:
-        closed = np.flatnonzero(self.mode)
-        last = np.inf
-        for _ in range(10):
-            error = np.concatenate([self.errors(q) / self._scales, self.geometry.gaps(q)[closed]])
-            size = float(np.abs(error).max(initial=0.0))
-            if not 1e-15 < size < 0.5 * last:
-                break
-            R = np.concatenate([self._bilateral(q), self.geometry.rows(q)[closed, 0]])
-            q, last = self.robot.integrate(q, -self._along(q, R, error)), size
-        return q
-
     # ---- instants at which something changes -------------------------------------------------------------------------
 
-    def settle(self, t: float, q: Array, v: Array) -> tuple[Array, float, list[int]]:
-        """Impulses where something hits, then modes; speeds, the energy that was lost, and who hit."""
-        geometry = self.geometry
-        near = np.flatnonzero(geometry.gaps(q) <= _NEAR)
+    def settle(
+        self, t: float, q: Array, v: Array, cut: int | None = None, stalls: int = 0
+    ) -> tuple[Array, float, list[int]]:
+        """Impulses where something hits, then modes; speeds, the energy that was lost, and who hit.
+
+        ``cut`` is the margin that has come to zero, if one has: that contact touches, whatever rounding says. After
+        ``stalls`` changes at the same instant rounding, or steps too long for how fast friction turns, would decide who
+        sticks: then a little more than a cone is allowed, and what slides may creep back.
+        """
+        now = self._at(q)
+        self.slack = min(_SLACKER, _SLACK * 10.0 ** min(stalls, 9))
+        touching = now.gaps <= _NEAR
+        if cut is not None:
+            touching[cut % len(self.mode)] = True
+        near = np.flatnonzero(touching)
         self.mode[:], self.offset[:], self.slip_along[:] = OPEN, 0.0, 0.0
         if not near.size:
             return v, 0.0, []
-        J = geometry.rows(q)[near]
-        v, lost, hit = self._impact(q, v, near, J)
-        across = J[:, 0] @ v
-        kept = np.flatnonzero(across <= _AT_REST)
-        near, J = near[kept], J[kept]
+        rows = now.J.reshape(-1, 3, self.nv)
+        v, lost, hit = self._impact(t, q, v, near, rows[near], self._yielding(now, q))
+        self.offset[near] = np.maximum(0.0, -now.gaps[near])  # what leaves may be under its plane by rounding
+        near = near[rows[near, 0] @ v <= _AT_REST]
         if near.size:
-            along = np.einsum("kin,n->ki", J[:, 1:], v)
-            creeping = np.sqrt((along**2).sum(axis=1)) <= _CREEPS
-            stopped = np.concatenate([self._bilateral(q), J[:, 0], *J[creeping, 1:]])
-            v = v - self._along(q, stopped, stopped @ v)
-            self._choose(t, q, v, near, J)
+            J = rows[near]
+            creeping = np.sqrt(((J[:, 1:] @ v) ** 2).sum(axis=1)) <= _CREEPS
+            stopped = [self._bilateral(q), J[:, 0], J[creeping, 1:].reshape(-1, self.nv)]
+            v = _obeying(now.W, np.concatenate(stopped), v)
+            self._choose(t, q, v, near, stalls)
             v = self.on_manifold(q, v)[1]
         return v, lost, hit
 
-    def _impact(self, q: Array, v: Array, near: Array, J: Array) -> tuple[Array, float, list[int]]:
+    def _impact(self, t: float, q: Array, v: Array, near: Array, J: Array, W: Array) -> tuple[Array, float, list[int]]:
         """Speeds after all that is near has hit or held."""
         geometry = self.geometry
         before = J[:, 0] @ v
         hitting = before < -_AT_REST
         if not hitting.any():
             return v, 0.0, []
-        W = self.compliance(q)
         rows = J.reshape(-1, self.nv)
-        D = rows @ W @ rows.T
-        still = np.zeros((len(near), 2))
+        back = W @ rows.T
+        still, friction = np.zeros((len(near), 2)), geometry.friction[near]
         bounce = np.where(-before > geometry.rest_speed[near], geometry.restitution[near], 0.0) * np.minimum(
             before, 0.0
         )
-        plain = (rows @ v).reshape(-1, 3)
-        friction = geometry.friction[near]
-        dead = v + W @ rows.T @ forces(D, plain, friction, still)[0].ravel()
-        after = dead
+        plain = rows @ v
+        first = forces(Problem(rows @ back, plain, friction, still))
+        self._require_found(first.f, near, t)
+        dead = after = v + back @ first.f.ravel()
         if bounce.any():
-            wanted = plain + np.stack([bounce, np.zeros_like(bounce), np.zeros_like(bounce)], axis=1)
-            after = v + W @ rows.T @ forces(D, wanted, friction, still)[0].ravel()
+            wanted = plain.copy()
+            wanted[::3] += bounce
+            found = forces(Problem(rows @ back, wanted, friction, still), first.f)
+            self._require_found(found.f, near, t)
+            after = v + back @ found.f.ravel()
         M = self.robot.mass_matrix(q)
         after = _without_gain(M, v, dead, after)
         lost = 0.5 * float(v @ M @ v - after @ M @ after)
         return after, lost, near[hitting].tolist()
 
-    def _choose(self, t: float, q: Array, v: Array, near: Array, J: Array) -> None:
+    def _choose(self, t: float, q: Array, v: Array, near: Array, stalls: int) -> None:
         """Modes of what stays: by the forces that accelerations ask for."""
-        counted = self.evaluations
-        a = self.rates(t, q, v).a
-        self.evaluations = counted
-        if not np.isfinite(a).all():
+        _, outside, moving, _ = self.moving(t, q, v)
+        now = self.geometry.instant(q, v, moving, *outside)
+        if now is None:
             return
-        W = self.compliance(q)
-        if self.locked.size:
-            held = W[:, self.locked]
-            W = W - held @ np.linalg.lstsq(held[self.locked], held.T, rcond=_RANK)[0]
+        W = self._yielding(now, q)
+        J = now.J.reshape(-1, 3, self.nv)[near]
         rows = J.reshape(-1, self.nv)
-        along = np.einsum("kin,n->ki", J[:, 1:], v)
+        along = J[:, 1:] @ v
         sizes = np.sqrt((along**2).sum(axis=1))
         sliding = np.where((sizes > _CREEPS)[:, None], along / np.maximum(sizes, _CREEPS)[:, None], 0.0)
-        rates = (rows @ a).reshape(-1, 3) + self.geometry.bias(q, v)[near]
-        f, mode = forces(rows @ W @ rows.T, rates, self.geometry.friction[near], sliding)
-        at_rest = np.abs((rates.ravel() + rows @ (W @ (rows.T @ f.ravel()))).reshape(-1, 3)[:, 1:]).max(axis=1)
-        held = (mode == SLIDES) & (at_rest <= _SLACK * np.abs(rates).max()) & ~sliding.any(axis=1)
-        mode = np.where(held, STICKS, mode)  # on the cone, and yet it does not move
-        self._shared[near] = f
-        self.mode[near] = mode
-        self.offset[near[mode == OPEN]] = _NEAR
-        for k, one, way, force in zip(near, mode, sliding, f, strict=True):
-            if one == SLIDES:
-                rub = float(np.sqrt(force[1:] @ force[1:]))
-                starting = -force[1:] / rub if rub > 0.0 else np.zeros(2)
-                self.slip_along[k] = way if way.any() else starting
+        rates = rows @ now.a + now.gamma.reshape(-1, 3)[near].ravel()
+        D = rows @ W @ rows.T
+        f, found = forces(Problem(D, rates, self.geometry.friction[near], sliding), self._shared[near])
+        self._require_found(f, near, t)
+        ways = np.where(sliding.any(axis=1, keepdims=True), sliding, _against(f))
+        starts = ((rates + D @ f.ravel()).reshape(-1, 3)[:, 1:] * ways).sum(axis=1)
+        still = ~sliding.any(axis=1) & (starts <= _STARTS * self.slack * np.abs(rates).max(initial=0.0))
+        self._shared[near], self.slip_along[near] = f, ways
+        self.mode[near] = np.where((found == SLIDES) & still, STICKS, found)  # on its cone, and yet it does not start
+        self.offset[near] = np.where(found == OPEN, np.maximum(_NEAR, self.offset[near]), 0.0)
+        bearing = self._held(now, q, v).forces
+        leaves = (self.mode == STICKS) & (self._left_of_cones(bearing) < 0.0)
+        self.mode[leaves], self.slip_along[leaves] = SLIDES, _against(bearing)[leaves]
+        if stalls >= _PATIENCE:
+            self.offset[self.mode == SLIDES] = min(_TURNS, _CREEPS * 2.0 ** (stalls - _PATIENCE))
+
+    def _require_found(self, f: Array, near: Array, t: float) -> None:
+        """Rigid bodies that slide may wedge so that no force fits (Painleve)."""
+        if not np.isfinite(f).all():
+            names = ", ".join(f"'{self.geometry.touches[k].name}'" for k in near)
+            raise SimulationError(
+                f"no contact forces fit at t = {t:.9g} s, where {names} touch: what slides wedges, and rigid bodies "
+                "with Coulomb's friction have no answer there. Lower friction=, or start elsewhere",
+                t,
+            )
 
     def require_outside(self, q: Array) -> None:
         """A start under a plane is an error."""
-        gaps = self.geometry.gaps(q)
+        gaps = self._at(q).gaps
         for k in np.flatnonzero(gaps < -_NEAR)[:1]:
             one = self.geometry.touches[k]
             raise StateError(
                 f"contact '{one.name}' starts {-gaps[k]:.3g} m under its plane. Lift the robot by that, or give "
                 "another height="
             )
+
+    # ---- keeping and bringing back -----------------------------------------------------------------------------------
+
+    def modes(self) -> dict[str, Any]:
+        """Of the contacts: all that the next step depends on."""
+        return {
+            "mode": self.mode.copy(), "along": self.slip_along.copy(), "offset": self.offset.copy(),
+            "shared": self._shared.copy(), "slack": self.slack,
+        }  # fmt: skip
+
+    def described_modes(self) -> dict[str, Any]:
+        """What :meth:`modes` gives."""
+        count = len(self.mode)
+        return {
+            "mode": array(int, count), "along": floats(count, 2), "offset": floats(count), "shared": floats(count, 3),
+            "slack": real(_SLACK, _SLACKER),
+        }  # fmt: skip
+
+    def restore_modes(self, kept: dict[str, Any]) -> None:
+        """As they were."""
+        if not np.isin(kept["mode"], (OPEN, SLIDES, STICKS)).all():
+            raise ValueError("a contact is neither open nor slides nor sticks")
+        self.mode, self.slip_along = kept["mode"].copy(), kept["along"].copy()
+        self.offset, self._shared, self.slack = kept["offset"].copy(), kept["shared"].copy(), kept["slack"]
+
+
+def _against(forces: Array) -> Array:
+    """Directions along the plane (k, 2) of what slides and feels such friction; zero where it feels none."""
+    rub = np.sqrt((forces[:, 1:] ** 2).sum(axis=1, keepdims=True))
+    return np.asarray(-forces[:, 1:] / np.where(rub > 0.0, rub, 1.0))
+
+
+def _along(W: Array, R: Array, values: Array) -> Array:
+    """The shortest way x along ``W R*`` with ``R x = values``."""
+    if not len(R):
+        return np.zeros(len(W))
+    WR = W @ R.T
+    A = R @ WR
+    return np.asarray(WR @ shares(0.5 * (A + A.T), values))
+
+
+def _obeying(W: Array, R: Array, u: Array) -> Array:
+    """The nearest speeds with ``R u = 0``; once more where rows nearly depend on each other and digits were lost."""
+    for _ in range(3):
+        left = R @ u
+        if not np.abs(left).max(initial=0.0) > 1e-14 * np.abs(u).max(initial=0.0):
+            break
+        u = u - _along(W, R, left)
+    return u
 
 
 def _without_gain(M: Array, v: Array, dead: Array, after: Array) -> Array:
@@ -260,4 +370,4 @@ def _without_gain(M: Array, v: Array, dead: Array, after: Array) -> Array:
     if square + 2.0 * linear <= energy or square == 0.0:
         return after
     share = (-linear + np.sqrt(max(0.0, linear * linear + square * max(0.0, energy)))) / square
-    return dead + min(1.0, max(0.0, share)) * more
+    return np.asarray(dead + min(1.0, max(0.0, share)) * more)

@@ -67,6 +67,7 @@ class Computation:
     - ``free``: whether names that robots do not know are somebody's: a function's.
     - ``outputs``: ``outputs(block, wanted)``, arrays (rows, ...) by name; ``offered``: their names, if known before;
       ``axes``: what the axes of their rows are called; ``gains``: numbers of a controller that can be varied.
+    - ``row_bytes``: of what is there of a row while it is computed, whatever is kept of it.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Computation:
     offered: tuple[str, ...] | None
     axes: Mapping[str, tuple[str, ...]]
     gains: tuple[str, ...] = ()
+    row_bytes: int = 0
 
 
 def computation(robot: Robot, compute: Any, options: Mapping[str, Any]) -> Computation:
@@ -222,7 +224,17 @@ def _rollouts(robot: Robot, options: dict[str, Any]) -> Computation:
         "peak_speed": ("freedom",), "violation": (), "finite": (),
     }  # fmt: skip
     arrays = {"q0": "q", "v0": "v", "tau": "tau"}
-    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque))
+    row_bytes = 8 * _saved(options["steps"], every) * (robot.nq + robot.nv)
+    return Computation("rollout", arrays, functional, outputs, _OF_ROLLOUTS, axes, _gains_of(torque), row_bytes)
+
+
+def _saved(steps: Any, every: Any) -> int:
+    """States that are saved of a motion: at least one."""
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in (steps, every)):
+        raise StudyError(f"steps and save_every must be whole numbers, not {steps!r} and {every!r}")
+    if not 1 <= every <= steps:
+        raise StudyError(f"a rollout of {steps} steps of which every {every}th is saved has nothing to be kept")
+    return int(steps // every)
 
 
 def _gains_of(torque: Any) -> tuple[str, ...]:

@@ -7,16 +7,18 @@ variable's name, the counter is the row; so any block of rows can be drawn by an
 from __future__ import annotations
 
 import hashlib
-import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recursa.errors import StudyError
+
 Array = NDArray[Any]
 
 _WORDS = 4  # numbers of 64 bits that Philox makes of one count
-SOBOL_BITS = 30  # so many points at the most; SciPy cannot skip in longer sequences
+SOBOL_BITS = 52  # of a point, and of the number of points
 _ROUNDS = 4  # of a Feistel network, from which on its permutations look random (Luby and Rackoff)
 
 
@@ -93,13 +95,35 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def sobol(key: NDArray[np.uint64], rows: range, width: int) -> Array:
-    """The same as a scrambled Sobol sequence of ``width`` dimensions, by SciPy."""
+    """The same as a scrambled Sobol sequence of ``width`` dimensions; any row is found at once.
+
+    Point n is the exclusive or of the sequence's shift and of a direction number for every bit that is set in n's Gray
+    code (Antonov and Saleev, 1979); so the next point differs from it by one of them.
+
+    >>> whole = sobol(key_of(1), range(100), 3)
+    >>> bool((sobol(key_of(1), range(40, 70), 3) == whole[40:70]).all())
+    True
+    """
+    directions, shift = _directions(int(key[0] >> np.uint64(1)), width)
+    gray = rows.start ^ rows.start >> 1
+    points = np.empty((len(rows), width), np.uint64)
+    points[0] = shift
+    for bit in range(gray.bit_length()):
+        if gray >> bit & 1:
+            points[0] ^= directions[bit]
+    number = np.arange(rows.start + 1, rows.stop, dtype=np.uint64)
+    changed = np.log2((number & (~number + np.uint64(1))).astype(float)).astype(np.intp)  # the lowest bit that is set
+    points[1:] = directions[changed]
+    drawn: Array = np.bitwise_xor.accumulate(points, axis=0) * 2.0**-SOBOL_BITS
+    return np.clip(drawn, 2.0**-54, 1.0 - 2.0**-53)
+
+
+@lru_cache(maxsize=8)
+def _directions(seed: int, width: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Direction numbers, (bits, width), and the shift of a scrambled sequence: as SciPy's has them."""
     from scipy.stats import qmc  # slow to import
 
-    sequence = qmc.Sobol(width, scramble=True, bits=SOBOL_BITS, seed=int(key[0] >> np.uint64(1)))
-    if rows.start:
-        sequence.fast_forward(rows.start)
-    with warnings.catch_warnings():  # that a block is no power of two says nothing of the whole
-        warnings.simplefilter("ignore", UserWarning)
-        drawn: Array = sequence.random(len(rows))
-    return np.clip(drawn, 2.0**-54, 1.0 - 2.0**-53)
+    if width > qmc.Sobol.MAXDIM:
+        raise StudyError(f"a Sobol sequence has at most {qmc.Sobol.MAXDIM} numbers a row, and {width} are varied")
+    sequence = qmc.Sobol(width, scramble=True, bits=SOBOL_BITS, seed=seed)
+    return sequence._sv.T.astype(np.uint64), sequence._shift.astype(np.uint64)

@@ -294,6 +294,11 @@ class Top(Reduction):
         return self._best(sign * values[known], first + np.flatnonzero(known))
 
     def _best(self, values: Array, rows: Array) -> Part:
+        if len(values) > self.count:  # only those that can be among them are sorted
+            at = self.count - 1 if self.smallest else len(values) - self.count
+            bound = np.partition(values, at)[at]
+            near = values <= bound if self.smallest else values >= bound
+            values, rows = values[near], rows[near]
         order = np.lexsort((rows, values if self.smallest else -values))[: self.count]
         return {"values": values[order], "rows": rows[order].astype(np.int64)}
 

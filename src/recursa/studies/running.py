@@ -5,22 +5,21 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import StudyError
-from recursa.studies.computing import Outputs, labels
+from recursa.studies.block_work import BlockWork, Done
+from recursa.studies.computing import labels
 from recursa.studies.engines import opened
 from recursa.studies.outcome import Joined, StudyResult, axes_of
-from recursa.studies.reductions import Part
+from recursa.studies.progress import Progress, told, unheard
 from recursa.studies.stores import Column, Store
 from recursa.studies.study import Pilot, Study
 from recursa.version import __version__
@@ -30,14 +29,6 @@ Array = NDArray[Any]
 _SECONDS = 1.0  # a block's worth of work
 _BYTES = 64_000_000  # and of results
 _MOST = 1 << 20  # rows
-
-
-class Done(NamedTuple):
-    """A finished block: its rows, what its reductions left, and its arrays where no store has them."""
-
-    rows: range
-    parts: dict[str, Part]
-    arrays: Outputs | None
 
 
 def run(
@@ -55,22 +46,23 @@ def run(
     """See :meth:`Study.run`."""
     if block is not None and (isinstance(block, bool) or not isinstance(block, int | np.integer) or block < 1):
         raise StudyError(f"block must be a positive whole number of rows, not {block!r}")
-    tell = _tell if progress else _silent
     if store is None:
         if compress is not None or keep_bits is not None:
             raise StudyError('compress= and keep_bits= are for a store: say store="out.zarr", too')
         size = _block_size(study.pilot, study, block)
         whole = Whole(study, _columns(study))
-        _carried_out(study, None, size, range(0), whole, engine, address, workers, progress, tell)
+        _carried_out(study, None, size, range(0), whole, engine, address, workers, progress)
         return StudyResult(study, None, whole.results(_shapes(study)), whole.arrays, study.total)
     place = Store.at(store, compress, keep_bits)
+    if place.about() is None:
+        study.pilot  # noqa: B018  a study that cannot be computed leaves no folder
     with place.held():
         place, size = _prepared(study, place, block, resume)
         whole = Whole(study, ())
         left = [number for number in range(-(-study.total // size)) if not whole.takes(place, number)]
         if left:
             study.pilot  # noqa: B018  compiled here first: the workers of this machine find the kernels on the disk
-            _carried_out(study, place, size, left, whole, engine, address, workers, progress, tell)
+            _carried_out(study, place, size, left, whole, engine, address, workers, progress)
     return StudyResult(study, Path(store), whole.results(_shapes(study)), None, study.total)
 
 
@@ -142,7 +134,7 @@ def _block_size(pilot: Pilot, study: Study, block: int | None) -> int:
     if block is not None:
         return min(int(block), study.total)
     by_time = _SECONDS / max(pilot.seconds, 1e-9)
-    heaviest = max(1, sum(x[0].nbytes for x in pilot.outputs.values()))
+    heaviest = max(1, sum(x[0].nbytes for x in pilot.outputs.values()), study.computation.row_bytes)
     return int(np.clip(min(by_time, _BYTES / heaviest, _MOST), 1, study.total))
 
 
@@ -159,43 +151,20 @@ def _carried_out(
     address: str | None,
     workers: int | None,
     progress: bool,
-    tell: Any,
 ) -> None:
     numbers = left if place is not None else range(-(-study.total // size))
     blocks: Iterator[range] = (range(k * size, min((k + 1) * size, study.total)) for k in numbers)
     before = 0 if place is None else study.total - sum(min(size, study.total - k * size) for k in left)
-    bar = Progress(progress, study.total, before)
+    with opened(engine, address, workers, told if progress else unheard) as act:
+        bar = Progress(study.total, before, act.workers) if progress else None
 
-    def taken(done: Done) -> None:
-        whole.add(done)
-        bar.add(len(done.rows))
+        def taken(done: Done) -> None:
+            whole.add(done)
+            if bar is not None:
+                bar.add(len(done.rows))
 
-    try:
-        with opened(engine, address, workers, tell) as act:
-            titles = {one.name: study.column(one.name) for one in study.sampling.variables}
-            act(partial(work, study, place, size, titles), blocks, taken)
-    finally:
-        bar.close()
-
-
-def work(study: Study, place: Store | None, size: int, titles: Mapping[str, str], rows: range) -> Done:
-    """One block, wherever this runs: computed, reduced, and written if there is a store; ``titles`` of what is
-    varied."""
-    outputs = study.compute(rows)
-    parts = {
-        f"{name}/{k}": way.part(array, rows.start)
-        for name, array in outputs.items()
-        for k, way in enumerate(study.reductions(name))
-    }
-    arrays = {name: array for name, array in outputs.items() if study.in_full(name)}
-    if arrays:
-        for name, values in study.values(rows).items():
-            numbers = values[:, 0] if values.shape[1] == 1 else values
-            arrays[titles[name]] = numbers
-    if place is None:
-        return Done(rows, parts, arrays)
-    place.write(rows.start // size, rows.start, arrays, parts)
-    return Done(rows, parts, None)
+        with bar or nullcontext():
+            act.run(BlockWork(study, place, size), blocks, taken)
 
 
 class Whole(Joined):
@@ -226,49 +195,9 @@ class Whole(Joined):
             self.arrays[name][done.rows.start : done.rows.stop] = array
 
 
-# ---- what is told ----------------------------------------------------------------------------------------------------
-
-
 def _memory() -> float:
     """Bytes of this machine, where it tells."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
         return math.inf
-
-
-def _tell(text: str) -> None:
-    if sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
-
-
-def _silent(text: str) -> None:
-    pass
-
-
-class Progress:
-    """A bar on the terminal: rows, rate, time that is left."""
-
-    def __init__(self, wanted: bool, total: int, before: int) -> None:
-        self._bar: Any = None
-        if wanted and sys.stderr.isatty():
-            from rich.console import Console  # slow to import
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("rows", total=total, completed=before, rate="")
-            self._bar.start()
-        self._begin, self._rows = time.perf_counter(), 0
-
-    def add(self, rows: int) -> None:
-        """So many rows more are done."""
-        self._rows += rows
-        if self._bar is not None:
-            rate = self._rows / max(time.perf_counter() - self._begin, 1e-9)
-            self._bar.update(self._task, advance=rows, rate=f"{rate:,.0f} rows/s")
-
-    def close(self) -> None:
-        """It is over."""
-        if self._bar is not None:
-            self._bar.stop()

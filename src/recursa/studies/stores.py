@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recursa.errors import RecursaError, StudyError, unknown_name
-from recursa.files import locked, write_together
+from recursa.files import locked, remove_leftovers_of, write_together
 from recursa.studies.reductions import Part
 from recursa.version import __version__
 
@@ -166,7 +166,7 @@ class Store:
         content = io.BytesIO()
         np.savez(content, **flat, digests=np.array(json.dumps(digests)))  # type: ignore[arg-type]
         try:
-            write_together({self._record(number): content.getvalue()})
+            write_together({self._record(number): content.getvalue()}, tidy=False)
         except RecursaError as error:
             raise StudyError(f"{error}. What was finished before is whole; run the study again to go on") from None
 
@@ -207,7 +207,7 @@ class Store:
         compression = "zstd" if self.compress else "none"
         pyarrow.parquet.write_table(pyarrow.table(columns), content, compression=compression)
         place = self.table(number)
-        write_together({place: content.getvalue()})
+        write_together({place: content.getvalue()}, tidy=False)
         return {place.name: _digest(content.getvalue())}
 
     def table(self, number: int) -> Path:
@@ -256,6 +256,8 @@ class Store:
         try:
             if not locked(file):
                 raise StudyError(f"another process is writing to '{self.path}'; wait for it, or take another name")
+            remove_leftovers_of(self._records, r"\d+\.npz")
+            remove_leftovers_of(self.folder, r"part-\d+\.parquet")
             yield
         finally:
             os.close(file)

@@ -28,6 +28,7 @@ from recursa.studies.computing import (
     mark_of,
 )
 from recursa.studies.distributions import from_data
+from recursa.studies.progress import duration
 from recursa.studies.reductions import Reduction, several
 from recursa.studies.sampling import Design, Sampling
 from recursa.studies.variables import Targets, Variable, require_likely_masses
@@ -217,7 +218,7 @@ class Study:
         """
         kept = self.pilot.row_bytes(self)
         seconds = self.pilot.seconds * self.total
-        return f"{self.total:,} rows; {_size(kept * self.total)} in full; about {_duration(seconds)} on one core"
+        return f"{self.total:,} rows; {_size(kept * self.total)} in full; about {duration(seconds)} on one core"
 
     def run(
         self,
@@ -236,15 +237,15 @@ class Study:
 
         - ``store``: a folder for the results, ``"out.zarr"``, or ``"out.parquet"`` for tables; None keeps them in
           memory. Finished blocks are never computed again: a run that was killed goes on where it was.
-        - ``engine``: None or "threads", this process; "dask", a Dask cluster.
-        - ``address``: of a Dask scheduler ("tcp://host:8786"); None starts a cluster on this machine. Its workers must
-          see the store under the same path.
+        - ``engine``: None or "threads", this process; "dask", a Dask cluster; "ray", Ray.
+        - ``address``: of a Dask scheduler ("tcp://host:8786") or of Ray ("host:6379", "auto"); None starts a cluster on
+          this machine. Its workers must see the store under the same path.
         - ``block``: rows at a time; None takes about a second's worth and at most 64 MB.
         - ``resume``: False refuses a store that has results already.
         - ``workers``: threads, or processes of a local cluster; None: as many as there are cores.
         - ``compress``: None; "zstd"; "shuffle", bits of equal weight together before zstd.
         - ``keep_bits``: bits of the mantissa that are kept, of 52; less bits compress well.
-        - ``progress``: a bar on the terminal.
+        - ``progress``: a bar on the terminal; where there is none, a line on standard error now and then.
 
         >>> import recursa as rc
         >>> arm = rc.robots.planar(2)
@@ -401,10 +402,3 @@ def _size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000.0
     return f"{count:.3g} TB"
-
-
-def _duration(seconds: float) -> str:
-    for size, unit in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} s"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple
 
-from recursa.errors import unknown_name
+from recursa.errors import UntraceableError, unknown_name
 from recursa.model.model import Joint, Model
 from recursa.spatial.inertia import RigidInertia
 from recursa.spatial.scalars import Scalar
@@ -236,6 +237,61 @@ INPUT_KINDS: dict[str, InputKind] = {
 }
 
 
+# ---- inputs of derivatives, which say in their names what they are ---------------------------------------------------
+
+
+def changes_of(name: str, level: int) -> str:
+    """The input that has changes of another one: as many numbers, taken apart like those, without offsets of ties.
+
+    >>> changes_of("joint:T", 1), kind_of_input(changes_of("q", 2)).of_joint is not None
+    ('change:1.joint:T', True)
+    """
+    return f"change:{level}.{name}"
+
+
+def weights(level: int, anchor: str, span: int) -> str:
+    """The input that weighs the numbers of a result: every reader gets ``span`` of them from where its own begin.
+
+    ``anchor`` says where these are: "v" and "q", at the entries of its joint; "bodies6", "links6", at six times its
+    number; "all", at the first.
+    """
+    return f"weights:{level}.{anchor}.{span}"
+
+
+@cache
+def _changes(own: str) -> InputKind:
+    kind = kind_of_input(own.partition(".")[2])
+    if kind.over is Over.BASE:
+        raise UntraceableError(f"sweeps cannot follow changes of {kind.name!r}")
+    of_joint = kind.of_joint
+
+    def linear(joint: Joint, numbers: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        assert of_joint is not None
+        return of_joint(joint if joint.tie is None else replace(joint, tie=replace(joint.tie, offset=0.0)), numbers)
+
+    return replace(kind, name="change:", of_joint=None if of_joint is None else linear, replaces="", own=None)
+
+
+@cache
+def _weights(own: str) -> InputKind:
+    _, anchor, length = own.split(".")
+    per_item, span = anchor.lstrip("abcdefghijklmnopqrstuvwxyz"), int(length)
+
+    def part(model: Model, k: int) -> slice:
+        joint = {"v": lambda: model.joints[k].v_start, "q": lambda: model.joints[k].q_start}
+        start = joint[anchor]() if anchor in joint else int(per_item or 0) * k
+        return slice(start, start + span)
+
+    def value(numbers: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return (*numbers, *(0.0,) * (span - len(numbers)))  # the last readers' are never those that are missing
+
+    over = Over.EITHER if anchor == "all" else Over.LINKS if anchor.startswith("links") else Over.BODIES
+    return InputKind("weights:", over, lambda model, count: (count,), part, value)
+
+
+_MADE_OF_THE_NAME: dict[str, Callable[[str], InputKind]] = {"change:": _changes, "weights:": _weights}
+
+
 class Constant(NamedTuple):
     """What steps read of the model: ``at(model)(k)`` at body or link k."""
 
@@ -287,8 +343,9 @@ def kind_of_input(name: str) -> InputKind:
 
 
 def _find(name: str) -> InputKind | None:
-    beginning, colon, _ = name.partition(":")
-    return INPUT_KINDS.get(beginning + colon)
+    beginning, colon, own = name.partition(":")
+    made = _MADE_OF_THE_NAME.get(beginning + colon)
+    return INPUT_KINDS.get(beginning + colon) if made is None else made(own)
 
 
 def readers(name: str) -> Over | None:

@@ -1,0 +1,187 @@
+"""What a robot offers inside a framework that differentiates: the same for JAX and PyTorch, written once.
+
+A framework says how it makes an array of something, which number types it joins, and how it repeats a step; all else,
+the names there are, arguments, shapes, quaternions, steps and motions, is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from recursa.bridges.differentiable import Arguments, DifferentiableRobot, batches, differentiable, is_differentiable
+from recursa.bridges.functions import GraphFunction
+from recursa.errors import StateError, unknown_name
+from recursa.evaluation.evaluator import Evaluator
+from recursa.integrators.mechanics import weighted
+from recursa.integrators.table import named
+
+Tensor = TypeVar("Tensor")  # what the framework calls an array
+
+
+class ArrayFacts(NamedTuple):
+    """An array that a function takes: its axes after the batch, and where quaternions start among its numbers."""
+
+    name: str
+    axes: tuple[int, ...]
+    quaternions: tuple[int, ...]
+
+
+class Facts(NamedTuple):
+    """A question as a function of rows, told in plain numbers: programs that frameworks make take these as they are."""
+
+    name: str
+    function: Any  # as the framework knows it
+    arrays: tuple[ArrayFacts, ...]
+    shape: tuple[int, ...]
+
+
+class FrameworkRobot(Generic[Tensor]):
+    """Quantities of a robot as functions of a framework's arrays. Attributes are the names of quantities."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._robot = DifferentiableRobot(evaluator)
+        self._known: dict[Any, Facts] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self._robot.model.name}'>"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in differentiable() if "." not in name)]
+
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not is_differentiable(name):
+            raise AttributeError(str(unknown_name("quantity", name, differentiable())))
+        return partial(self.quantity, name)
+
+    # ---- what a framework has of its own -----------------------------------------------------------------------------
+
+    def _array(self, quantity: str, name: str, value: Any) -> Any:
+        """An array of the framework."""
+        raise NotImplementedError
+
+    def _type(self, quantity: str, arrays: list[Any]) -> Any:
+        """The number type that all are taken in; raises where it is none that the robot takes."""
+        raise NotImplementedError
+
+    def _as(self, array: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
+        """The array in a type, spread to a shape."""
+        raise NotImplementedError
+
+    def _unit(self, row: Any, starts: tuple[int, ...]) -> Any:
+        """Coordinates with quaternions of unit length: functions are of the configuration, not of their length."""
+        raise NotImplementedError
+
+    def _function(self, function: GraphFunction) -> Any:
+        """A function as the framework's calls name it."""
+        raise NotImplementedError
+
+    def _called(self, function: Any, rows: list[Any]) -> Any:
+        """The function of rows that have the same batch axes and type."""
+        raise NotImplementedError
+
+    def _spread(self, own: list[tuple[int, ...]]) -> tuple[int, ...]:
+        """The batch axes of all."""
+        raise NotImplementedError
+
+    def _repeated(self, advance: Callable[[Any, Any], Any], state: Any, forces: Any) -> tuple[Any, Any]:
+        """All states of a motion, the first one first."""
+        raise NotImplementedError
+
+    # ---- quantities --------------------------------------------------------------------------------------------------
+
+    def quantity(self, name: str, /, *arrays: Any, **more: Any) -> Tensor:
+        """A quantity by name, such as "diagonal.total_rates", of arrays, optional arrays by name, and options."""
+        asked = Arguments.of(name, arrays, more)
+        facts = self._facts(name, tuple(asked.arrays), tuple(asked.options.items()))
+        return self._evaluated(facts, asked.arrays)
+
+    def _facts(self, name: str, given: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> Facts:
+        key = name, given, options
+        if key not in self._known:
+            found = self._robot.asked(Arguments(name, dict.fromkeys(given), dict(options)))
+            arrays = tuple(ArrayFacts(one, axes, found.turned.get(one, ())) for one, axes in found.axes.items())
+            self._known[key] = Facts(name, self._function(found.function), arrays, found.shape)
+        return self._known[key]
+
+    def _evaluated(self, facts: Facts, given: dict[str, Any]) -> Any:
+        arrays = [self._array(facts.name, one.name, given[one.name]) for one in facts.arrays]
+        dtype = self._type(facts.name, arrays)
+        own = batches(
+            facts.name, {one.name: (tuple(x.shape), one.axes) for one, x in zip(facts.arrays, arrays, strict=True)}
+        )
+        batch = own[0] if all(x == own[0] for x in own) else self._spread(own)
+        rows = []
+        for one, array, before in zip(facts.arrays, arrays, own, strict=True):
+            row = array if len(one.axes) == 1 else array.reshape(*before, math.prod(one.axes))
+            row = self._as(row, dtype, None if before == batch else (*batch, row.shape[-1]))
+            rows.append(self._unit(row, one.quaternions) if one.quaternions else row)
+        result = self._called(facts.function, rows)
+        return result if len(facts.shape) == 1 else result.reshape(*batch, *facts.shape)
+
+    # ---- motions -----------------------------------------------------------------------------------------------------
+
+    def step(
+        self, q: Any, v: Any, tau: Any, dt: Any, *, integrator: str = "semi-implicit", **options: Any
+    ) -> tuple[Tensor, Tensor]:
+        """(q, v) one step of length dt later, with constant joint forces tau.
+
+        ``integrator``: "semi-implicit", "rk4" or "euler", as of :func:`recursa.rollout`. ``options`` are those of
+        ``forward_dynamics``: parameters, gravity, wrenches, losses.
+        """
+        scheme = named(integrator, "rollout").scheme
+        assert scheme is not None
+        state = (self._array("step", name, x) for name, x in (("q", q), ("v", v)))
+        found: tuple[Tensor, Tensor] = scheme(_Mechanics(self, tau, dt, options), *state)
+        return found
+
+    def rollout(
+        self, q: Any, v: Any, tau: Any, dt: Any, *, integrator: str = "semi-implicit", **options: Any
+    ) -> tuple[Tensor, Tensor]:
+        """A motion that can be differentiated: (T + 1, ..., nq) and (T + 1, ..., nv), the start first.
+
+        ``tau`` (T, ..., nv) are the joint forces of every step. Gradients by the start, the forces, dt and inertial
+        parameters flow through it. Options as of :meth:`step`.
+        """
+        model = self._robot.model
+        arrays = {name: self._array("rollout", name, x) for name, x in (("q", q), ("v", v), ("tau", tau))}
+        if arrays["tau"].ndim < 2 or tuple(arrays["tau"].shape[-1:]) != (model.nv,):
+            raise StateError(f"tau must have shape (T, ..., {model.nv}), not {tuple(arrays['tau'].shape)}")
+        dtype = self._type("rollout", list(arrays.values()))
+        axes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+        shapes = {name: tuple(x.shape) for name, x in arrays.items()}
+        shapes["tau"] = shapes["tau"][1:]
+        batch = self._spread(batches("rollout", {name: (shapes[name], own) for name, own in axes.items()}))
+        start = tuple(self._as(arrays[name], dtype, (*batch, arrays[name].shape[-1])) for name in ("q", "v"))
+
+        def advance(state: Any, force: Any) -> Any:
+            at, speed = state
+            return self.step(at, speed, force, dt, integrator=integrator, **options)
+
+        return self._repeated(advance, start, self._as(arrays["tau"], dtype, None))
+
+
+class _Mechanics:
+    """What a step of an integrator asks for (integrators/mechanics.py), on a framework's arrays."""
+
+    def __init__(self, robot: FrameworkRobot[Any], tau: Any, dt: Any, options: dict[str, Any]) -> None:
+        self.robot, self.tau, self.dt, self.options = robot, tau, dt, options
+
+    def slope(self, q: Any, v: Any, at: float) -> tuple[Any, Any]:
+        return v, self.robot.quantity("forward_dynamics", q, v, self.tau, **self.options)
+
+    def moved(self, q: Any, u: Any) -> Any:
+        return self.robot.quantity("integrate", q, u)
+
+    def local_rate(self, u: Any, speeds: Any) -> Any:
+        return self.robot.quantity("configuration.chart_rates", u, speeds)
+
+    def combined(self, start: Any, *terms: tuple[float, Any]) -> Any:
+        return weighted(self.dt, start, *terms)
+
+    def settled(self, q: Any, v: Any) -> tuple[Any, Any]:
+        return v, v

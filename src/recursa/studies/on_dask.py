@@ -1,0 +1,121 @@
+"""Blocks on a Dask cluster. Distribution, retries and stealing of work are Dask's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any
+
+from recursa.errors import RecursaError, StudyError
+from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
+
+
+class DaskEngine:
+    """A cluster that is there, by its client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._met = _introductions(client)
+        require_same_package(self._met, "Dask")
+
+    def workers(self) -> int:
+        """How many there are now."""
+        return sum(self._client.nthreads().values())
+
+    def run(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> None:
+        """See :class:`recursa.studies.engines.Engine`."""
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        try:
+            failure = self._carry_out(work, blocks, done)
+        except RecursaError:
+            raise
+        except (KilledWorker, FutureCancelledError, OSError, TimeoutError, RuntimeError) as error:
+            raise StudyError(
+                f"the Dask cluster was lost: {type(error).__name__}: {error}. Finished blocks are kept; run the study "
+                "again to go on"
+            ) from None
+        if failure is not None:
+            raise failure  # what went wrong in a block is told as it is
+
+    def _carry_out(self, work: Work, blocks: Iterable[range], done: Callable[[Any], None]) -> BaseException | None:
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+
+        client, waiting = self._client, iter(blocks)
+        # The study is sent once: it is the result of a task, which workers fetch and keep, and which the scheduler
+        # has made again if all who had it died. Blocks are sent as a reference to it and their rows.
+        study = client.submit(_itself, work, pure=False)
+        ready = [
+            client.submit(warmed, study, workers=[one], allow_other_workers=True, pure=False)
+            for one in elsewhere(self._met)
+        ]
+        client.gather(ready)
+
+        def submitted(count: int) -> list[Any]:
+            return [client.submit(applied, study, block, pure=False) for block in islice(waiting, count)]
+
+        under_way = as_completed(submitted(AHEAD * self.workers()), loop=client.loop)
+        for one in under_way:
+            failure: BaseException | None = one.exception() if one.status == "error" else None
+            if failure is not None and not isinstance(failure, KilledWorker):
+                return failure
+            done(one.result())
+            one.release()
+            for more in submitted(1):
+                under_way.add(more)
+        return None
+
+
+def _itself(work: Work) -> Work:
+    return work
+
+
+@contextmanager
+def dask_cluster(
+    address: str | None, workers: int | None, cores: int, tell: Callable[[str], None]
+) -> Iterator[DaskEngine]:
+    """A cluster whose workers have the same version of this package."""
+    if find_spec("distributed") is None:
+        raise StudyError("engine \"dask\" needs the package 'distributed': pip install 'recursa[studies]'")
+    import dask
+    from distributed import Client, LocalCluster
+
+    quiet = {"distributed.worker.memory.terminate": False, "logging.distributed": "error"}
+    cluster: Any = None
+    try:
+        with dask.config.set(quiet):
+            if address is None:
+                cluster = LocalCluster(
+                    n_workers=workers or cores, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+                )
+            client = Client(cluster if address is None else address, timeout=10.0, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        if cluster is not None:
+            cluster.close()
+        where = f" at '{address}'" if address else ""
+        raise StudyError(f"there is no Dask scheduler{where}: {error}. Start one with 'dask scheduler'") from None
+    try:
+        if not client.nthreads():
+            raise StudyError(
+                f"the Dask scheduler at '{address}' has no workers. Start some with 'dask worker {address}'"
+            )
+        engine = DaskEngine(client)
+        if client.dashboard_link:
+            there = "" if find_spec("bokeh") else " (once the scheduler has the package 'bokeh')"
+            tell(f"dashboard: {client.dashboard_link}{there}")
+        yield engine
+    finally:
+        client.close()
+        if cluster is not None:
+            cluster.close()
+
+
+def _introductions(client: Any) -> dict[str, Any]:
+    try:
+        return dict(client.run(introduced))
+    except (ImportError, AttributeError) as error:
+        raise StudyError(f"a Dask worker has no Recursa of this version: {error}. Install the same one there") from None
