@@ -16,6 +16,8 @@ import recursa as rc
 from mjcf_texts import BOX, CONSTRAINED, MANY_JOINTS, PENDULUM, ROD, TEXTS, model
 from recursa.formats import mjcf_text
 from recursa.formats.source import Assets, Source
+from recursa.interop.comparing import compare
+from recursa.interop.mujoco import InMujoco
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -354,3 +356,26 @@ def test_ties_of_joints_that_do_not_move_are_not_written_as_joints():
         written = rc.load(text, mimic="free").to_mjcf()
     model = mujoco.MjModel.from_xml_string(written)
     assert model.neq == 1 and model.eq_obj2id[0] == -1 and model.eq_data[0][0] == 0.3
+
+
+def test_links_between_the_joints_of_a_body_are_no_fault():
+    body = '<body name="b"><joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0"/><geom size="0.1"/></body>'
+    robot = rc.load(f'<mujoco><option><flag contact="disable"/></option><worldbody>{body}</worldbody></mujoco>')
+    assert robot.model.links[1].name == "b_after_x" and robot.model.links[1].frame
+    assert robot.doctor().healthy
+
+
+def test_a_centre_of_mass_that_mujoco_takes_for_zero_is_kept():
+    near = (2e-9, 0.0, 0.0)
+    robot = rc.Builder("near")
+    robot.link("ball", mass=1000.0, com=near, inertia=(1.0, 2.0, 2.5))
+    robot.joint("free", "free", parent="world", child="ball")
+    made = robot.build()
+    again = rc.load(made.to_mjcf())
+    assert again.model.description.links[1].com == near
+    assert compare(made, InMujoco(made), states=2).agrees
+    text = made.to_mjcf().replace('quat="0.5 0.5 0.5 0.5"', "")
+    assert text != made.to_mjcf()
+    own = InMujoco(rc.load(text), mjcf=Source(text, None, Assets()))
+    assert own.model.body_sameframe[1] == 1 and "same frame" in [one.name for one in own.suspects()]
+    assert not own.repaired({"same frame"}).model.body_sameframe[1]

@@ -211,7 +211,7 @@ class _Translation:
                 return
             between = self.names.between[joint]
             yield (
-                LinkRecord(between, line=link.line),
+                LinkRecord(between, frame=True, line=link.line),
                 self._joint(joint, parent, between, start, IDENTITY_TRANSFORM),
             )
             parent, placed = between, shift(-anchor)

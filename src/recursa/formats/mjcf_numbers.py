@@ -11,10 +11,12 @@ from recursa.spatial.constants import rotation_of
 from recursa.spatial.principal import principal_axes
 from recursa.spatial.rotation import IDENTITY, Rotation
 from recursa.spatial.transform import Transform
-from recursa.spatial.vec3 import SymMat3, Vec3
+from recursa.spatial.vec3 import ZERO, SymMat3, Vec3
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's numbers of its joint types."""
+
+_NEAR = 1e-6  # what MuJoCo takes for zero is smaller
 
 ENDLESS = 1e10
 """MuJoCo's largest number stands for infinity in ranges."""
@@ -126,18 +128,19 @@ def reordered(numbers: Sequence[float]) -> tuple[float, ...]:
     return (*numbers[3:], *numbers[:3]) if len(numbers) == 6 else tuple(numbers)
 
 
-def inertial_frame(tensor: SymMat3) -> tuple[Vec3, Rotation]:
+def inertial_frame(tensor: SymMat3, com: Vec3 = ZERO) -> tuple[Vec3, Rotation]:
     """Principal moments and axes of an inertia, for MuJoCo.
 
-    It takes an inertial frame that is turned by less than 1e-8 rad for one that is not turned at all, and loses
-    products of inertia by that. So axes other than the link's own are named in another order, a turn by 120 degrees.
+    It takes an inertial frame that is turned by less than 1e-8 rad, or less than 1e-8 m off, for the body's own, and
+    loses products of inertia, or the place of the centre of mass, by that. So axes other than the link's own are named
+    in another order, a turn by 120 degrees, and so are those of a link whose centre of mass is nearly at its origin.
 
     >>> moments, axes = inertial_frame(SymMat3(1.0, 2.0, 3.0, 1e-9, 0.0, 0.0))
     >>> moments, [round(x) for x in axes.columns()[0]]
     (Vec3(x=2.0, y=3.0, z=1.0), [0, 1, 0])
     """
     moments, axes = principal_axes(tensor)
-    if axes == IDENTITY:
+    if axes == IDENTITY and not 0.0 < max(map(abs, com)) < _NEAR:
         return moments, axes
     x, y, z = axes.columns()
     return Vec3(moments.y, moments.z, moments.x), Rotation(y.x, z.x, x.x, y.y, z.y, x.y, y.z, z.z, x.z)

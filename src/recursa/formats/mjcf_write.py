@@ -170,7 +170,7 @@ class _Writing:
         )
 
     def _mass_data(self, link: LinkRecord, least: bool) -> dict[str, str]:
-        moments, axes = inertial_frame(link.inertia)
+        moments, axes = inertial_frame(link.inertia, link.com)
         low, middle, high = sorted(moments)
         short = high - middle - low
         numbers_of = (link.mass, *link.com, *moments)

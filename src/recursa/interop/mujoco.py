@@ -11,6 +11,7 @@ import copy
 from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recursa.errors import ModelError
 from recursa.formats.mjcf_extras import reflected
@@ -23,7 +24,9 @@ from recursa.interop.offers import full_mass
 from recursa.interop.peer import Array, Conversion, Peer, Suspect, inertia_suspects, matrix_of, repaired_bodies
 from recursa.model.model import WORLD, Joint
 from recursa.robot import Robot
+from recursa.spatial.vec3 import ZERO
 
+_SAME_FRAME, _SAME_PLACE = "same frame", 1  # MuJoCo's number for it; others mean that the axes alone are the same
 _ONLY_THERE = {
     "losses": (
         ("dof_damping", "dof_dampingpoly", "dof_frictionloss", "actuator_damping", "actuator_dampingpoly"),
@@ -112,10 +115,11 @@ class InMujoco(Peer):
         if child not in self._own:
             return  # a link between the joints of one body, which has no mass
         body = self._own[child]
-        moments, axes = inertial_frame(inertia.moment_about_com())
+        com = inertia.com() if inertia.mass != 0.0 else ZERO
+        moments, axes = inertial_frame(inertia.moment_about_com(), com)
         self.model.body_mass[body] = inertia.mass
         self.model.body_inertia[body] = moments
-        self.model.body_ipos[body] = inertia.com() if inertia.mass != 0.0 else (0.0, 0.0, 0.0)
+        self.model.body_ipos[body] = com
         self.model.body_iquat[body] = w_first(np.array(axes.quaternion()))
         for other in self._welded[k]:
             self.model.body_mass[other] = 0.0
@@ -271,6 +275,9 @@ class InMujoco(Peer):
             mass = float(model.body_mass[self._standing()].sum())
             what = f"{mass:.4g} kg that are fixed to the world count in MuJoCo's centre of mass and energy, not in ours"
             found.append(Suspect("fixed mass", what, "take the moving bodies only"))
+        if self._rounded().any():
+            what = "MuJoCo takes an inertial frame that is less than 1e-8 off that of its body for the same frame"
+            found.append(Suspect(_SAME_FRAME, what, "set model.body_sameframe and model.dof_simplenum to 0"))
         return found + inertia_suspects(self.free, self._numbers, self.title)
 
     def repaired(self, names: Collection[str]) -> InMujoco:
@@ -292,7 +299,17 @@ class InMujoco(Peer):
         for k in repaired_bodies(self.free, self._numbers, names):
             other._set_inertia(k)
         other._ready()
+        if _SAME_FRAME in names:  # after that, which looks for such frames anew
+            other.model.body_sameframe[self._rounded()] = 0
+            other.model.dof_simplenum[:] = 0
         return other
+
+    def _rounded(self) -> NDArray[np.bool_]:
+        """Bodies whose inertial frame is taken for their own and is not exactly that."""
+        model = self.model
+        turned = (model.body_iquat[:, 1:] != 0.0).any(axis=1)
+        found: NDArray[np.bool_] = (model.body_sameframe != 0) & (turned | (model.body_ipos != 0.0).any(axis=1))
+        return found & ((model.body_sameframe == _SAME_PLACE) | turned)
 
     def _rotors_differ(self, k: int) -> bool:
         joint, first = self.free.model.joints[k], self.model.jnt_dofadr[self._joints[k]]
