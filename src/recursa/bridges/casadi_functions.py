@@ -63,7 +63,8 @@ class CasadiMethods(Facade):
         - ``form="graph"``: CasADi's own graph (SX), as our kernels have it, folded and shared, every body spelled out.
           CasADi interprets it, sees zeros in it, and differentiates it as often as it likes.
         - ``form="compiled"``: our C code with its Jacobians, compiled by the system's C compiler when it is first asked
-          for, many times faster to call. All entries count as not zero. Large robots have loops over bodies.
+          for, many times faster to call, on numbers and MX. All entries count as not zero. Large robots have loops over
+          bodies.
         - ``derivatives``: of compiled code, the highest order there is: 1, or 2 for solvers with exact Hessians.
 
         Constraints come along, and joints that are tied: their linear systems are part of the graph. What is made of
