@@ -29,6 +29,7 @@ SOURCES = (
     "levels",
     "search",
     "paths",
+    "singular",
     "xla",
 )
 # C11 for MSVC, which knows no ISO C else; elsewhere the same bits, and nothing exported but the module
@@ -48,7 +49,7 @@ def extensions(wanted: str) -> list[setuptools.Extension]:
         setuptools.Extension(
             "recursa._entry",
             [f"src/recursa/_{name}.c" for name in SOURCES],
-            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels", "_paths")],
+            depends=[f"src/recursa/{name}.h" for name in ("_entry", "_pseudo_inverse", "_levels", "_paths", "_singular")],
             include_dirs=[numpy.get_include()],
             extra_compile_args=FLAGS,
             optional=optional,  # without it single calls take the general way

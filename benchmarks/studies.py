@@ -8,7 +8,6 @@ least is taken.
 from __future__ import annotations
 
 import argparse
-import math
 import resource
 import statistics
 import tempfile
@@ -76,45 +75,56 @@ def carried_out(engine: Engine, study: rc.Study, size: int) -> list[float]:
     return came
 
 
-def worked(name: str, engine: Engine) -> float:
-    """Seconds that processors have worked for the workers of an engine so far."""
-    if name == "threads":
-        return time.process_time()
-    return sum(engine._client.run(time.process_time).values()) if name == "dask" else math.nan
+class Paired:
+    """A block, and its kernels alone right after it: what the thread that computes has worked for each, in seconds."""
+
+    def __init__(self, study: rc.Study, size: int) -> None:
+        self.work, self.study = BlockWork(study, None, size), study
+
+    def warm(self) -> None:
+        self.work.warm()
+
+    def __call__(self, rows: range) -> tuple[float, float]:
+        begin = time.thread_time()
+        self.work(rows)
+        whole = time.thread_time() - begin
+        return whole, kernel(self.study, rows, time.thread_time)
 
 
 def overhead(rows: int, engines: list[str]) -> None:
     """One worker and blocks whose kernels take one second: what a block takes, over the kernels.
 
-    By the clock, from one finished block to the next; and by the time that processors worked for it, which says little
-    about waiting and is the same on a busy machine.
+    By the clock, from one finished block to the next. And by the time that the thread worked for a block and for its
+    kernels alone, one after the other in one process, which says nothing about waiting but holds on a busy machine.
     """
     study = described(rows, KEEP)
     study.pilot  # noqa: B018
     size = one_second(study)
-    whole = [one for one in blocks_of(study, size) if len(one) == size]
-    study = described(len(whole) * size, KEEP)
+    study = described(rows // size * size, KEEP)
     study.pilot  # noqa: B018
+    whole = blocks_of(study, size)
     print(f"{len(whole)} blocks of {size} rows of {OPTIONS['steps']} steps, one worker, {TURNS} turns")
+    clock: dict[str, list[float]] = {name: [] for name in ("alone", *engines)}
     with ExitStack() as stack:
         there = {name: stack.enter_context(cluster(name, 1)) for name in engines}
-        clock: dict[str, list[float]] = {name: [] for name in ("alone", *engines)}
-        work: dict[str, list[float]] = {name: [] for name in ("alone", *engines)}
         for _ in range(TURNS):
             clock["alone"] += [kernel(study, one) for one in whole]
-            work["alone"].append(sum(kernel(study, one, time.thread_time) for one in whole))
             for name, engine in there.items():
-                before = worked(name, engine)
-                came = carried_out(engine, study, size)
-                work[name].append(worked(name, engine) - before)
-                clock[name] += [later - earlier for earlier, later in pairwise(came)]
-    least, middle, least_work = min(clock["alone"]), statistics.median(clock["alone"]), min(work["alone"])
-    for name in clock:
-        a, b, c = min(clock[name]), statistics.median(clock[name]), min(work[name])
+                clock[name] += [later - earlier for earlier, later in pairwise(carried_out(engine, study, size))]
+        for name, engine in there.items():
+            pairs: list[tuple[float, float]] = []
+            engine.run(Paired(study, size), whole, pairs.append)
+            shares = [100.0 * (block / alone - 1.0) for block, alone in pairs]
+            print(
+                f"{name}: worked for a block {min(shares):.1f} to {max(shares):.1f} %, in the middle "
+                f"{statistics.median(shares):.1f} %, more than for its kernels"
+            )
+    least, middle = min(clock["alone"]), statistics.median(clock["alone"])
+    for name, own in clock.items():
+        a, b = min(own), statistics.median(own)
         print(
-            f"{name:8} by the clock {1e3 * a:.0f} ms at the least, {1e3 * b:.0f} in the middle "
-            f"({100 * (a / least - 1):.1f} % and {100 * (b / middle - 1):.1f} % over the kernels); "
-            f"worked {1e3 * c / len(whole):.0f} ms ({100 * (c / least_work - 1):.1f} %)"
+            f"{name}: by the clock {1e3 * a:.0f} ms at the least, {1e3 * b:.0f} in the middle "
+            f"({100 * (a / least - 1):.1f} % and {100 * (b / middle - 1):.1f} % over the kernels)"
         )
 
 
@@ -126,7 +136,7 @@ def scaling(rows: int, engines: list[str]) -> None:
         ("rollouts, in full into Zarr", None, {}),
     ):
         study = described(rows, keep, **options)
-        size = max(1, one_second(study) // 4)
+        size = max(1, one_second(study) // 4)  # blocks of a quarter of a second
         raw = 0 if keep else rows * sum(x[0].nbytes for x in study.pilot.outputs.values()) + rows * 15 * 8
         for name in engines:
             first = 0.0

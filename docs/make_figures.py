@@ -8,6 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import mechanism_figures
 import numpy as np
 
 import recursa as rc
@@ -202,5 +203,7 @@ if __name__ == "__main__":
     diagonal(here / "images" / "diagonal.png")
     workspace(here / "images" / "workspace.png")
     differential_ik(here / "images" / "differential-ik.png")
+    mechanism_figures.mechanisms(here / "images" / "mechanisms.png")
+    mechanism_figures.four_bar_energy(here / "images" / "four_bar_energy.png")
     for page in ("lqr.md", "control.md", "control-of-links.md", "diagonal-simulation.md", "identification.md"):
         of_page(here / page, here / "images")

@@ -469,6 +469,7 @@ def _modules() -> Iterator[Question]:
         options = {"step": 1e-3, "steps": 2, "integrator": integrator}
         yield Question("rc", "rollout", (), options)
         yield Question("rc", "rollout", ("parameters",), {**options, "losses": False})
+        yield Question("rc", "rollout", ("wrenches", "parameters"), options)
     yield from (Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "losses": x}) for x in ("damping", "friction"))
     yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": held, "gains": stiffer})
     yield Question("rc", "rollout", (), {"step": 1e-3, "steps": 2, "torque": learned, "memory": True})

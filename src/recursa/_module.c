@@ -2,6 +2,7 @@
 #include "_entry.h"
 #include "_paths.h"
 #include "_pseudo_inverse.h"
+#include "_singular.h"
 
 /* pseudo_inverses(matrices, scale, limit, result, ranks): for rows of matrices, all arrays contiguous. */
 static PyObject *pseudo_inverses(PyObject *self, PyObject *args)
@@ -46,6 +47,7 @@ static PyObject *choose(PyObject *self, PyObject *number)
 static PyMethodDef functions[] = {{"pseudo_inverses", pseudo_inverses, METH_VARARGS, "Of small matrices."},
                                   {"run", blocks_of_python, METH_VARARGS, "Blocks of states through compiled code."},
                                   {"choose", choose, METH_O, "How things are compiled from now on, as a number."},
+                                  {"turned_rows", turned_rows, METH_VARARGS, "Rows of small matrices made orthogonal."},
                                   {"pieces", PATH(path_pieces), METH_FASTCALL, "Polynomials between joins."},
                                   {"beyond", PATH(path_beyond), METH_FASTCALL, "How far rows are outside of limits."},
                                   {"missed", PATH(path_missed), METH_FASTCALL, "What cubics miss of limits."},

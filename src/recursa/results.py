@@ -77,6 +77,7 @@ def resume(
     wrenches: Any = None,
     events: Any = None,
     base: Any = None,
+    prescribed: Any = None,
     progress: bool = True,
     checkpoint_every: float | None = None,
 ) -> Run:
@@ -84,10 +85,10 @@ def resume(
 
     The result is the same to the bit as that of a run that was never interrupted, on the same machine. Robot, options,
     stops, and torques and wrenches that are numbers or an :class:`recursa.TorqueTable` come from the file. Functions,
-    controllers, trajectories, motions of the base and events cannot be kept there: give the same ones again. A
-    controller with a memory of its own starts with the memory that you give it. ``path`` may also be the name of a
-    result, whose checkpoint is ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end
-    gives that run.
+    controllers, trajectories, motions of the base, prescribed ones and events cannot be kept there: give the same ones
+    again. What a controller such as ``control.Adaptive`` had learned goes on from the file; one of your own that keeps
+    something to itself starts with what you give it. ``path`` may also be the name of a result, whose checkpoint is
+    ``<path>.part``. The run goes on with checkpoints; a file of a run that came to its end gives that run.
 
     >>> import pathlib, tempfile, recursa as rc
     >>> file = pathlib.Path(tempfile.mkdtemp(), "run.part")
@@ -99,7 +100,7 @@ def resume(
     with held_journal(path) as journal:
         kept = Kept(journal.path)  # now that nobody else appends
         journal.end = kept.end
-        simulation = kept.simulation(Robot(kept.model), torque, wrenches, events, base, progress)
+        simulation = kept.simulation(Robot(kept.model), torque, wrenches, events, base, progress, prescribed)
         counts = len(simulation.samples), len(simulation.happened), len(simulation.pieces)
         keeper = None if kept.finished else Checkpoint(journal, kept.every if every is None else every, counts)
         return simulation.run(keeper)

@@ -264,6 +264,7 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
         coordinates: Coordinates = "joint",
         baumgarte: Baumgarte | bool | None = None,
         contacts: Any = None,
+        prescribed: Mapping[str, Any] | None = None,
     ) -> Run:
         """How the robot moves from a state: ``dq/dt = v`` on the manifold, ``dv/dt = forward_dynamics(q, v, tau)``.
 
@@ -296,6 +297,10 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
           constraints: see :meth:`assemble` and :meth:`project_velocity`.
         - ``contacts``: what may touch the ground: :class:`recursa.Touch`, or a list of them. They land, stick, slide,
           lift; every impact is among ``run.events``, and ``run.lost`` has what impacts and rubbing take.
+        - ``prescribed``: how joints and links that are :class:`recursa.Prescribed` move, by name: a function of t that
+          returns a tuple (q, v, a) of the joint, or an acceleration alone; a trajectory, of the joint or of the whole
+          robot; or a constant acceleration. Without one they keep their speed. ``run.tau`` has the torques that
+          prescribed joints take, ``run.work`` their work.
 
         Ctrl-C ends the run and returns what there is, ``run.status`` is then "interrupted". A run that cannot go on
         raises :class:`recursa.SimulationError`, which carries what there is as ``error.run``.
@@ -349,12 +354,13 @@ class Robot(Answers, Lookups, Variations, Viewing, ExportMethods, SymbolicMethod
             forces.stop_forces(self, stops, q),
             chosen.losses,
             moved,
+            prescribed=prescribed,
         )
         watched = events_of(events)
         if checkpoint is None:
             return driver.Simulation(equations, q, v, chosen, watched).run()
         every = keeping.interval(checkpoint_every)
-        given = acting.record(torque, wrenches, equations.stops, watched, base, touches)
+        given = acting.record(torque, wrenches, equations.stops, watched, base, touches, prescribed)
         with keeping.free_journal(checkpoint) as journal:
             simulation = driver.Simulation(equations, q, v, chosen, watched)
             return keeping.run_kept(simulation, journal, every, (q, v), given)

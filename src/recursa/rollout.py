@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.constraints import plans
 from recursa.constraints.assembling import shortest_fit
-from recursa.dynamics import articulated, configuration, gathering
+from recursa.constraints.quantities import constrained
+from recursa.dynamics import articulated, configuration
+from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.joint_space import ACCELERATIONS, vector_of
 from recursa.dynamics.losses import Losses, known_losses
 from recursa.dynamics.springs import acting, plan_with_springs, with_springs
@@ -21,19 +24,22 @@ from recursa.errors import DivergenceError, ShapeError, SingularHingeError, Stat
 from recursa.evaluation.hints import warn_of_start
 from recursa.integrators import Scheme, named, stages_of, weighted
 from recursa.integrators.table import RolloutIntegrator
-from recursa.kernels.kernel import program
+from recursa.kernels.kernel import Program, program
 from recursa.kernels.rollout_emit import Motions
 from recursa.kernels.rollout_kernel import RolloutRun
+from recursa.model.constraints import Prescribed, called
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.robot import Robot
 from recursa.runs.rollouts import Rollout, saved_times
+from recursa.sweeps import Plan
 from recursa.sweeps.batching import Array, Batch, as_array, check_threads, prepare, result_array
 
 if TYPE_CHECKING:
     from recursa.control.closing import Closed
     from recursa.control.law import Law
+    from recursa.control.pushes import Pushes
 
 OnDivergence = Literal["raise", "nan"]
 _MOST = 2**62
@@ -43,7 +49,7 @@ def rollout(
     robot: Robot,
     q0: ArrayLike,
     v0: ArrayLike,
-    torque: ArrayLike | Law | None,
+    torque: ArrayLike | Law | Sequence[Law] | None,
     step: float,
     steps: int,
     integrator: RolloutIntegrator = "rk4",
@@ -52,6 +58,7 @@ def rollout(
     losses: Losses = True,
     parameters: ArrayLike | None = None,
     gains: Mapping[str, ArrayLike] | None = None,
+    wrenches: Any = None,
     memory: bool = False,
     on_divergence: OnDivergence = "raise",
     out: tuple[Array, ...] | None = None,
@@ -66,7 +73,8 @@ def rollout(
       from them.
     - ``torque``: None; one for the whole motion, (..., nv); or, with an axis more than that, one per step and held
       during it, (..., steps, nv). The state (B, nq) takes (B, nv) or (B, steps, nv). Or a controller of
-      :mod:`recursa.control`, which becomes part of the native loop: it is asked wherever the integrator looks.
+      :mod:`recursa.control`, which becomes part of the native loop: it is asked wherever the integrator looks. Or a
+      list of B controllers of one kind, one for every row, each with its own gains and its own motion to follow.
     - ``integrator``: ``"rk4"``, the classical method of order four, on the manifold in local coordinates (Munthe-Kaas);
       ``"semi-implicit"``, new speeds first, then positions with them; ``"euler"``. Quaternions keep their length.
     - ``losses``: True, damping and Coulomb friction act; "damping" or "friction", one of them. Friction is
@@ -75,6 +83,9 @@ def rollout(
     - ``parameters``: inertial parameters (..., 10 nbodies), a robot of its own for each row, in the regressor's order.
     - ``gains``: of a controller, by name, where rows differ: ``{"stiffness": (..., nv)}``, or (..., 1) for one number
       per row. Names are those of the controller's attributes, ``controller.tuning`` lists them.
+    - ``wrenches``: what acts on links: :class:`Wrench` or several, forces and moments (..., 3), constant during the
+      motion; six numbers by link; or an array (..., nlinks, 6) or (..., steps, nlinks, 6), held during each step,
+      (moment, force) in link axes at link origins.
     - ``memory``: True returns a third array (B, saved, m), what a controller with memory had learned at these times.
     - ``on_divergence``: where a motion leaves the finite numbers, ``"raise"`` a :class:`DivergenceError` that names row
       and step, or go on with the others and leave ``"nan"`` from that step on.
@@ -83,7 +94,8 @@ def rollout(
 
     The pair is a :class:`Rollout`, a tuple that knows its robot and the instants ``t``, and has ``to_pandas()`` and
     ``to_xarray()``. The result of a row depends neither on its place in the batch nor on the number of threads. float32
-    states, torques and parameters give float32 results. Robots with tied joints are stepped from Python, more slowly,
+    states, torques and parameters give float32 results. Robots with constraints are taken back onto them after every
+    step, as :meth:`Robot.simulate` does it. Robots with tied joints are stepped from Python, more slowly,
     and so is everything where nothing is compiled.
 
     >>> import numpy as np
@@ -110,6 +122,7 @@ def rollout(
     closed = _closed(robot, torque, gains, start)
     if memory and (closed is None or not closed.law.memory):
         raise StateError("memory=True, but torque= is no controller that remembers anything, such as control.Adaptive")
+    pushes = _pushes(robot.model, wrenches, start, count)
     torques = _Torques.of(robot.model, None if closed else torque, start, count)  # type: ignore[arg-type]
     dtype = np.result_type(start.dtype, torques.numbers.dtype)
     learned = closed.law.memory if closed else 0
@@ -118,25 +131,29 @@ def rollout(
     if on_divergence == "raise":
         _require_finite_start(start)
     if robot.constraints:
+        _require_untold(robot)
         _require_closed(robot, start.rows)
     given = {name: np.ascontiguousarray(rows, dtype) for name, rows in start.rows.items()}
     tau = np.ascontiguousarray(torques.numbers, dtype)
     targets = [_target(result, dtype, start.size, (tau, *given.values())) for result in results]
     unsaved = np.empty((start.size, count // every, learned), dtype)
     beginning = np.broadcast_to(closed.start if closed else np.zeros((1, 0)), (start.size, learned))
-    followed = closed.samples(length, count, stages_of(scheme)) if closed else np.zeros((0, 1, 0))
+    followed = closed.samples(length, count, stages_of(scheme)) if closed else np.zeros((1, 0, 1, 0))
     run = RolloutRun(
         length, count, every,
         q=given["q"].copy(), v=np.concatenate([given["v"], beginning.astype(dtype)], axis=1),
         parameters=given.get("parameters"),
+        wrenches=np.zeros(0, dtype) if pushes is None else pushes.numbers.astype(dtype),
+        wrench_row=pushes.row if pushes else 0, wrench_step=pushes.step if pushes else 0,
         tau=tau, torque_row=torques.row, torque_step=torques.step,
         saved_q=targets[0], saved_v=targets[1], saved_memory=targets[2] if memory else unsaved,
         finite=np.zeros(start.size, np.int64), stop_early=on_divergence == "raise",
         gains=np.ascontiguousarray(closed.gains if closed else np.zeros((1, 0)), dtype),
         reference=np.ascontiguousarray(followed, dtype),
+        followed=closed.beginnings(followed) if closed else np.zeros(0, np.int64),
     )  # fmt: skip
     if run.rows and count:
-        _carry_out(robot, run, scheme, losses, workers, closed)
+        _carry_out(robot, run, scheme, losses, workers, closed, pushes)
         if run.finite.min() < count:
             if run.stop_early:
                 raise _divergence(robot, run, given, start.shape, losses)
@@ -236,13 +253,26 @@ def _no_functions(torque: Any, batch: tuple[int, ...], steps: int, nv: int) -> s
 
 def _closed(robot: Robot, torque: Any, gains: Mapping[str, ArrayLike] | None, start: Batch) -> Closed | None:
     """A controller with its gains; None where torques are numbers."""
-    if hasattr(torque, "tuning"):
+    each = list(torque) if isinstance(torque, list | tuple) else []
+    if hasattr(torque, "tuning") or (each and all(hasattr(one, "tuning") for one in each)):
         from recursa.control.closing import Closed  # controllers are imported when first used
 
-        return Closed.of(torque, robot, start.shape, gains)
+        if not each:
+            return Closed.of(torque, robot, start.shape, gains)
+        if gains is not None:
+            raise StateError("gains= are for one controller; those of several are in the controllers themselves")
+        return Closed.of_rows(each, robot, start.shape)
     if gains is not None:
         raise StateError(f"gains= are those of a controller, and torque= is none: {torque!r}")
     return None
+
+
+def _pushes(model: Model, wrenches: Any, start: Batch, steps: int) -> Pushes | None:
+    if wrenches is None:
+        return None
+    from recursa.control.pushes import Pushes
+
+    return Pushes.of(model, wrenches, start.shape, steps)
 
 
 def _require_finite_start(start: Batch) -> None:
@@ -306,23 +336,29 @@ def _target(result: Array, dtype: np.dtype[Any], rows: int, inputs: tuple[Array,
 
 
 def _carry_out(
-    robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int, closed: Closed | None
+    robot: Robot,
+    run: RolloutRun,
+    scheme: Scheme,
+    losses: Losses,
+    threads: int,
+    closed: Closed | None,
+    pushes: Pushes | None,
 ) -> None:
     """All steps of all rows: by a native loop where there is one, else from Python."""
     extra = {} if run.parameters is None else {"parameters": run.parameters}
     robot.evaluator.require_hinges({"q": run.q} | extra)
     store = robot.evaluator.store_for(extra, MayMove.INERTIAS)
     dtype = run.q.dtype
-    by_python = robot.evaluator.subject.tied or bool(robot.constraints)
-    if not by_python and store.compiles(Batch({}, (run.rows,), dtype)):
-        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, stages_of(scheme))
-        key = losses, bool(extra), None if closed is None else closed.key()
+    if not robot.evaluator.subject.tied and store.compiles(Batch({}, (run.rows,), dtype)):
+        stages = stages_of(scheme)
+        make = partial(_motions, robot.model, store.compiled_model, losses, bool(extra), closed, pushes, stages)
+        key = losses, bool(extra), None if closed is None else closed.key(), pushes and (pushes.size, pushes.turned)
         kernel = store.rollout(key, make, scheme, dtype == np.float32)
         if kernel is not None:
             kernel(run, threads)
             return
     with np.errstate(all="ignore"):  # nan and inf pass through, in their row only
-        stepped(robot, run, scheme, losses, threads, closed)
+        stepped(robot, run, scheme, losses, threads, closed, pushes)
 
 
 def _motions(
@@ -331,26 +367,36 @@ def _motions(
     losses: Losses,
     parameters: bool,
     closed: Closed | None,
+    pushes: Pushes | None,
     stages: tuple[float, ...],
     form: str | None,
 ) -> Motions:
     """The parts of a native loop. Forward dynamics does not depend on where link frames are."""
-    nq, nv = model.nq, model.nv
-    sizes = {"q": nq, "v": nv, "tau": nv} | ({"parameters": 10 * model.nbodies} if parameters else {})
-    acceleration = program(
-        plan_with_springs(articulated.forward_plan(losses=losses), model, acting),
-        moved_frames,
-        sizes,
-        lambda values: gathering.joint_vector(model, values.lists.get("qdd", [])),
-        form,
-    )
+    pushed = pushes is not None
+    nq, nv, own = model.nq, model.nv, {"parameters": 10 * model.nbodies} if parameters else {}
+
+    def joints(plan: Plan, found: str, sizes: dict[str, int]) -> Program:
+        return program(
+            plan, moved_frames, sizes | own, lambda values: joint_vector(model, values.lists.get(found, [])), form
+        )
+
+    forward, closing, allowed = articulated.forward_plan(wrenches=pushed, losses=losses), None, None
+    if constrained(model):
+        scale = model.unit_length
+        forward = plans.forward_plan(model, scale, wrenches=pushed, losses=losses)
+        closing = joints(plans.closing_plan(model, scale), "after", {"q": nq}) if plans.has_places(model) else None
+        allowed = joints(plans.impulse_plan(model, scale), "after", {"q": nq, "v": nv})
+    sizes = {"q": nq, "v": nv, "tau": nv} | ({"wrench": 6 * len(model.links)} if pushed else {})
+    acceleration = joints(plan_with_springs(forward, model, acting), "qdd", sizes)
     moved = program(configuration.INTEGRATE_PLAN, model, {"q": nq, "v": nv}, configuration.next_entries, form)
     local_rate = None
     if not _flat(model):
         sizes = {"joint:x": nv, "v": nv}
         local_rate = program(configuration.CHART_RATES_PLAN, model, sizes, configuration.chart_entries, form)
     law = None if closed is None else closed.followed(stages, form)
-    return Motions(acceleration, moved, local_rate, nq, nv, 10 * model.nbodies if parameters else 0, law)
+    placing = None if pushes is None else pushes.placing(model, form)
+    size = 0 if pushes is None else pushes.size
+    return Motions(acceleration, moved, local_rate, nq, nv, sum(own.values()), law, size, placing, closing, allowed)
 
 
 def _flat(model: Model) -> bool:
@@ -359,10 +405,16 @@ def _flat(model: Model) -> bool:
 
 
 def stepped(
-    robot: Robot, run: RolloutRun, scheme: Scheme, losses: Losses, threads: int, closed: Closed | None = None
+    robot: Robot,
+    run: RolloutRun,
+    scheme: Scheme,
+    losses: Losses,
+    threads: int,
+    closed: Closed | None = None,
+    pushes: Pushes | None = None,
 ) -> None:
     """The same from Python, step by step on arrays: for what cannot be compiled, and to check what can."""
-    rows = _Rows(robot, run, losses, threads, closed, stages_of(scheme))
+    rows = _Rows(robot, run, losses, threads, closed, stages_of(scheme), pushes)
     q, v = run.q, run.v
     for step in range(run.steps):
         rows.take_torque(step)
@@ -401,6 +453,15 @@ def back_on_constraints(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]
 _CLOSING = 6  # steps of Newton's method; the second is at rounding level as a rule
 
 
+def _require_untold(robot: Robot) -> None:
+    for one in robot.constraints:
+        if isinstance(one, Prescribed):
+            raise StateError(
+                f"rollout does not know how the {called(one)} goes on. robot.simulate(..., prescribed={{...}}) does; "
+                f"or leave it out, robot.without_constraints({one.name!r}), and drive the joint by torques"
+            )
+
+
 def _require_closed(robot: Robot, rows: dict[str, Array]) -> None:
     q, v = rows["q"], rows["v"]
     fine = np.flatnonzero(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
@@ -421,13 +482,15 @@ def _require_closed(robot: Robot, rows: dict[str, Array]) -> None:
 
 @with_springs(acting)
 def _accelerations(of: Subject, given: Names, *, losses: Losses = False) -> Recipe:
-    plan, gather = articulated.forward_plan(losses=losses), vector_of(of.model, "qdd")
+    plan = articulated.forward_plan(wrenches="wrenches" in given, losses=losses)
+    gather = vector_of(of.model, "qdd")
     return Recipe(plan, gather, (of.model.nv,), MayMove.INERTIAS, lenient=True)  # a lost row is a nan, not an error
 
 
 ACCELERATION = Quantity(
-    "rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("parameters",), of_trees=True
-)
+    "rollout.acceleration", ("q", "v", "tau"), _accelerations, ACCELERATIONS, ("wrenches", "parameters"),
+    reads={"wrenches": "wrench"}, of_trees=True,
+)  # fmt: skip
 
 
 class _Rows:
@@ -441,8 +504,9 @@ class _Rows:
         threads: int,
         closed: Closed | None,
         stages: tuple[float, ...],
+        pushes: Pushes | None = None,
     ) -> None:
-        self.closed, self.stages, self.step = closed, stages, 0
+        self.closed, self.stages, self.step, self.pushes = closed, stages, 0, pushes
         self.robot = robot
         self.run = run
         self.losses = losses
@@ -461,7 +525,8 @@ class _Rows:
         speeds = v[:, :nv]
         if self.closed is None:
             return speeds, self._acceleration(q, speeds)
-        sample = run.reference[self.step, self.stages.index(at)]
+        motions = run.followed // run.reference[0].size if len(run.followed) else 0  # one for all, or of every row
+        sample = run.reference[motions, self.step, self.stages.index(at)]
         found, learned = self.closed.torques(q, speeds, sample, v[:, nv:], run.gains, self.threads)
         self.tau = np.asarray(np.broadcast_to(found, speeds.shape), v.dtype)
         rate = self._acceleration(q, speeds)
@@ -472,6 +537,8 @@ class _Rows:
 
     def _acceleration(self, q: Array, v: Array) -> Array:
         robot = self.robot
+        if self.pushes is not None:
+            self.extra["wrenches"] = self.pushes.at(robot, q, self.step)
         if robot.evaluator.subject.tied or robot.constraints:
             tau = self.tau - robot.joint_losses(v, losses=self.losses) if self.losses else self.tau
             return self._solved(q, v, tau, self.extra)
@@ -481,7 +548,10 @@ class _Rows:
     def _solved(self, q: Array, v: Array, tau: Array, extra: dict[str, Array]) -> Array:
         """By the mass matrix; nan in rows that are lost, where rounding has left it singular."""
         try:
-            return self.robot.forward_dynamics(q, v, tau, parameters=extra.get("parameters"), threads=self.threads)
+            given = {name: extra.get(name) for name in ("parameters", "wrenches")}
+            return self.robot.forward_dynamics(
+                q, v, tau, parameters=given["parameters"], wrenches=given["wrenches"], threads=self.threads
+            )
         except SingularHingeError:
             if len(q) == 1:
                 return np.full_like(v, np.nan)

@@ -160,5 +160,36 @@ def test_a_state_off_the_manifold_has_no_state_space() -> None:
         robot.state_space(q + 0.1, v, tau)
     with pytest.raises(rc.StateError, match=r"does not obey the relation .* robot.project_velocity"):
         robot.state_space(q, v + 0.1, tau)
-    with pytest.raises(rc.ShapeError, match="of one state"):
-        robot.state_space(np.array([q, q]), np.array([v, v]), np.array([tau, tau]))
+    with pytest.raises(rc.StateError, match=r"state 1 does not obey the relation"):
+        robot.state_space(np.array([q, q + 0.1]), np.array([v, v]), np.array([tau, tau]))
+    with pytest.raises(rc.ShapeError, match="of one configuration"):
+        robot.free_directions(np.array([q, q]))
+
+
+def test_state_space_of_many_states() -> None:
+    robot, q, v, tau = on_manifold(ROBOTS["closed_tree"]())
+    rng = np.random.default_rng(8)
+    near = robot.assemble(robot.integrate(np.tile(q, (4, 1)), 0.05 * rng.normal(size=(4, robot.nv))))
+    speeds = robot.project_velocity(near, v + 0.3 * rng.normal(size=(4, robot.nv)))
+    many = robot.state_space(near.reshape(2, 2, -1), speeds.reshape(2, 2, -1), tau, losses=True)
+    f = len(robot.free_directions(near[0]).places)
+    assert many.A.shape == (2, 2, 2 * f, 2 * f) and many.B.shape == (2, 2, 2 * f, robot.nv)
+    for k in range(4):
+        assert robot.mobility(near[k]).independent == robot.mobility(near[0]).independent
+        one = robot.state_space(near[k], speeds[k], tau, losses=True)
+        assert np.allclose(many.A.reshape(4, 2 * f, 2 * f)[k], one.A, rtol=1e-9, atol=1e-9)
+        assert np.allclose(many.B.reshape(4, 2 * f, -1)[k], one.B, rtol=1e-9, atol=1e-9)
+    steps = robot.state_space(near, speeds, tau, dt=0.01)
+    assert np.allclose(steps.A[3], robot.state_space(near[3], speeds[3], tau, dt=0.01).A, rtol=1e-9, atol=1e-9)
+
+
+def test_states_of_a_batch_share_their_independent_speeds() -> None:
+    slider = rc.robots.planar(2).with_constraints(rc.Loop("point-on-plane", "world", "tip", axis=(0, 1, 0)))
+    q = slider.assemble([[0.6, -1.2], [0.3, -0.6]])
+    v = slider.project_velocity(q, [1.0, 0.0])
+    assert slider.state_space(q, v, [0.0, 0.0]).A.shape == (2, 2, 2)
+    q[1] = np.arcsin(0.25 / 0.3), -np.pi / 2 - np.arcsin(0.25 / 0.3)  # the second link stands on the plane
+    v = slider.project_velocity(q, [1.0, 0.0])
+    assert slider.mobility(q[0]).independent != slider.mobility(q[1]).independent
+    with pytest.raises(rc.StateError, match=r"first state \('joint1'\) do not determine the others at state 1"):
+        slider.state_space(q, v, [0.0, 0.0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import recursa as rc
+from recursa.kernels.dispatch import Switch
 from recursa.mechanisms import FEET, STEWART_HEIGHT, stewart_points
 
 G = 9.81
@@ -140,8 +141,6 @@ def test_starts_that_do_not_close_are_refused() -> None:
         robot.simulate(robot.neutral(), duration=1.0, coordinates="diagonal")
     with pytest.raises(rc.StateError, match="has none"):
         rc.robots.planar(2).simulate([0, 0], duration=1.0, baumgarte=True)
-    with pytest.raises(rc.RecursaError, match="prescribed motion of 'joint1'"):
-        rc.robots.planar(2).with_constraints(rc.Prescribed("joint1")).simulate([0, 0], duration=1.0)
     with pytest.raises(rc.StateError, match="baumgarte takes"):
         robot.simulate(robot.neutral(), duration=1.0, baumgarte=3)
     with pytest.raises(rc.StateError, match="rate of Baumgarte"):
@@ -171,6 +170,39 @@ def test_rollouts_keep_loops_closed_and_agree_with_simulations() -> None:
     assert np.abs(vs[1, -1] - run.v[-1]).max() < 1e-11
     with pytest.raises(rc.StateError, match="q0 of row 0 does not obey"):
         rc.rollout(robot, [[0.5, 0, 0]], [[0.0, 0, 0]], None, step=1e-3, steps=10)
+    with pytest.raises(rc.StateError, match="rollout does not know how the prescribed motion of 'joint1'"):
+        told = rc.robots.planar(2).with_constraints(rc.Prescribed("joint1"))
+        rc.rollout(told, [[0.5, 0]], [[0.0, 0]], None, step=1e-3, steps=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "integrator"),
+    [("slider_crank", "rk4"), ("gripper", "semi-implicit"), ("delta", "rk4"), ("standing_quadruped", "semi-implicit")],
+)
+def test_native_rollouts_with_constraints_are_those_from_python_and_simulations(
+    name: str, integrator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = rc.robots.by_name(name)
+    q = robot.neutral()
+    v = robot.project_velocity(q, 0.5 * np.random.default_rng(1).normal(size=(3, robot.nv)))
+    tau = 0.1 * np.random.default_rng(2).normal(size=(3, robot.nv))
+    given = {"step": 2e-3, "steps": 10, "integrator": integrator, "save_every": 5, "losses": False}
+    qs, vs = rc.rollout(robot, q, v, tau, **given)
+    assert np.abs(robot.constraint_error(qs)).max() < 1e-14
+    rates = np.einsum("bsij,bsj->bsi", robot.constraint_jacobian(qs), vs)
+    assert np.abs(rates).max() < 1e-12
+    with monkeypatch.context() as patch:
+        patch.setattr(Switch, "on", False)
+        again = rc.rollout(robot, q, v, tau, **given)
+    assert np.abs(qs - again.q).max() < 1e-12
+    assert np.abs(vs - again.v).max() < 1e-10
+    run = robot.simulate(
+        q, v[1], duration=0.02, torque=tau[1], integrator=integrator, step=2e-3, losses=False, progress=False
+    )
+    assert np.abs(qs[1, -1] - run.q[-1]).max() < 1e-12
+    single = rc.rollout(robot, q.astype("f4"), v.astype("f4"), None, **given)
+    assert single.q.dtype == np.float32
+    assert np.isfinite(single.q).all()
 
 
 # ---- impacts ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 import recursa as rc
 from numeric import close, tied_gripper
 from questions import answered
+from recursa.dynamics import manipulability
 from recursa.dynamics.manipulability import singular_value_decomposition
 from zoo import large_flyer, one_of_each
 
@@ -131,3 +132,14 @@ def test_what_cannot_be_asked_is_said(call, error, words):
     robot = rc.robots.panda_like()
     with pytest.raises(error, match=words):
         call(robot, robot.neutral())
+
+
+@pytest.mark.parametrize("shape", [(20, 6, 7), (20, 3, 7), (20, 6, 3), (5, 1, 4), (0, 6, 7), (3, 5, 5)])
+def test_native_turns_have_the_bits_of_the_clear_ones(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    matrices = np.random.default_rng(5).normal(size=shape)
+    if len(matrices):
+        matrices[0], matrices[1] = 0.0, matrices[1][:, :1] * matrices[1][:1]  # nothing, and rank one
+    native = singular_value_decomposition(matrices)
+    monkeypatch.setattr(manipulability, "native_turned_rows", None)
+    for mine, clear in zip(native, singular_value_decomposition(matrices), strict=True):
+        np.testing.assert_array_equal(mine, clear)

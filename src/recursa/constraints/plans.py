@@ -64,17 +64,17 @@ def error_plan(model: Model) -> Plan:
     return Plan("constraint_error", (*kinematics.BUFFERS, *own), sweeps)
 
 
-def _error_steps(model: Model) -> Iterator[Sweep]:
+def _error_steps(model: Model, into: str = "error@robot") -> Iterator[Sweep]:
     for of in model.equations:
         if isinstance(of, Closing):
-            yield each_link(_closing_error(model, of), only=(next(x for x in of.links if x != NO_LINK),))
+            yield each_link(_closing_error(model, of, into), only=(next(x for x in of.links if x != NO_LINK),))
         elif isinstance(of, Relating):
             for at, (number, powers) in enumerate(of.terms):
                 offset = of.offset if at == 0 else 0.0
-                yield base_to_tip(_relation_error(model.ncon, of, powers, offset), only=(number,))
+                yield base_to_tip(_relation_error(model.ncon, of, powers, offset, into), only=(number,))
 
 
-def _closing_error(model: Model, of: Closing) -> Step:
+def _closing_error(model: Model, of: Closing, into: str) -> Step:
     reads, both = read_ends(model, of)
 
     def error(*put: Numbers) -> Numbers:
@@ -82,17 +82,17 @@ def _closing_error(model: Model, of: Closing) -> Step:
         pose = closing.seen(of, first.pose, second.pose).pose
         return Numbers.at(model.ncon, of.start, closing.errors(of, pose))
 
-    return Step(error, reads, ("error@robot",), "how far the loop is from closed")
+    return Step(error, reads, (into,), "how far the loop is from closed")
 
 
-def _relation_error(count: int, of: Relating, powers: tuple[float, ...], offset: float) -> Step:
+def _relation_error(count: int, of: Relating, powers: tuple[float, ...], offset: float, into: str) -> Step:
     def error(q: Sequence[Scalar]) -> Numbers:
         total: Scalar = powers[-1]
         for c in reversed(powers[:-1]):
             total = total * q[0] + c
         return Numbers.at(count, of.start, (total * q[0] + offset,))
 
-    return Step(error, ("q",), ("error@robot",), "sum of c q + offset")
+    return Step(error, ("q",), (into,), "sum of c q + offset")
 
 
 def errors_of(values: Values, count: int) -> tuple[Scalar, ...]:
@@ -236,16 +236,20 @@ def forward_plan(
     told: bool = False,
 ) -> Plan:
     """Accelerations that obey the constraints."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, *torque),
+        *_innovations(losses),
         *_multipliers(model, unit_length, told=told),
         base_to_tip(DRIVEN, only=row_bodies(model)),
         base_to_tip(ACCELERATIONS),
     )
     ready = completed(sweeps, wrenches=wrenches, links=links)
     return Plan("constrained_forward_dynamics", _forward_buffers(model), ready)
+
+
+def _innovations(losses: Losses) -> tuple[Sweep, Sweep]:
+    """Out and in as without constraints: eliminations, and the innovations of the free motion."""
+    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
+    return base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE), tip_to_base(ELIMINATE, *torque)
 
 
 def _forward_buffers(model: Model) -> tuple[Buffer, ...]:
@@ -275,10 +279,8 @@ def forces_plan(
     told: bool = False,
 ) -> Plan:
     """The shortest multipliers; with ``on_links`` what they do to links, "acting"."""
-    torque = (less_losses(losses), LOSSY_INNOVATIONS) if losses else (INNOVATIONS,)
     sweeps = (
-        base_to_tip(RELATIVE, VELOCITY, BIAS_ACCELERATION, BIAS_FORCE),
-        tip_to_base(ELIMINATE, *torque),
+        *_innovations(losses),
         *_multipliers(model, unit_length, told=told, least=True),
     )
     ready = completed((*sweeps, base_to_tip(RELATIVE)), wrenches=wrenches, links=False)[:-1]
@@ -414,3 +416,41 @@ def impulse_plan(model: Model, unit_length: float) -> Plan:
     )
     own = (_LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
     return Plan("project_velocity", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
+
+
+# ---- positions -------------------------------------------------------------------------------------------------------
+
+
+def has_places(model: Model) -> bool:
+    """Whether some constraint says where something is, and not only how it moves."""
+    return any(isinstance(of, Relating) or (isinstance(of, Closing) and of.anchored) for of in model.equations)
+
+
+def closing_plan(model: Model, unit_length: float) -> Plan:
+    """A step of Newton's method towards closed loops, on the way of constraint forces: ``x = -inv(M) G* inv(A) e``."""
+    ends, buffers = put_down_ends(model, POSE)
+    bodies = row_bodies(model)
+    sweeps = (
+        base_to_tip(RELATIVE),
+        _posed(model),
+        tip_to_base(ELIMINATE, Step(unmoved, ("joint",), ("nu",), "nu = 0")),
+        *ends,
+        *inward(model, unit_length),
+        *_error_steps(model, "demand@robot"),
+        base_to_tip(solving(model, unit_length), only=_ONCE),
+        base_to_tip(DRIVEN, only=bodies),
+        base_to_tip(
+            Step(closed_by, ("elimination", "nu", "X", "jump@parent"), ("after", "jump"), "x = inv(mass) G* lambda")
+        ),
+    )
+    own = (_LINK_POSES, Buffer("jump", Motion.zero()), Buffer("after", ()))
+    return Plan("close_loops", (*ARTICULATED_BUFFERS, *constraint_buffers(model), *buffers, *own), sweeps)
+
+
+@divides_by_hinges
+def closed_by(
+    done: tuple[Elimination, ...], nu: Sequence[Scalar], step: Transform, parent: Motion
+) -> tuple[tuple[Scalar, ...], Motion]:
+    """The way that forces along the constraints would push the joints."""
+    change, here = smoothed(done, nu, step.inverse_motion(parent))
+    return tuple(change), here

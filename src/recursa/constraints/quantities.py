@@ -14,9 +14,10 @@ from recursa.dynamics import mass_matrix
 from recursa.dynamics.gathering import joint_matrix, joint_vector
 from recursa.dynamics.joint_space import vector_of
 from recursa.dynamics.kinematics import motion_entries
+from recursa.dynamics.lacking import Lacking
 from recursa.dynamics.losses import JOINT_LOSSES, Losses, known_losses
 from recursa.dynamics.springs import acting, with_springs
-from recursa.errors import ModelError, NoSweepError, known_method
+from recursa.errors import ModelError, NoSweepError, SingularHingeError, known_method, shortened
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
@@ -43,6 +44,25 @@ def require_constraints(model: Model) -> None:
         raise ModelError(
             f"robot '{model.name}' has no constraints: there is nothing to ask. robot.with_constraints(...) adds some"
         )
+
+
+def idle(of: Subject) -> bool:
+    """Whether some joint has nothing to move but what constraints hang on it, as that of a rod without mass."""
+    return bool(Lacking.of(of.model).hinges)
+
+
+def by_matrices(of: Subject) -> bool:
+    """Whether joints cannot be eliminated one by one: some are tied, or idle."""
+    return of.tied or idle(of)
+
+
+def left_idle(model: Model) -> SingularHingeError:
+    """What to say where constraints do not move what has no mass."""
+    names = shortened([f"'{model.joints[one.joint].name}'" for one in Lacking.of(model).hinges])
+    return SingularHingeError(
+        f"robot '{model.name}': nothing moves joint {names}, neither mass outward of it nor the constraints at this "
+        "state. Give its links masses, give it an armature, or hold it by a constraint"
+    )
 
 
 # ---- kinematics ------------------------------------------------------------------------------------------------------
@@ -115,6 +135,15 @@ def _projected(model: Model, unit_length: float, values: Values) -> list[Scalar]
     return dense.by_projection(mass, moments, dense.orthonormal(G, scales_of(model, unit_length)), gamma)
 
 
+def _projected_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+    """The shortest lambda with ``G* lambda = mass a + bias - T``, a from the projection."""
+    mass, moments, G, gamma = _matrices(model, values)
+    a = dense.by_projection(mass, moments, dense.orthonormal(G, scales_of(model, unit_length)), gamma)
+    missing = [x - t for x, t in zip(dense.times(mass, a), moments, strict=True)]
+    columns = [list(column) for column in zip(*G, strict=True)]
+    return dense.demanded(dense.orthonormal(columns, [unit_length] * model.nv), missing)
+
+
 def _dense_multipliers(model: Model, unit_length: float, values: Values) -> list[Scalar]:
     mass, moments, G, gamma = _matrices(model, values)
     found = dense.augmented(mass, G, scales_of(model, unit_length))
@@ -126,7 +155,8 @@ def _dense_recipe(
     of: Subject, given: Names, finish: Callable[[Model, float, Values], Iterable[Scalar]], shape: tuple[int, ...]
 ) -> Recipe:
     plan = matrices_plan(of.model, wrenches="wrenches" in given, told="prescribed" in given)
-    return Recipe(plan, partial(finish, of.model, of.model.unit_length), shape, MayMove.INERTIAS)
+    singular = left_idle if idle(of) else None
+    return Recipe(plan, partial(finish, of.model, of.model.unit_length), shape, MayMove.INERTIAS, singular=singular)
 
 
 # ---- forward dynamics ------------------------------------------------------------------------------------------------
@@ -156,7 +186,7 @@ def forward_recipe(of: Subject, given: Names, *, losses: Losses, method: str | N
 
 def chosen_method(of: Subject, method: str | None) -> str:
     """The method by name, or the one that suits."""
-    chosen = method or (PROJECTION if of.tied else AUGMENTATION)
+    chosen = method or (PROJECTION if by_matrices(of) else AUGMENTATION)
     known_method("forward dynamics of a robot with constraints", chosen, METHODS)
     return chosen
 
@@ -173,10 +203,10 @@ def joints_and_links(model: Model, values: Values) -> Iterator[Scalar]:
 def _forces(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | Composed:
     model, losses = of.model, known_losses(losses)
     require_constraints(model)
-    if of.tied:
+    if by_matrices(of):
         if losses:
             return Composed(partial(_losses_first, CONSTRAINT_FORCES, losses))
-        return _dense_recipe(of, given, _dense_multipliers, (model.ncon,))
+        return _dense_recipe(of, given, _projected_multipliers if idle(of) else _dense_multipliers, (model.ncon,))
     options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
     plan = plans.forces_plan(model, model.unit_length, **options)
     return Recipe(plan, plans.added_up("lambda"), (model.ncon,), MayMove.INERTIAS)
@@ -193,7 +223,7 @@ def _wrenches(of: Subject, given: Names, *, losses: Losses = False) -> Recipe | 
     model, losses = of.model, known_losses(losses)
     require_constraints(model)
     shape = (len(model.links), 6)
-    if of.tied:
+    if by_matrices(of):
         return Composed(partial(_from_multipliers, losses))
     options: dict[str, Any] = {"wrenches": "wrenches" in given, "told": "prescribed" in given, "losses": losses}
     plan = plans.forces_plan(model, model.unit_length, on_links=True, **options)
@@ -246,13 +276,23 @@ def _dense_delassus(model: Model, unit_length: float, values: Values) -> Iterato
 def _project_velocity(of: Subject, given: Names) -> Recipe:
     model = of.model
     require_constraints(model)
-    if not of.tied:
+    if not by_matrices(of):
         plan = plans.impulse_plan(model, model.unit_length)
         return Recipe(plan, vector_of(model, "after"), (model.nv,), MayMove.INERTIAS)
     keep = Step(as_given, ("v",), ("driving",), "the given speeds")
     given_speeds = Plan("speeds", (Buffer("driving", ()),), (base_to_tip(keep),))
     plan = fuse(mass_matrix.MASS_MATRIX_PLAN, plans.jacobian_plan(model), given_speeds, name="project_velocity, tied")
-    return Recipe(plan, partial(_dense_speeds, model, model.unit_length), (model.nv,), MayMove.INERTIAS)
+    finish = _projected_speeds if idle(of) else _dense_speeds
+    singular = left_idle if idle(of) else None
+    return Recipe(plan, partial(finish, model, model.unit_length), (model.nv,), MayMove.INERTIAS, singular=singular)
+
+
+def _projected_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:
+    """``P (mass (x - v)) = 0`` and ``G x = 0``: momenta of the free directions stay."""
+    mass, G = mass_and_rows(model, values)
+    v = independent_vector(model, values.lists.get("driving", []))
+    rows = dense.orthonormal(G, scales_of(model, unit_length))
+    return dense.by_projection(mass, dense.times(mass, v), rows, [0.0] * model.ncon)
 
 
 def _dense_speeds(model: Model, unit_length: float, values: Values) -> list[Scalar]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -23,11 +23,35 @@ _MOST_SAMPLES = 2**31  # bytes; more steps than that are no longer one table
 
 @dataclass(frozen=True)
 class Closed:
-    """A law with what it is given in one rollout: ``gains`` (B, n) or (1, n), ``start`` (B, memory) or (1, memory)."""
+    """A law with what it is given in one rollout: ``gains`` (B, n) or (1, n), ``start`` (B, memory) or (1, memory).
+
+    ``motions``: laws of the same kind, each with something of its own to follow; ``which`` (B,) of them a row follows.
+    """
 
     law: Law
     gains: Array
     start: Array
+    motions: tuple[Law, ...] = ()
+    which: Array | None = None
+
+    @staticmethod
+    def of_rows(laws: Sequence[Law], robot: Robot, shape: tuple[int, ...]) -> Closed:
+        """A controller for every row of a batch; those that follow the same are followed together."""
+        if shape != (len(laws),):
+            rows = f"({len(laws)}, ...)"
+            raise ShapeError(f"{len(laws)} controllers need as many states, q0 {rows}; their batch is {shape}")
+        each = [Closed.of(law, robot, (), None) for law in dict.fromkeys(laws)]
+        first = each[0]
+        for one in each[1:]:
+            if one.key() != first.key():
+                raise StateError(
+                    f"controllers of one rollout are of one kind and of one robot, with gains of the same shapes: "
+                    f"{one.law!r} differs from {first.law!r} in more than numbers and motions"
+                )
+        numbers = {law: k for k, law in enumerate(dict.fromkeys(laws))}
+        which = np.array([numbers[law] for law in laws])
+        gains, start = (np.concatenate([getattr(one, name) for one in each])[which] for name in ("gains", "start"))
+        return Closed(first.law, gains, start, tuple(numbers), which)
 
     @staticmethod
     def of(law: Law, robot: Robot, shape: tuple[int, ...], gains: Mapping[str, ArrayLike] | None) -> Closed:
@@ -54,19 +78,21 @@ class Closed:
         )
 
     def samples(self, step: float, steps: int, stages: tuple[float, ...]) -> Array:
-        """What the law follows, (steps, stages, n)."""
+        """What the laws follow, (laws, steps, stages, n)."""
+        laws = self.motions or (self.law,)
         size = self.law.sample(0.0).shape[-1]
-        if 8 * size * steps * len(stages) > _MOST_SAMPLES:
+        if 8 * size * steps * len(stages) * len(laws) > _MOST_SAMPLES:
+            several = f"of {len(laws)} controllers " if len(laws) > 1 else ""
             raise TooLargeError(
-                f"{steps} steps with {len(stages)} samples of {size} numbers each are more than "
+                f"{steps} steps with {len(stages)} samples of {size} numbers each {several}are more than "
                 f"{_MOST_SAMPLES / 2**30:.3g} GiB to be followed: take the motion in parts, each from the last states"
             )
         if not size:
-            return np.zeros((steps, len(stages), 0))
+            return np.zeros((len(laws), steps, len(stages), 0))
         times = step * (np.arange(steps)[:, None] + np.array(stages))
-        found = np.ascontiguousarray(self.law.sample(times))
+        found = np.stack([law.sample(times) for law in laws])
         if not np.isfinite(found).all():
-            late = times[~np.isfinite(found).all(axis=-1)].min()
+            late = times[~np.isfinite(found).all(axis=(0, -1))].min()
             raise StateError(f"what {type(self.law).__name__} is to follow is not finite at t = {late:g} s")
         return found
 
@@ -80,18 +106,25 @@ class Closed:
         law = self.law
         own = () if type(law).__module__.startswith(_HOME) else (law,)
         shapes = tuple((name, x.shape) for name, x in law.tuning.items())
-        return type(law), law.robot.evaluator, law.memory, law.sample(0.0).shape, law.built_in(), shapes, own
+        several = len(self.motions) > 1
+        return type(law), law.robot.evaluator, law.memory, law.sample(0.0).shape, law.built_in(), shapes, own, several
+
+    def beginnings(self, samples: Array) -> Array:
+        """The number among ``samples`` at which those of every row begin; nothing where all follow the same."""
+        if self.which is None or len(self.motions) == 1:
+            return np.zeros(0, np.int64)
+        return (self.which * samples[0].size).astype(np.int64)
 
     def followed(self, stages: tuple[float, ...], form: str | None) -> Followed:
         """The native functions, for an integrator that asks at these fractions of a step."""
-        return Followed(self.law, stages, form)
+        return Followed(self.law, stages, form, several=len(self.motions) > 1)
 
 
 class Followed:
     """A law as native loops know it: :class:`recursa.kernels.rollout_emit.FollowedLaw`."""
 
-    def __init__(self, law: Law, stages: tuple[float, ...], form: str | None) -> None:
-        self.law, self.stages, self.memory = law, stages, law.memory
+    def __init__(self, law: Law, stages: tuple[float, ...], form: str | None, *, several: bool = False) -> None:
+        self.law, self.stages, self.memory, self.several = law, stages, law.memory, several
         self.gains, self.samples = size_of(law.tuning), law.sample(0.0).shape[-1]
         on = OnSizes(law.robot, form)
         law.drive(on, law.robot.nq, law.robot.nv, _by_name(law, self.gains, on), self.samples, self.memory)

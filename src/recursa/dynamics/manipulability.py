@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,11 @@ from recursa.spatial.transform import Transform
 from recursa.spatial.vectors6 import Force, Motion
 from recursa.sweeps import Buffer, Plan, Step, Values, base_to_tip, each_link, tip_to_base
 from recursa.sweeps.batching import Array
+
+try:
+    from recursa._entry import turned_rows as native_turned_rows
+except ImportError:  # the optional extension was not built
+    native_turned_rows = None
 
 ROWS: dict[str, slice] = {"pose": slice(0, 6), "orientation": slice(0, 3), "position": slice(3, 6)}
 """Which rows of (angular, linear) a task is about."""
@@ -150,6 +155,7 @@ _SWEEPS = 40  # far more than there are: six rows take five or six
 _ORTHOGONAL = 1e-15  # cosine of the angle between two rows below which they are left alone
 
 _VANISHING = 1e-32  # the square of a row, as a part of that of all, that is rounding
+_TURNING = np.array([_SWEEPS, _ORTHOGONAL, _VANISHING])
 
 
 def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
@@ -160,13 +166,14 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
     value is. The largest entry of each row of U* is positive.
     """
     batch, (m, n) = matrices.shape[:-2], matrices.shape[-2:]
-    rows = matrices.reshape(-1, m, n).astype(float).transpose(1, 2, 0).copy()  # (m, n, B)
-    turned = np.broadcast_to(np.eye(m)[:, :, None], (m, m, rows.shape[-1])).copy()
-    both = np.concatenate([rows, turned], axis=1)
-    for _ in range(_SWEEPS):
-        turns = [_made_orthogonal(both, n, *pairs) for pairs in _tournament(m)]  # all of them, one after the other
-        if not any(turns):
-            break
+    given = matrices.reshape(-1, m, n)
+    together = np.empty((len(given), m, n + m))
+    together[..., :n], together[..., n:] = given, np.eye(m)
+    if native_turned_rows is not None:
+        native_turned_rows(_rounds(m), _TURNING, together, n)
+        both = together.transpose(1, 2, 0)  # (m, n + m, B)
+    else:
+        both = turned_clearly(together.transpose(1, 2, 0).copy(), n)
     rows, turned = both[:, :n], both[:, n:]
     squares = _added_up(rows * rows)
     values = np.sqrt(np.where(squares > _VANISHING * squares.max(axis=0, initial=0.0), squares, 0.0))
@@ -181,6 +188,23 @@ def singular_value_decomposition(matrices: Array) -> tuple[Array, Array, Array]:
         return np.ascontiguousarray(np.moveaxis(x, -1, 0)).reshape(*batch, *x.shape[:-1])
 
     return out(turned * sign), out(values), out(right * sign)
+
+
+def turned_clearly(both: Array, n: int) -> Array:
+    """Rows (m, n + m, B) turned in pairs until those of the first n columns are orthogonal: ``_singular.c`` clearly."""
+    for _ in range(_SWEEPS):
+        turns = [_made_orthogonal(both, n, *pairs) for pairs in _tournament(len(both))]  # one after the other
+        if not any(turns):
+            break
+    return both
+
+
+@cache
+def _rounds(count: int) -> Array:
+    """The rounds of :func:`_tournament` as numbers (rounds, 2 pairs), -1 where one has fewer pairs."""
+    rounds = [[x for pair in zip(*one, strict=True) for x in pair] for one in _tournament(count)]
+    wide = max((len(one) for one in rounds), default=0)
+    return np.array([one + [-1] * (wide - len(one)) for one in rounds], np.int64).reshape(len(rounds), wide)
 
 
 def _tournament(count: int) -> list[tuple[list[int], list[int]]]:

@@ -181,6 +181,8 @@ class Evaluator:
         )
         if needs_hinges(recipe.plan) and not recipe.lenient:
             self.require_finite(result, arguments, self._pivots(question, way, arguments, result))
+        if recipe.singular is not None and not np.isfinite(result).all() and _all_finite(arguments):
+            raise recipe.singular(self.model)
         return result
 
     def _pivots(self, question: Question, way: Way, arguments: Mapping[str, Any], result: Array) -> Array:
@@ -239,7 +241,10 @@ class Evaluator:
         own = {"wrench": self._wrench_reader()} if "wrenches" in question.given else {}
         names = _names(question)
         judged = needs_hinges(way.recipe.plan)
-        found: Any = way.kernels.entry(question, names, way.recipe.shape, own, judged=judged and not way.recipe.lenient)
+        solving = judged or way.recipe.singular is not None
+        found: Any = way.kernels.entry(
+            question, names, way.recipe.shape, own, judged=solving and not way.recipe.lenient
+        )
         if found is None or "parameters" not in names or not judged:
             return found
         nv, judging = self.model.nv, ("q", "parameters")  # at every state
@@ -374,6 +379,10 @@ class Evaluator:
             raise SingularHingeError(
                 f"robot '{self.model.name}': the mass matrix is singular. robot.doctor() names the joint"
             ) from None
+
+
+def _all_finite(arguments: Mapping[str, Any]) -> bool:
+    return all(np.isfinite(np.asarray(x)).all() for x in arguments.values())
 
 
 def _hinge_key(plan: Plan, numbers: int) -> Hashable:

@@ -274,8 +274,8 @@ class DerivativeMethods(Facade):
 
         A robot with constraints moves on the manifold that they allow: dq and dv are then the entries of its f
         independent speeds, :attr:`Mobility.independent` in the order of v, A is (2 f, 2 f) and B (2 f, nv). The others
-        follow, ``dq = Z dq[independent]`` with Z of :meth:`free_directions`. One state at a time, which has to obey
-        the constraints (:meth:`assemble`, :meth:`project_velocity`).
+        follow, ``dq = Z dq[independent]`` with Z of :meth:`free_directions`. States have to obey the constraints
+        (:meth:`assemble`, :meth:`project_velocity`); those of a batch share the independent speeds of the first one.
 
         >>> import recursa as rc
         >>> pendulum = rc.robots.planar(1)
@@ -323,7 +323,8 @@ class DerivativeMethods(Facade):
         return StateSpace(A, B)
 
     def _on_manifold(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Any, losses: Losses) -> StateSpace:
-        """In independent entries of dq and dv, of one state that obeys the constraints."""
+        """In independent entries of dq and dv, of states that obey the constraints."""
+        q, v = (as_array(self.model, name, x, coordinates=name == "q") for name, x in (("q", q), ("v", v)))
         driving = as_array(self.model, "tau", tau, coordinates=False)
         if losses:
             driving = driving - self._answer(JOINT_LOSSES, {"v": v}, {"losses": losses})

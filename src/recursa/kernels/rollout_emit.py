@@ -1,9 +1,9 @@
 """The loop over time steps as LLVM IR: W states stay lanes from the first step to the last.
 
-``void rollout(i64 blocks, ptr control, ptr step, ptr q, ptr v, ptr tau, ptr parameters, ptr gains, ptr reference,
-ptr saved_q, ptr saved_v, ptr saved_memory, ptr finite, ptr scratch, ptr extra...)``: for so many blocks of W rows, the
-time steps that ``control`` names. The state is read from q, v and left there, so that a run in pieces is the same run.
-``finite`` counts the steps of each row up to the first whose result is not finite.
+``void rollout(i64 blocks, ptr control, ptr step, ptr q, ptr v, ptr tau, ptr wrenches, ptr parameters, ptr gains,
+ptr reference, ptr followed, ptr saved_q, ptr saved_v, ptr saved_memory, ptr finite, ptr scratch, ptr extra...)``: for
+so many blocks of W rows, the time steps that ``control`` names. The state is read from q, v and left there, so that a
+run in pieces is the same run. ``finite`` counts the steps of each row up to the first whose result is not finite.
 
 Forward dynamics and the way along the manifold are functions of the same module; between them are sums of arrays, as
 the integrator asks for them (``integrators/``). A control law is followed in the same way: it names the functions it
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from recursa.kernels.emit import Function, Shape, module
 from recursa.kernels.kernel import Program
@@ -30,12 +30,15 @@ CONTROL = (
     "saved",  # states that are saved per row
     "torque_row",  # numbers from the torques of a row to those of the next, 0 if all are the same
     "torque_step",  # and from those of a step to those of the next
+    "wrench_row",  # the same of wrenches
+    "wrench_step",
     "gains_row",  # numbers from the gains of a row to those of the next, 0 if all are the same
 )
 POINTERS = (
-    "control", "step", "q", "v", "tau", "parameters", "gains", "reference", "saved_q", "saved_v", "saved_memory",
-    "finite", "scratch",
+    "control", "step", "q", "v", "tau", "wrenches", "parameters", "gains", "reference", "followed", "saved_q",
+    "saved_v", "saved_memory", "finite", "scratch",
 )  # fmt: skip
+CLOSING = 2  # steps of Newton's method after each time step: the first is at rounding level for steps that are worth it
 Scheme = Callable[[Any, Any, Any], tuple[Any, Any]]  # (mechanics, q, v) -> q, v one step later
 
 
@@ -56,22 +59,36 @@ class FollowedLaw(Protocol):
 
     - ``gains``, ``samples``, ``memory``: how many numbers it takes per row, per instant, and remembers.
     - ``stages``: the fractions of a step at which the integrator asks for torques, in the order of the samples.
+    - ``several``: whether rows follow different samples; then ``followed`` has where those of each row begin.
     """
 
     gains: int
     samples: int
     memory: int
     stages: tuple[float, ...]
+    several: bool
 
     def write(self, loop: Loop, q: Slot, v: Slot, gains: Slot, sample: Slot, memory: Slot) -> tuple[Slot, Slot | None]:
         """Torques, and the rates of what it remembers, by calls of :meth:`Loop.call` and :meth:`Loop.product`."""
+
+
+class Placing(NamedTuple):
+    """How wrenches are made what forward dynamics takes: a function of q, and one of its numbers and the wrenches'."""
+
+    axes: Program
+    numbers: int
+    placed: Program
+    wrenches: int
 
 
 @dataclass(frozen=True)
 class Motions:
     """The parts of a robot's motion: forward dynamics, ``q exp(u)``, ``u'`` (None where it is v), a law that drives it.
 
-    ``nq``, ``nv``: sizes of a state; ``parameters``: how many of them forward dynamics takes, 0 where none.
+    ``nq``, ``nv``: sizes of a state; ``parameters``: how many of them forward dynamics takes, 0 where none;
+    ``wrenches``: how many numbers say what acts on links, 0 where nothing does. ``placing``: where these are not yet
+    what forward dynamics takes, how they become that. Where there are constraints, ``closing`` finds the u that
+    closes loops, up to terms of second order, and ``allowed`` the nearest speeds that obey.
     """
 
     acceleration: Program
@@ -81,6 +98,10 @@ class Motions:
     nv: int
     parameters: int
     law: FollowedLaw | None = None
+    wrenches: int = 0
+    placing: Placing | None = None
+    closing: Program | None = None
+    allowed: Program | None = None
 
 
 class Loop:
@@ -98,12 +119,14 @@ class Loop:
         self._factors: dict[float, str] = {}
         self._labels = 0
         self._step = ""
+        self._followed: list[str] = []  # where the samples of every lane begin, if they differ
         self.writer.header = {name: index for index, name in enumerate(CONTROL)}
         law = motions.law
         memory, gains, samples = (0, 0, 0) if law is None else (law.memory, law.gains, law.samples)
         self.q, self.v = self.slot(motions.nq), self.slot(motions.nv + memory)
         self.torque, self.given = self.slot(motions.nv), self.slot(motions.parameters)
         self.gains, self.sample = self.slot(gains), self.slot(samples)
+        self.pushes = self.slot(motions.wrenches)
         self._write(scheme)
 
     def text(self) -> str:
@@ -205,9 +228,18 @@ class Loop:
             torque, learned = law.write(self, q, speeds, self.gains, self.sample, v.part(nv, law.memory))
             if learned is not None:
                 self._copied(learned, rate.part(nv, law.memory))
-        self.call("acceleration", self.motions.acceleration, [q, speeds, torque, *given], rate.part(0, nv))
+        pushed = [self._placed(q)] if self.motions.wrenches else []
+        self.call("acceleration", self.motions.acceleration, [q, speeds, torque, *pushed, *given], rate.part(0, nv))
         self._taken = taken  # what the law found on its way is not needed any more
         return speeds, rate
+
+    def _placed(self, q: Slot) -> Slot:
+        """Wrenches in link axes at link origins."""
+        if self.motions.placing is None:
+            return self.pushes
+        axes, numbers, placed, wrenches = self.motions.placing
+        at = self.call("axes_of_links", axes, [q], self.slot(numbers))
+        return self.call("wrenches_on_links", placed, [at, self.pushes], self.slot(wrenches))
 
     def settled(self, q: Slot, v: Slot) -> tuple[Slot, Slot]:
         """Losses are part of forward dynamics here."""
@@ -276,11 +308,14 @@ class Loop:
             self.writer.store(self.writer.load(self._entry(here, j)), self._entry(there, j))
 
     def _take_sample(self, stage: int, stages: int) -> None:
-        """What a law is to follow at this stage of the step, the same in every lane."""
+        """What a law is to follow at this stage of the step: the same in every lane, or that of its row."""
         if not self.sample.size:
             return
         writer, size = self.writer, self.sample.size
         first = writer.add(writer.scaled(self._step, stages * size), stage * size)
+        if self._followed:
+            self._to_lanes([self._number(place, first) for place in self._followed], self.sample)
+            return
         place, target = self._number("%reference", first), self._place(self.sample)
         with writer.loop(self._label(), "0", str(size)) as j:
             one = writer.put(f"load {self.shape.scalar}, ptr {self._number(place, j)}, align {writer.number}")
@@ -299,19 +334,37 @@ class Loop:
                 self._to_lanes(self._places("parameters", rows, str(self.given.size)), self.given)
             if self.gains.size:
                 self._to_lanes(self._places("gains", rows, "%h.gains_row"), self.gains)
+            if law is not None and law.several:
+                self._followed = self._beginnings(rows)
             self._load_counts(rows)
             torques = self._places("tau", rows, "%h.torque_row")
+            pushes = self._places("wrenches", rows, "%h.wrench_row") if self.pushes.size else []
             with writer.loop("time", "%h.start", "%h.stop") as step:
                 self._step = step
                 if law is None:
                     offset = self._product(step, "%h.torque_step")
                     self._to_lanes([self._number(p, offset) for p in torques], self.torque)
-                after = scheme(self, self.q, self.v)
+                if pushes:
+                    offset = self._product(step, "%h.wrench_step")
+                    self._to_lanes([self._number(p, offset) for p in pushes], self.pushes)
+                after = self._on_constraints(*scheme(self, self.q, self.v))
                 self._count_finite(step, self._taken_over(after))
                 self._save(step, rows)
             for array, places in state.items():
                 self._to_rows(array, places)
             self._store_counts(rows)
+
+    def _on_constraints(self, q: Slot, v: Slot) -> tuple[Slot, Slot]:
+        """The state with loops closed, and speeds that obey them."""
+        motions, given = self.motions, [self.given] if self.motions.parameters else []
+        for _ in range(CLOSING if motions.closing is not None else 0):
+            u = self.call("closing", motions.closing, [q, *given], self.slot(motions.nv))  # type: ignore[arg-type]
+            q = self.moved(q, u)
+        if motions.allowed is not None:
+            speeds = v.part(0, motions.nv)
+            obeying = self.call("allowed", motions.allowed, [q, speeds, *given], self.slot(motions.nv))
+            self._copied(obeying, speeds)
+        return q, v
 
     def _rows(self, block: str) -> list[str]:
         """The row of every lane."""
@@ -328,6 +381,14 @@ class Loop:
     def _places(self, name: str, rows: list[str], stride: str) -> list[str]:
         """Where rows of an array begin that has so many numbers from one to the next."""
         return [self._number(f"%{name}", self._product(row, stride)) for row in rows]
+
+    def _beginnings(self, rows: list[str]) -> list[str]:
+        """Where the samples that a row follows begin."""
+        writer, found = self.writer, []
+        for row in rows:
+            place = writer.put(f"getelementptr i64, ptr %followed, i64 {row}")
+            found.append(self._number("%reference", writer.put(f"load i64, ptr {place}, align 8")))
+        return found
 
     def _taken_over(self, after: tuple[Slot, Slot]) -> str:
         """The new state put in place of the old; zero in every lane, or nan where a number is not finite."""

@@ -29,11 +29,14 @@ class RolloutRun:
     """What a rollout works on; contiguous arrays of one number type, but for the torques.
 
     ``q`` (B, nq) and ``v`` (B, nv) are the state, which moves on; ``tau`` holds the torques of row b and step s at
-    ``b torque_row + s torque_step``; ``saved_q`` (B, saved, nq), ``saved_v`` (B, saved, nv) take the results and
+    ``b torque_row + s torque_step``, and ``wrenches`` in the same way what acts on links; ``saved_q`` (B, saved, nq),
+    ``saved_v`` (B, saved, nv) take the results and
     ``finite`` (B,) the number of steps before the first whose result is not finite.
 
     Where a law drives the robot, what it remembers stands behind the speeds in v and is saved in ``saved_memory``;
-    ``gains`` (B, n), or (1, n) for all rows, and ``reference`` (steps, stages, m) are what it is given.
+    ``gains`` (B, n), or (1, n) for all rows, and ``reference`` (motions, steps, stages, m) are what it is given;
+    ``followed`` (B,) has the number in ``reference`` at which the motion of each row begins, or nothing where there is
+    but one.
     """
 
     step: float
@@ -44,6 +47,9 @@ class RolloutRun:
     tau: Array
     torque_row: int
     torque_step: int
+    wrenches: Array
+    wrench_row: int
+    wrench_step: int
     parameters: Array | None
     saved_q: Array
     saved_v: Array
@@ -51,6 +57,7 @@ class RolloutRun:
     stop_early: bool  # as soon as a row is not finite any more
     gains: Array
     reference: Array
+    followed: NDArray[np.int64]
     saved_memory: Array
 
     @property
@@ -120,14 +127,16 @@ class _Native:
         control = np.zeros(len(CONTROL), np.int64)
         fixed = {
             "rows": run.rows, "every": run.every, "saved": run.saved_q.shape[1], "torque_row": run.torque_row,
-            "torque_step": run.torque_step, "gains_row": 0 if len(run.gains) == 1 else run.gains.shape[1],
+            "torque_step": run.torque_step, "wrench_row": run.wrench_row, "wrench_step": run.wrench_step,
+            "gains_row": 0 if len(run.gains) == 1 else run.gains.shape[1],
         }  # fmt: skip
         for name, value in fixed.items():
             control[CONTROL.index(name)] = value
         named = {
             "control": control,
             "step": np.array([run.step], kind),
-            "q": run.q, "v": run.v, "tau": run.tau, "gains": run.gains, "reference": run.reference,
+            "q": run.q, "v": run.v, "tau": run.tau, "wrenches": run.wrenches, "gains": run.gains,
+            "reference": run.reference, "followed": run.followed,
             "parameters": np.empty(0, kind) if run.parameters is None else run.parameters,
             "saved_q": run.saved_q, "saved_v": run.saved_v, "saved_memory": run.saved_memory, "finite": run.finite,
             "scratch": aligned(self.room * width, kind),

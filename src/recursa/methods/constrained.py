@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from recursa.constraints import derivatives, derivatives_in_root, free_directions, plans
+from recursa.constraints import dense, derivatives, derivatives_in_root, free_directions, plans
 from recursa.constraints.quantities import (
     CONSTRAINT_FORCES,
     CONSTRAINT_JACOBIAN,
     WRENCHES_OF_MULTIPLIERS,
+    by_matrices,
+    idle,
     require_constraints,
+    scales_of,
 )
 from recursa.dynamics.gathering import joint_vector
 from recursa.dynamics.kinematics import POSES
@@ -23,7 +26,7 @@ from recursa.dynamics.wrenches import wrench_array
 from recursa.kernels.loop import Looped
 from recursa.kernels.products import Product
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS, READS
-from recursa.methods.matrices import MASS_MATRIX_INVERSE
+from recursa.methods.matrices import MASS_MATRIX, MASS_MATRIX_INVERSE
 from recursa.model.model import Model
 from recursa.model.moving import MayMove
 from recursa.quantities import Composed, Names, Quantity, Recipe, Subject
@@ -38,6 +41,8 @@ from recursa.sweeps.batching import Array
 def _responses(of: Subject, given: Names) -> Recipe | Composed:
     model = of.model
     require_constraints(model)
+    if idle(of):
+        return Composed(partial(_responses_by_projection, model))
     apart = Composed(partial(_responses_apart, model))
     if of.tied:
         return apart
@@ -55,6 +60,18 @@ def _responses_apart(model: Model, others: Any, *, q: Any) -> Array:
     factors = free_directions.delassus_factors(model, [inverse[..., k, k, None] for k in range(n)], rows)
     demanded = solve_ranked(factors, [pushed[..., k, :] for k in range(m)])
     return np.concatenate([inverse, pushed, np.stack(demanded, axis=-2)], axis=-2)
+
+
+def _responses_by_projection(model: Model, others: Any, *, q: Any) -> Array:
+    """K in place of the inverse, which does not exist, nothing for pushes, and what demanded accelerations do."""
+    n, m = model.nv, model.ncon
+    both = others(MASS_MATRIX, q=q), others(CONSTRAINT_JACOBIAN, q=q)
+    mass, G = ([[x[..., i, j, None] for j in range(n)] for i in range(x.shape[-2])] for x in both)
+    rows = dense.orthonormal(G, scales_of(model, model.unit_length))
+    torques, demands = np.eye(n, n + m), -np.eye(m, n + m, n)  # right sides, one after the other
+    found = np.stack(dense.by_projection(mass, list(torques), rows, list(demands)), axis=-2)
+    nothing = np.zeros((*found.shape[:-2], m, n), found.dtype)
+    return np.concatenate([found[..., :n], nothing, np.swapaxes(found[..., n:], -1, -2)], axis=-2)
 
 
 def _compliance(of: Subject, given: Names) -> Composed:
@@ -82,7 +99,7 @@ def _motion(of: Subject, given: Names) -> Recipe | Composed:
     """Accelerations, and the multipliers behind them."""
     model = of.model
     require_constraints(model)
-    if of.tied:
+    if by_matrices(of):
         return Composed(_motion_apart)
     options = {"wrenches": "wrenches" in given, "told": "prescribed" in given}
     plan = plans.forward_plan(model, model.unit_length, **options)
@@ -110,7 +127,7 @@ def derivatives_recipe(torques: Quantity, of: Subject, given: Names) -> Recipe |
     model = of.model
     require_constraints(model)
     apart = Composed(partial(constrained_derivatives, torques, model))
-    if of.tied or not derivatives_in_root.has_common_axes(model):
+    if by_matrices(of) or not derivatives_in_root.has_common_axes(model):
         return apart
     plan = derivatives_in_root.derivatives_plan(model, wrenches="wrenches" in given)
     return Recipe(

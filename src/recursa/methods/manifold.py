@@ -30,6 +30,7 @@ from recursa.model.equations import Telling
 from recursa.model.model import Model
 from recursa.sweeps.batching import Array
 
+UNSURE = 1e-6  # of a row: speeds that others determine only with so little are not taken for such in a batch
 OFF = 1e-6  # rad, own lengths, and these per second, by which a state may miss the constraints
 
 
@@ -51,91 +52,125 @@ class FreeDirections(NamedTuple):
 def free_directions(evaluator: Any, q: Any) -> FreeDirections:
     """Of one configuration."""
     model: Model = evaluator.model
-    G = _rows(evaluator, q, "free_directions")
-    places, Z = _basis(model, G)
+    require_constraints(model)
+    G = np.asarray(evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q}), float)
+    if G.ndim != 2:
+        raise ShapeError(
+            f"free_directions is of one configuration, q of shape ({model.nq},), since which speeds are independent "
+            f"depends on it; got {G.ndim - 2} batch axes"
+        )
+    places = _independent(model, G)
+    Z = _basis(model, G[None], places)[0]
     own, names = list(places), freedom_names(model)
     mass = Z.T @ np.asarray(evaluator.evaluate(MASS_MATRIX, {"q": q}), float) @ Z
     compliance = np.asarray(evaluator.evaluate(CONSTRAINED_COMPLIANCE, {"q": q}), float)[np.ix_(own, own)]
     return FreeDirections(tuple(names[k] for k in places), places, Z, mass, compliance)
 
 
-def _rows(evaluator: Any, q: Any, what: str) -> Array:
-    model: Model = evaluator.model
-    require_constraints(model)
-    G = np.asarray(evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q}), float)
-    if G.ndim != 2:
-        raise ShapeError(
-            f"{what} of a robot with constraints is of one state, q of shape ({model.nq},), since which speeds are "
-            f"independent depends on it; got {G.ndim - 2} batch axes"
-        )
-    return G
-
-
-def _basis(model: Model, G: Array) -> tuple[tuple[int, ...], Array]:
-    """The places of independent speeds, and Z."""
+def _independent(model: Model, G: Array) -> tuple[int, ...]:
+    """The places of independent speeds at one configuration."""
     _, dependent = eliminated(scaled(model, G), ROUNDING)
-    places = tuple(k for k in range(model.nv) if k not in dependent)
-    Z = np.zeros((model.nv, len(places)))
-    Z[list(places)] = np.eye(len(places))
-    Z[sorted(dependent)] = _solved(model, G, sorted(dependent), -G[:, list(places)])
-    return places, Z
+    return tuple(k for k in range(model.nv) if k not in dependent)
+
+
+def _others(model: Model, places: tuple[int, ...]) -> list[int]:
+    return [k for k in range(model.nv) if k not in places]
+
+
+def _basis(model: Model, G: Array, places: tuple[int, ...]) -> Array:
+    """Z (B, nv, f) of states with rows G (B, ncon, nv)."""
+    own, others = list(places), _others(model, places)
+    Z = np.zeros((len(G), model.nv, len(places)))
+    Z[:, own] = np.eye(len(places))
+    Z[:, others] = _solved(model, G, others, -G[:, :, own])
+    return Z
 
 
 def _solved(model: Model, G: Array, dependent: list[int], right: Array) -> Array:
-    """The speeds ``dependent`` that make ``G x`` what is wanted, column by column."""
-    own = scaled(model, G)[:, dependent]
-    wanted = scaled(model, right)
-    if not dependent or not right.shape[1]:
-        return np.zeros((len(dependent), right.shape[1]))
-    return shortest_fit(np.broadcast_to(own, (right.shape[1], *own.shape)), np.ascontiguousarray(wanted.T)).T
+    """The speeds ``dependent`` (B, d, f) that make ``G x`` what is wanted (B, ncon, f), column by column."""
+    count, _, columns = right.shape
+    if not dependent or not columns:
+        return np.zeros((count, len(dependent), columns))
+    own = np.repeat(scaled(model, G)[:, :, dependent], columns, axis=0)
+    wanted = np.swapaxes(scaled(model, right), 1, 2).reshape(count * columns, -1)
+    return np.swapaxes(shortest_fit(own, wanted).reshape(count, columns, -1), 1, 2)
+
+
+def _require_one_choice(model: Model, G: Array, places: tuple[int, ...]) -> None:
+    """Of several states: the speeds that are independent at the first one must be so at all."""
+    own = scaled(model, G)
+    alone = own[:, :, _others(model, places)]
+    for row in range(len(G)):
+        rank = eliminated(own[row], ROUNDING)[0]
+        if rank != model.nv - len(places) or eliminated(alone[row], UNSURE)[0] < rank:
+            names = freedom_names(model)
+            chosen = ", ".join(repr(names[k]) for k in places) or "none"
+            raise StateError(
+                f"robot '{model.name}': the speeds that are independent at the first state ({chosen}) do not determine "
+                f"the others at state {row}, where constraints leave {model.nv - rank} freedoms. States of a batch "
+                "share their independent speeds: ask for such states apart"
+            )
 
 
 class Reduced(NamedTuple):
-    """A (2 f, 2 f) and B (2 f, nv) in independent entries of dq and dv."""
+    """A (..., 2 f, 2 f) and B (..., 2 f, nv) in independent entries of dq and dv."""
 
     A: Array
     B: Array
 
 
 def reduced_state_space(evaluator: Any, q: Any, v: Any, lower: tuple[Array, Array, Array]) -> Reduced:
-    """From the derivatives of the accelerations by q, v, tau."""
+    """From the derivatives of the accelerations by q, v, tau, with the batch axes that they have."""
     model: Model = evaluator.model
-    G = _rows(evaluator, q, "state_space")
-    v = np.asarray(v, float)
-    _require_on_manifold(evaluator, q, v, G)
-    places, Z = _basis(model, G)
-    f, own = len(places), list(places)
+    require_constraints(model)
+    n, m = model.nv, model.ncon
     by_q, by_v, by_tau = (np.asarray(x, float) for x in lower)
-    still, none = np.zeros(model.nv), np.zeros(model.ncon)  # what is linear in a and lambda is not looked at
+    batch = by_q.shape[:-2]
+    q, v = (_as_rows(np.asarray(x, float), batch) for x in (q, v))
+    by_q, by_v, by_tau = (x.reshape(-1, n, n) for x in (by_q, by_v, by_tau))
+    if not len(q):
+        raise ShapeError("state_space of a robot with constraints needs a state: the batch is empty")
+    G = np.asarray(evaluator.evaluate(CONSTRAINT_JACOBIAN, {"q": q}), float)
+    _require_on_manifold(evaluator, q, v, G)
+    places = _independent(model, G[0])
+    _require_one_choice(model, G, places)
+    Z, f, own = _basis(model, G, places), len(places), list(places)
+    still, none = np.zeros_like(v), np.zeros((len(q), m))  # what is linear in a and lambda is not looked at
     found = evaluator.evaluate(CONSTRAINT_CHANGES, {"q": q, "v": v, "a": still, "multipliers": none})
-    size = model.ncon * model.nv
-    by_speed = np.asarray(found, float)[2 * size : 3 * size].reshape(model.ncon, model.nv)
+    by_speed = np.asarray(found, float)[:, 2 * m * n : 3 * m * n].reshape(-1, m, n)
     moving = np.asarray(evaluator.evaluate(MOVING_COORDINATES, {"v": v}), float)  # -ad_v
     changed = 0.5 * (by_speed + G @ moving)  # h(., v)
-    E = np.zeros((model.nv, f))
-    dependent = [k for k in range(model.nv) if k not in places]
-    E[dependent] = _solved(model, G, dependent, -changed @ Z)
-    A, B = np.zeros((2 * f, 2 * f)), np.zeros((2 * f, model.nv))
-    A[:f, :f], A[:f, f:] = (moving @ Z)[own], np.eye(f)
-    A[f:, :f], A[f:, f:] = (by_q @ Z + by_v @ E)[own], (by_v @ Z)[own]
-    B[f:] = by_tau[own]
-    return Reduced(A, B)
+    others = _others(model, places)
+    E = np.zeros((len(q), n, f))
+    E[:, others] = _solved(model, G, others, -changed @ Z)
+    A, B = np.zeros((len(q), 2 * f, 2 * f)), np.zeros((len(q), 2 * f, n))
+    A[:, :f, :f], A[:, :f, f:] = (moving @ Z)[:, own], np.eye(f)
+    A[:, f:, :f], A[:, f:, f:] = (by_q @ Z + by_v @ E)[:, own], (by_v @ Z)[:, own]
+    B[:, f:] = by_tau[:, own]
+    return Reduced(A.reshape(*batch, 2 * f, 2 * f), B.reshape(*batch, 2 * f, n))
 
 
-def _require_on_manifold(evaluator: Any, q: Any, v: Array, G: Array) -> None:
+def _as_rows(x: Array, batch: tuple[int, ...]) -> Array:
+    size = x.shape[-1]
+    return np.ascontiguousarray(np.broadcast_to(x, (*batch, size)).reshape(-1, size))
+
+
+def _require_on_manifold(evaluator: Any, q: Array, v: Array, G: Array) -> None:
     model: Model = evaluator.model
     error = np.asarray(evaluator.evaluate(CONSTRAINT_ERROR, {"q": q}), float)
     for what, numbers, cure in (
         ("constraint_error(q)", error, "q = robot.assemble(q)"),
-        ("constraint_jacobian(q) @ v", G @ v, "v = robot.project_velocity(q, v)"),
+        ("constraint_jacobian(q) @ v", (G @ v[:, :, None])[..., 0], "v = robot.project_velocity(q, v)"),
     ):
-        sizes = np.abs(scaled(model, numbers[:, None])[:, 0])
+        sizes = np.abs(scaled(model, numbers[..., None])[..., 0])
         for one in model.equations:
-            own = sizes[one.start : one.start + len(one.units)]
+            rows = slice(one.start, one.start + len(one.units))
             told = isinstance(one, Telling) or getattr(one, "told", None) is not None
-            if not told and own.max(initial=0.0) > OFF:
+            worst = int(sizes[:, rows].max(axis=1, initial=0.0).argmax())
+            if not told and sizes[worst, rows].max(initial=0.0) > OFF:
+                which = "the state" if len(q) == 1 else f"state {worst}"
                 raise StateError(
-                    f"robot '{model.name}': the state does not obey the {called(one.constraint)}: its {what} is up to "
-                    f"{np.abs(numbers[one.start : one.start + len(one.units)]).max():.3g}, and motion near it has no "
+                    f"robot '{model.name}': {which} does not obey the {called(one.constraint)}: its {what} is up to "
+                    f"{np.abs(numbers[worst, rows]).max():.3g}, and motion near it has no "
                     f"independent coordinates. Make it obey first: {cure}"
                 )

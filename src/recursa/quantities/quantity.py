@@ -85,6 +85,7 @@ class Recipe:
     - ``lenient``: what is not finite is the caller's business, who knows better than to blame the robot.
     - ``require``: raises where it does not make sense for a model; called after what the model lacks is known.
     - ``check``: looks at the arguments of each call, by the names of the plan's inputs.
+    - ``singular``: what to raise where finite arguments give something that is not finite.
     - ``pivots``: ``pivots(result, cheaper)`` are entries of a large result that are not finite where a hinge inertia is
       zero, if all need not be looked at; ``cheaper`` says whether a kernel made it by the cheaper plan.
     """
@@ -101,6 +102,7 @@ class Recipe:
     lenient: bool = False
     require: Callable[[Model], None] | None = None
     check: Callable[[Mapping[str, Any]], None] | None = None
+    singular: Callable[[Model], RecursaError] | None = None
     pivots: Callable[[Array, bool], Array] | None = None
 
 

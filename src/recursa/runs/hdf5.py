@@ -4,6 +4,7 @@
 
     /                 attributes: format, format_version, recursa, status, message, conventions, momentum_kept
     /t /q /v /a /tau /work /lost      attributes: units, columns, meaning
+    /memory           what a controller had learned at these times, if it learns: a column a number
     /energy           kinetic and potential, for other readers
     /robot            attributes: name, digest, gravity, floating, mimic
     /robot/description, /robot/urdf   texts; the first makes the same robot again, the second is for other programs

@@ -26,16 +26,19 @@ if TYPE_CHECKING:
 SAMPLES = ("t", "q", "v", "a", "tau", "work", "lost")
 TIMES = "options/times"
 DENSE = "dense/"
+MEMORY = "memory"  # what a controller had learned, if it learns
 _LARGEST = 2**63  # of what was counted or timed
 BASE = tuple(f"base/{name}" for name in BaseMotion._fields)
 _EVENTS = ("events/t", "events/q", "events/v")
-ARRAYS = (*SAMPLES, TIMES, *BASE, *_EVENTS, *(DENSE + name for name in interpolants.NAMES))
+ARRAYS = (*SAMPLES, MEMORY, TIMES, *BASE, *_EVENTS, *(DENSE + name for name in interpolants.NAMES))
 
 
 def as_plain(run: Run) -> dict[str, Any]:
     """The run as JSON has it, but for ``arrays``, by name; each is of floats."""
     model, rows = run.robot.model, len(run.events)
     arrays = {name: getattr(run, name) for name in SAMPLES}
+    if run.memory is not None:
+        arrays[MEMORY] = run.memory
     if run.options.times is not None:
         arrays[TIMES] = run.options.times
     arrays |= dict(zip(BASE, run.base or (), strict=False))
@@ -91,6 +94,7 @@ def from_plain(data: Mapping[str, Any], robot_of: Callable[[Model], Robot]) -> R
         momentum_kept=bool(data["momentum_kept"]),
         pieces=interpolants.from_arrays(options.integrator, dense),
         base=BaseMotion(*(arrays[name] for name in BASE)) if BASE[0] in arrays else None,
+        memory=arrays.get(MEMORY),
     )
 
 
@@ -120,6 +124,8 @@ def _require_shapes(arrays: Mapping[str, Array], model: Model, events: int, opti
     wanted |= {"events/t": (events,), "events/q": (events, nq), "events/v": (events, nv)}
     if any(name in arrays for name in BASE):
         wanted |= {name: (rows, size) for name, (_, size) in zip(BASE, BASE_SIZES, strict=True)}
+    if MEMORY in arrays:
+        wanted[MEMORY] = (rows, *arrays[MEMORY].shape[1:2])
     if TIMES in arrays:
         wanted[TIMES] = (arrays[TIMES].size,)
     if any(name.startswith(DENSE) for name in arrays):

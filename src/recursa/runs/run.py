@@ -81,7 +81,7 @@ class Run:
     - ``base``: how the base was moved, q (n, 7), v (n, 6), a (n, 6) as of a free joint; None where it stood still.
       Energies and momentum are those in the world, the motion of the base included.
     - ``memory`` (n, m): what a controller with memory had learned, such as the estimates of ``control.Adaptive``; else
-      None. Files do not keep it.
+      None. Files (.h5, .npz) keep it; its last row is where a controller of a further run may start.
 
     >>> import recursa as rc
     >>> run = rc.robots.planar(1).simulate([0.0], [0.0], duration=0.5)

@@ -63,6 +63,7 @@ def _npz(run: Run) -> bytes:
         "digest": model.digest,
     }
     arrays = {name: getattr(run, name) for name in ("t", "q", "v", "a", "tau", "work", "lost", "energy")}
+    arrays |= {} if run.memory is None else {"memory": run.memory}
     arrays |= {} if run.base is None else {f"base_{name}": values for name, values in run.base._asdict().items()}
     texts = {"about": json.dumps(about), "robot": model_text(model), "urdf": run.robot.to_urdf()}
     content = BytesIO()

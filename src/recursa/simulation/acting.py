@@ -25,6 +25,7 @@ def record(
     events: tuple[Event, ...],
     base: Any = None,
     touches: tuple[Touch, ...] = (),
+    prescribed: Any = None,
 ) -> Record:
     """For a checkpoint; stops with the numbers that they have got."""
     return {
@@ -36,6 +37,7 @@ def record(
         "events": [[event.name, event.stop, event.direction] for event in events],
         "base": None if base is None else _function(base),
         "contacts": [asdict(one) for one in touches],
+        "prescribed": None if prescribed is None else _function(prescribed),
     }
 
 

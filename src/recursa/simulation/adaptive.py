@@ -88,7 +88,7 @@ class Adaptive(Stepper):
         """By the solver's own interpolant."""
         q, u, work = state = self.about(t)
         if t != self.t and self.equations.kept_on_manifold and np.isfinite(q).all() and np.isfinite(u).all():
-            return RunState(*self.equations.on_manifold(q, u), work)
+            return RunState(*self.equations.on_manifold(q, u, t), work)
         return state
 
     def about(self, t: float) -> RunState:
@@ -135,7 +135,7 @@ class Adaptive(Stepper):
             solver.y = y
         if self.equations.kept_on_manifold and np.isfinite(solver.y).all():
             q, u, work = self.equations.unpacked(solver.y)
-            y = self.equations.packed(*self.equations.on_manifold(q, u), work)
+            y = self.equations.packed(*self.equations.on_manifold(q, u, float(solver.t)), work)
             if (y != solver.y).any():
                 solver.y = y
                 solver.f = self.equations(solver.t, y)

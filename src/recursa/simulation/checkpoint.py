@@ -222,18 +222,18 @@ class Kept:
         return sum(len(one["samples"][0]) for one in self._checkpoints if one["samples"])
 
     def simulation(
-        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool
+        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool, prescribed: Any = None
     ) -> Simulation:
         """The run as it was at the last checkpoint; ``robot`` is made from ``model``."""
         try:
-            return self._simulation(robot, torque, wrenches, events, base, progress)
+            return self._simulation(robot, torque, wrenches, events, base, progress, prescribed)
         except MALFORMED as error:
             if isinstance(error, RecursaError) or from_outside(error):  # of the caller's functions
                 raise
             raise _unusable(self.path, error) from None
 
     def _simulation(
-        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool
+        self, robot: Robot, torque: Any, wrenches: Any, events: Any, base: Any, progress: bool, prescribed: Any
     ) -> Simulation:
         acting = self._header["acting"]
         watched = events_of(events)
@@ -249,6 +249,7 @@ class Kept:
             stop_forces(robot, stops_again(acting["stops"]), q0),
             self.options.losses,
             moved,
+            prescribed=again(acting.get("prescribed"), prescribed, "prescribed"),
         )
         found = Simulation(equations, q0, v0, replace(self.options, progress=progress), watched)
         for one in self._checkpoints:

@@ -13,17 +13,23 @@ from recursa.simulation.touch import Touch
 from recursa.simulation.touching import TouchingEquations
 
 
-def equations_of(robot: Any, options: Options, touches: tuple[Touch, ...], *acting: Any) -> Equations:
+def equations_of(
+    robot: Any, options: Options, touches: tuple[Touch, ...], *acting: Any, prescribed: Any = None
+) -> Equations:
     """The equations that suit a robot and the options of its run."""
     baumgarte = None if options.baumgarte is None else Baumgarte(*options.baumgarte)
     if not (robot.constraints or touches):
+        if prescribed is not None:
+            raise StateError(
+                f"prescribed= is for joints and links that are rc.Prescribed, and robot '{robot.name}' has none"
+            )
         if baumgarte is not None:
             raise StateError(f"baumgarte= is for constraints, and robot '{robot.name}' has none")
         return DiagonalEquations(robot, *acting) if options.coordinates == "diagonal" else Equations(robot, *acting)
     if options.coordinates == "diagonal":
         raise StateError('coordinates="diagonal" are those of trees without contacts: leave them out')
     if not touches:
-        return ConstrainedEquations(robot, *acting, baumgarte=baumgarte)
+        return ConstrainedEquations(robot, *acting, baumgarte=baumgarte, prescribed=prescribed)
     if baumgarte is not None:
         raise StateError("with contacts= states are kept on the constraints by projection: leave baumgarte= out")
     return TouchingEquations(robot, *acting, touches=touches)

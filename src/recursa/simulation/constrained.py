@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recursa.constraints.dense import row_scales
-from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_JACOBIAN, PROJECT_VELOCITY
+from recursa.constraints.quantities import CONSTRAINT_ERROR, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN, PROJECT_VELOCITY
 from recursa.dynamics import configuration
-from recursa.errors import NoSweepError, StateError
+from recursa.errors import StateError
 from recursa.methods.inverse_and_forward import FORWARD_DYNAMICS
-from recursa.model.constraints import Prescribed, called
+from recursa.model.constraints import called
 from recursa.simulation.equations import Equations, Outside, coordinate_rates
+from recursa.simulation.prescribed import PrescribedMotion
 from recursa.sweeps.batching import Array
 
 if TYPE_CHECKING:
@@ -72,13 +73,14 @@ def stabilized_by(chosen: Any) -> Baumgarte | None:
 class ConstrainedEquations(Equations):
     """``dq/dt``, ``dv/dt`` and powers of a robot with constraints, which do no work."""
 
-    def __init__(self, robot: Robot, *acting: Any, baumgarte: Baumgarte | None = None) -> None:
-        for one in robot.constraints:
-            if isinstance(one, Prescribed):
-                raise NoSweepError(
-                    f"simulate does not know the accelerations of the {called(one)}. Drive the joint by a torque "
-                    f"function, or leave it out: robot.without_constraints({one.name!r})"
-                )
+    def __init__(self, robot: Robot, *acting: Any, baumgarte: Baumgarte | None = None, prescribed: Any = None) -> None:
+        if robot.model.ntold:
+            self.told = PrescribedMotion(robot.model, prescribed)
+            self.modes_from_outside = True  # its work is found with the accelerations
+        elif prescribed is not None:
+            raise StateError(
+                f"prescribed= is for joints and links that are rc.Prescribed, and robot '{robot.name}' has none"
+            )
         self._flat = configuration.moves_by_adding(robot.model)
         self.baumgarte = baumgarte
         self.kept_on_manifold = baumgarte is None
@@ -90,6 +92,7 @@ class ConstrainedEquations(Equations):
         entry = robot.evaluator.trusting_entry if robot.constraints else _nothing
         self._error, self._rows = entry(CONSTRAINT_ERROR), entry(CONSTRAINT_JACOBIAN)
         self._allowed = entry(PROJECT_VELOCITY)
+        self._driving = None if self.told is None else robot.evaluator.trusting_entry(CONSTRAINT_FORCES, self.given)
 
     def _compiled(self) -> Any:
         if self._tied or not self.robot.constraints:
@@ -122,7 +125,25 @@ class ConstrainedEquations(Equations):
         if self.baumgarte is None:
             return a
         rate, damping = self.baumgarte.rate, self.baumgarte.damping
-        return a + self.impulse(q, 2.0 * damping * rate * (self.rows(q) @ v) + rate * rate * self.errors(q))
+        speeds = self.rows(q) @ v
+        speeds = speeds if self.told is None else speeds - self.told.rates(None, speeds)
+        return a + self.impulse(q, 2.0 * damping * rate * speeds + rate * rate * self.errors(q))
+
+    def driven(self, q: Array, v: Array, a: Array, tau: Array, moving: Array, outside: Outside) -> tuple[Array, float]:
+        """With the torques that prescribed joints take, and the power that they and prescribed links take."""
+        power = self.power(q, v, a, tau, outside[:-1] if self.told is not None else outside)
+        if self.told is None:
+            return tau, power
+        found: Any = NotImplemented if self._driving is None else self._driving(q, v, moving, *outside)
+        if found is NotImplemented:
+            found = np.full(self.robot.model.ncon, np.nan)
+            if np.isfinite(a).all():
+                found = self.robot.constraint_forces(q, v, moving, **self._shaped(outside))
+        tau = tau.copy()
+        for one in self.told.parts:
+            if one.joint is not None:
+                tau[one.joint.v_start : one.joint.v_start + one.joint.kind.nv] += found[one.rows]
+        return tau, power + float(found @ (self.rows(q) @ v))
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
@@ -150,10 +171,17 @@ class ConstrainedEquations(Equations):
         some = np.linalg.lstsq(self.rows(q) / self._scales[:, None], -errors / self._scales, rcond=_RANK)[0]
         return some - self.allowed(q, some)
 
-    def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
-        """Loops closed to rounding, speeds that obey them."""
+    def on_manifold(self, q: Array, u: Array, t: float | None = None) -> tuple[Array, Array]:
+        """Loops closed to rounding, speeds that obey them; prescribed joints where and as fast as they have to be."""
+        if self.told is not None and t is not None:
+            q = self.told.placed(t, q)  # loops are then closed by the others, which these joints do not yield to
         q = self._closed(q)
-        return q, self._obeying(q, u)
+        if self.told is None:
+            return q, self._obeying(q, u)
+        G = self.rows(q) / self._scales[:, None]
+        wanted = self.told.rates(t, G @ u * self._scales) / self._scales
+        some = np.linalg.lstsq(G, wanted, rcond=_RANK)[0]
+        return q, some + self._obeying(q, u - some)
 
     def _closed(self, q: Array) -> Array:
         error, last = self.errors(q), np.inf
@@ -192,6 +220,9 @@ class ConstrainedEquations(Equations):
     def require_closed(self, q: Array, v: Array) -> None:
         """A start that the constraints do not allow is an error that says by how much."""
         error, rate = self.errors(q), self.rows(q) @ v
+        if self.told is not None:
+            self.told.require_start(q, v)
+            rate = rate - self.told.rates(None, rate)
         largest = max(1.0, float(np.abs(v).max(initial=0.0)))
         for what, values, limit, fix in (
             ("are not closed at q0", error, _CLOSED, "q0 = robot.assemble(q0) closes them"),

@@ -83,7 +83,7 @@ class Simulation:
         self._next_time = 0  # among the times asked for
         self._stalls = 0
         self._looked = (0, 0.0)  # when progress was last looked at: steps, time
-        self._rubs = equations.rubbed and not (self.stepper.resolves_friction or equations.modes_from_outside)
+        self._rubs = equations.rubbed and not self.stepper.resolves_friction
         self._watched: Array = np.empty(0)  # values of events and margins of friction at the end of the last step
         self._touches = equations if isinstance(equations, TouchingEquations) else None
         self._switches = self._rubs or self._touches is not None
@@ -91,7 +91,7 @@ class Simulation:
         if isinstance(equations, ConstrainedEquations):
             if equations.robot.constraints:
                 equations.require_closed(q, v0)
-            q, v0 = equations.on_manifold(q, v0) if equations.kept_on_manifold else (q, v0)
+            q, v0 = equations.on_manifold(q, v0, 0.0) if equations.kept_on_manifold else (q, v0)
         learned = np.zeros(0) if equations.learner is None else equations.learner.now
         start = RunState(q, equations.from_joint(q, v0.copy()), np.concatenate([np.zeros(2), learned]))
         self._accepted: tuple[float, RunState] = (0.0, start)
@@ -331,7 +331,7 @@ class Simulation:
             v = self._speeds(state).copy()
             v[equations.locked] = 0.0
             v[cut.freedom] = 0.0
-            state = state._replace(u=equations.from_joint(*equations.on_manifold(state.q, v)))
+            state = state._replace(u=equations.from_joint(*equations.on_manifold(state.q, v, cut.t)))
             v = self._speeds(state)
             v[equations.locked] = v[cut.freedom] = 0.0
             friction.settle(equations, cut.t, state.q, v)

@@ -54,6 +54,7 @@ class Equations:
 
     diagonal = False
     modes_from_outside = False  # whether friction always has modes, also where an integrator could do without
+    told: Any = None  # the motions of joints and links that are prescribed
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Equations:
         self.rubbing = self.friction.any(axis=0)  # (nv,) which freedoms have friction
         self.damped, self.rubbed = bool(self.damping.any()), bool(self.rubbing.any())
         self.slip, self.locked = np.zeros(robot.nv), np.zeros(0, dtype=int)
-        self._undriven = torque is None and wrenches is None and stops is None and base is None
+        self._undriven = torque is None and wrenches is None and stops is None and base is None and self.told is None
         self.passive = self._undriven and not (self.damped or self.rubbed)
         self.learner = torque if isinstance(torque, Remembering) else None
         self.memory = 0 if self.learner is None else len(self.learner.now)  # numbers that a controller remembers
@@ -81,7 +82,8 @@ class Equations:
         self._zero, self._zero_q = np.zeros(robot.nv), np.zeros(robot.nq)
         self.quaternions = robot.model.quaternions
         self._tied = any(not joint.independent for joint in robot.model.joints)
-        self.given = (*(() if wrenches is None else ("wrenches",)), *(() if base is None else BASE_MOTION))
+        told = () if self.told is None else ("prescribed",)
+        self.given = (*(() if wrenches is None else ("wrenches",)), *(() if base is None else BASE_MOTION), *told)
         self._native = self._compiled()
 
     def _compiled(self) -> Any:
@@ -127,8 +129,8 @@ class Equations:
 
     kept_on_manifold = False  # whether :meth:`on_manifold` changes anything
 
-    def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
-        """The nearest state that the robot can be in; for a tree each is."""
+    def on_manifold(self, q: Array, u: Array, t: float | None = None) -> tuple[Array, Array]:
+        """The nearest state that the robot can be in, at a time if that is known; for a tree each is."""
         return q, u
 
     def compliance(self, q: Array, damping: Array | None = None) -> Array:
@@ -190,9 +192,16 @@ class Equations:
         both = self.solved(q, v, moving, outside)
         a = both[self.nq :]
         if self.locked.size:
-            a = a + self.holding(q, a)[1]
+            torques, change = self.holding(q, a)
+            a, moving = a + change, moving.copy()
             a[self.locked] = 0.0
-        return Rates(both[: self.nq], v, a, tau, self.power(q, v, a, tau, outside), lost)
+            moving[self.locked] += torques
+        tau, gained = self.driven(q, v, a, tau, moving, outside)
+        return Rates(both[: self.nq], v, a, tau, gained, lost)
+
+    def driven(self, q: Array, v: Array, a: Array, tau: Array, moving: Array, outside: Outside) -> tuple[Array, float]:
+        """Torques of the drives, and the power of all that drives; ``moving`` are all torques that move the bodies."""
+        return tau, self.power(q, v, a, tau, outside)
 
     def moving(self, t: float, q: Array, v: Array) -> tuple[Array, Outside, Array, float]:
         """Torques of the drives, what acts from outside, all torques that move the bodies, the power that is lost."""
@@ -221,6 +230,7 @@ class Equations:
         if self._undriven:
             return self._zero, (), None
         base = () if self.base is None else self.base.acting(t)
+        base = base if self.told is None else (*base, self.told.accelerations(t))
         if q.dot(self._zero_q) + v.dot(self._zero) != 0.0:  # nan as soon as one entry is not finite
             none = () if self.wrenches is None else (np.zeros(6 * self.robot.nlinks),)
             return np.full(self.nv, np.nan), (*none, *base), None

@@ -73,13 +73,13 @@ class FixedStep(Stepper):
         if self.integrator.symmetric:
             return symmetric_step(self.equations, self.integrator.scheme, on, state, h)
         reached = on.state(*self.integrator.scheme(on, *on.start(state)))
-        return self._returned(reached)
+        return self._returned(reached, t + h)
 
-    def _returned(self, state: RunState) -> RunState:
+    def _returned(self, state: RunState, t: float) -> RunState:
         """Back on the manifold of constraints."""
         if not all(np.isfinite(x).all() for x in state):
             return state
-        q, u = self.equations.on_manifold(state.q, state.u)
+        q, u = self.equations.on_manifold(state.q, state.u, t)
         return state._replace(q=q, u=u)
 
     def state(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def symmetric_step(equations: Equations, scheme: Any, on: OneRun, state: RunStat
         if size <= 1e-15 or size > 0.5 * last or h == 0.0:
             break
         asked, last = asked + error / h, size
-    q, u = equations.on_manifold(reached.q, reached.u)
+    q, u = equations.on_manifold(reached.q, reached.u, on.t + h)
     return reached._replace(q=q, u=u)
 
 

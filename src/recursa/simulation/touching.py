@@ -55,6 +55,8 @@ class TouchingEquations(ConstrainedEquations):
 
     def __init__(self, robot: Robot, *acting: Any, touches: tuple[Touch, ...]) -> None:
         super().__init__(robot, *acting)
+        if self.told is not None:
+            raise StateError("contacts= and rc.Prescribed do not go together yet: drive the joint by torques")
         self.kept_on_manifold, self.passive = True, False
         self._smooth, self.rubbed = self.rubbed, False
         self.geometry = Geometry(robot, touches, self.given)
@@ -172,7 +174,7 @@ class TouchingEquations(ConstrainedEquations):
 
     # ---- the manifold ------------------------------------------------------------------------------------------------
 
-    def on_manifold(self, q: Array, u: Array) -> tuple[Array, Array]:
+    def on_manifold(self, q: Array, u: Array, t: float | None = None) -> tuple[Array, Array]:
         """Loops and contacts closed, speeds that obey them."""
         closed = np.flatnonzero(self.mode)
         if not (closed.size or self.robot.constraints):

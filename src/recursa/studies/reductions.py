@@ -222,14 +222,18 @@ class Quantiles(Reduction):
     def part(self, rows: Array, first: int) -> Part:
         """See :class:`Reduction`."""
         flat = rows.reshape(len(rows), -1)
-        buckets = 1 << (64 - _BITS)  # of both signs; a column and a bucket are sorted as one number, which is quick
-        together = np.arange(flat.shape[1]) * buckets + (_bucket(flat) + buckets // 2)
-        found, count = np.unique(together[_finite(flat)], return_counts=True)
-        return {"column": found // buckets, "bucket": found % buckets - buckets // 2, "count": count.astype(np.int64)}
+        together = _keys(np.arange(flat.shape[1]), _bucket(flat))  # sorted as one number, which is quick
+        return _counts(*np.unique(together[_finite(flat)], return_counts=True))
 
     def join(self, one: Part, other: Part) -> Part:
         """See :class:`Reduction`."""
-        return _counted(*(np.concatenate([one[name], other[name]]) for name in ("column", "bucket", "count")))
+        keys = np.concatenate([_keys(part["column"], part["bucket"]) for part in (one, other)])
+        order = np.argsort(keys, kind="stable")  # both are sorted: they are only merged
+        keys, count = keys[order], np.concatenate([one["count"], other["count"]])[order]
+        new = np.ones(len(keys), bool)
+        new[1:] = keys[1:] != keys[:-1]
+        starts = np.flatnonzero(new)
+        return _counts(keys[starts], np.add.reduceat(count, starts) if len(starts) else count)
 
     def result(self, whole: Part, shape: tuple[int, ...]) -> dict[str, Array]:
         """See :class:`Reduction`."""
@@ -247,15 +251,18 @@ class Quantiles(Reduction):
         return [self.name, list(self.shares)]
 
 
-def _counted(column: Array, bucket: Array, count: Array) -> Part:
-    """Equal buckets of a column as one, in their order."""
-    order = np.lexsort((bucket, column))
-    column, bucket, count = column[order], bucket[order], count[order]
-    new = np.ones(len(column), bool)
-    new[1:] = (column[1:] != column[:-1]) | (bucket[1:] != bucket[:-1])
-    starts = np.flatnonzero(new)
-    sums = np.add.reduceat(count, starts) if len(starts) else count
-    return {"column": column[new], "bucket": bucket[new], "count": sums}
+_BUCKETS = 1 << (64 - _BITS)  # of both signs
+
+
+def _keys(column: Array, bucket: Array) -> Array:
+    """A column and a bucket as one whole number, in their order."""
+    return np.asarray(column, np.int64) * _BUCKETS + (np.asarray(bucket, np.int64) + _BUCKETS // 2)
+
+
+def _counts(keys: Array, count: Array) -> Part:
+    """How many values each bucket of a column has, in numbers that are as short as they can be: they are sent."""
+    column, bucket = keys // _BUCKETS, keys % _BUCKETS - _BUCKETS // 2
+    return {"column": column.astype(np.int32), "bucket": bucket.astype(np.int32), "count": count.astype(np.int64)}
 
 
 def _bucket(values: Array) -> Array:
@@ -267,7 +274,7 @@ def _bucket(values: Array) -> Array:
 
 def _value(bucket: Array) -> Array:
     """The middle of a bucket; zero stands for itself."""
-    size = np.abs(bucket)
+    size = np.abs(bucket).astype(np.int64)
     low = (size << np.int64(_BITS)).view(float)
     high = ((size + 1) << np.int64(_BITS)).view(float)
     return np.where(size == 0, 0.0, np.sign(bucket) * (0.5 * low + 0.5 * np.where(np.isfinite(high), high, low)))
