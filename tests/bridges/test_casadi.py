@@ -165,8 +165,6 @@ def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         robot.casadi("mass_matrix", losses=True)
     with pytest.raises(rc.RecursaError, match="inverse_dynamics_second_derivatives cannot be exported"):
         robot.casadi("inverse_dynamics_second_derivatives")
-    with pytest.raises(rc.RecursaError, match="gravity=True out"):
-        robot.casadi("inverse_dynamics", method="tensor", gravity=True)
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(rc.RecursaError, match=r"recursa\[casadi\]"):
         robot.casadi("mass_matrix")

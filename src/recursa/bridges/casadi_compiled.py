@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recursa.bridges.casadi_c import Kernels, Signature, c_unit_for_casadi
+from recursa.bridges.differentiable import GRAVITY
 from recursa.bridges.functions import GraphFunction
 from recursa.bridges.shared_library import library
 from recursa.errors import RecursaError, UntraceableError
@@ -82,7 +83,7 @@ def _c_function(name: str, function: GraphFunction, spelled: Spelled) -> CFuncti
 
 def _blocks(name: str, question: Asked, evaluator: Evaluator) -> CText | None:
     """Our own derivatives, by small motions, which are shorter than those of the graph."""
-    if not isinstance(question, ExportQuestion) or type(question) is not ExportQuestion:  # gravity is an argument
+    if not isinstance(question, ExportQuestion) or GRAVITY in question.sizes():
         return None
     record = question.quantity
     plain = not question.options and question.inputs == record.inputs and not question.model.equations

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,11 +11,11 @@ import numpy as np
 
 from recursa.bridges.casadi_c import Signature
 from recursa.bridges.casadi_compiled import compiled, require_order
+from recursa.bridges.differentiable import GRAVITY, TracingEvaluator
 from recursa.bridges.replay import replay
-from recursa.errors import RecursaError, UntraceableError, unknown_name
-from recursa.evaluation.evaluator import Way
+from recursa.errors import RecursaError, unknown_name
+from recursa.evaluation.evaluator import Evaluator
 from recursa.evaluation.facade import Facade
-from recursa.evaluation.scalars import ScalarEvaluator, object_array
 from recursa.facade.export_questions import Asked, ExportFormula, ExportQuestion, asked
 from recursa.kernels.c_source import CText, c_identifier
 from recursa.kernels.function import Spelled
@@ -24,13 +23,11 @@ from recursa.kernels.graph import Graph
 from recursa.operators.compiled import CompiledExpression
 from recursa.quantities import Quantity
 from recursa.sweeps.batching import Array
-from recursa.sweeps.engine import run
 
 if TYPE_CHECKING:
     import casadi
 
 FORMS = ("graph", "compiled")
-_GRAVITY = "gravity"
 
 
 class CasadiMethods(Facade):
@@ -66,11 +63,12 @@ class CasadiMethods(Facade):
         - ``form="graph"``: CasADi's own graph (SX), as our kernels have it, folded and shared, every body spelled out.
           CasADi interprets it, sees zeros in it, and differentiates it as often as it likes.
         - ``form="compiled"``: our C code with its Jacobians, compiled by the system's C compiler when it is first asked
-          for, many times faster to call. All entries count as not zero. Large robots have loops over bodies.
+          for, many times faster to call, on numbers and MX. All entries count as not zero. Large robots have loops over
+          bodies.
         - ``derivatives``: of compiled code, the highest order there is: 1, or 2 for solvers with exact Hessians.
 
-        What cannot be written so is refused: what solves with the mass matrix because joints are tied, and what is made
-        of several answers. Needs the extra ``recursa[casadi]``.
+        Constraints come along, and joints that are tied: their linear systems are part of the graph. What is made of
+        several answers is refused. Needs the extra ``recursa[casadi]``.
 
         >>> import recursa as rc
         >>> f = rc.robots.planar(2).casadi("forward_dynamics")
@@ -85,10 +83,11 @@ class CasadiMethods(Facade):
         require_order(derivatives)
         question = asked(self.model, quantity, options)
         own = c_identifier(question.title if name is None else name)
-        if gravity:
-            if isinstance(question, ExportFormula):
-                raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
-            question = _WithGravity(question.model, question.quantity, question.inputs, question.options)
+        if isinstance(question, ExportQuestion):
+            kind = _WithGravity if gravity else _InGraph
+            question = kind(question.model, question.quantity, question.inputs, question.options)
+        elif gravity:
+            raise RecursaError("gravity=True is for quantities; a formula has the robot's own")
         if form == "graph":
             function = question.traced(own, "graph")
             return _function(library, _signature(own, question, function), function)
@@ -97,38 +96,29 @@ class CasadiMethods(Facade):
         return compiled(library, _signature(own, question, c_text), question, spelled, self.evaluator, derivatives)
 
 
-# ---- gravity as an argument ------------------------------------------------------------------------------------------
+# ---- questions that become graphs ------------------------------------------------------------------------------------
 
 
-class _WithGravity(ExportQuestion):
+class _InGraph(ExportQuestion):
+    """Linear systems are spelled out, too: those of robots whose joints are tied."""
+
+    def asked(self, values: Mapping[str, Any], evaluator: Evaluator | None = None) -> Array:
+        """On any scalars."""
+        return super().asked(values, evaluator or TracingEvaluator(self.model))
+
+
+class _WithGravity(_InGraph):
     """The same question where gravity is one of its arrays."""
 
     def sizes(self) -> dict[str, int]:
         """Numbers per input, gravity the last."""
-        return {**super().sizes(), _GRAVITY: 3}
+        return {**super().sizes(), GRAVITY: 3}
 
     def traced_answer(self, graph: Graph) -> Array:
         """With the model's gravity replaced by three inputs."""
-        evaluator = _GravityEvaluator(self.model)
-        evaluator.gravity = tuple(graph.inputs(_GRAVITY, 3))
-        return self.asked({name: graph.inputs(name, size) for name, size in super().sizes().items()}, evaluator)
-
-
-class _GravityEvaluator(ScalarEvaluator):
-    """Nothing moves, since gravity is given in world axes."""
-
-    __slots__ = ("gravity",)
-
-    gravity: Any
-
-    def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
-        if way.kernels.model is not self.model:
-            raise UntraceableError(
-                "its method moves link frames onto joint axes, and gravity with them. Leave gravity=True out, or "
-                "choose another method"
-            )
-        model = replace(self.model, gravity=self.gravity)
-        return object_array(list(way.recipe.gather(run(way.recipe.plan, model, inputs))))
+        x, y, z = graph.inputs(GRAVITY, 3)
+        inputs = {name: graph.inputs(name, size) for name, size in super().sizes().items()}
+        return self.asked(inputs, TracingEvaluator(self.model, (x, y, z)))
 
 
 # ---- from a graph to CasADi ------------------------------------------------------------------------------------------
@@ -138,7 +128,7 @@ def _signature(name: str, question: Asked, function: Spelled | CText) -> Signatu
     """Names and shapes, as CasADi has them."""
     if isinstance(question, ExportFormula):
         return Signature(name, {one: (size, 1) for one, size in function.sizes.items()}, "value", (function.size, 1))
-    shapes = {one: (3, 1) if one == _GRAVITY else _rows_and_columns(question.axes(one)) for one in function.sizes}
+    shapes = {one: (3, 1) if one == GRAVITY else _rows_and_columns(question.axes(one)) for one in function.sizes}
     result = c_identifier(question.quantity.name)
     return Signature(name, shapes, f"{result}_out" if result in shapes else result, _rows_and_columns(question.shape()))
 

@@ -205,8 +205,7 @@ class _Tracing:
             name: object_array(graph.inputs(code_name(name), math.prod(axes))).reshape(axes)
             for name, axes in self.axes.items()
         }
-        evaluator = _TracingEvaluator(self.model)
-        evaluator.gravity = _three(arrays.pop(GRAVITY)) if self.with_gravity else None
+        evaluator = TracingEvaluator(self.model, _three(arrays.pop(GRAVITY)) if self.with_gravity else None)
         try:
             with np.errstate(all="ignore"):
                 return graph, evaluator.evaluate(record, arrays, dict(self.question.options))
@@ -214,12 +213,16 @@ class _Tracing:
             raise RecursaError(f"robot '{self.model.name}': {record.name} cannot be differentiated: {error}") from None
 
 
-class _TracingEvaluator(ScalarEvaluator):
+class TracingEvaluator(ScalarEvaluator):
     """Gravity may be scalars, too; linear systems are solved without pivots, as mass matrices allow it."""
 
     __slots__ = ("gravity",)
 
     gravity: tuple[Any, Any, Any] | None
+
+    def __init__(self, model: Model, gravity: tuple[Any, Any, Any] | None = None) -> None:
+        super().__init__(model)
+        self.gravity = gravity
 
     def _run(self, way: Way, inputs: dict[str, list[Any]], *, symbols: bool) -> Array:
         if self.gravity is None:

@@ -39,7 +39,12 @@ class Facts(NamedTuple):
 
 
 class FrameworkRobot(Generic[Tensor]):
-    """Quantities of a robot as functions of a framework's arrays. Attributes are the names of quantities."""
+    """What ``robot.jax()`` and ``robot.torch()`` return: the robot's quantities as functions of a framework's arrays.
+
+    Attributes are the names of quantities, as in ``rj.forward_dynamics(q, v, tau)`` and ``rj.pose(q, link="flange")``.
+    Arrays come first, in the robot's order, with leading batch axes; optional arrays (``wrenches``, ``parameters``) and
+    ``gravity``, three numbers in world axes, are named, and so are options. The guide is *JAX and PyTorch*.
+    """
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._robot = DifferentiableRobot(evaluator)
@@ -88,6 +93,10 @@ class FrameworkRobot(Generic[Tensor]):
         """The batch axes of all."""
         raise NotImplementedError
 
+    def _pulled(self, function: Callable[..., Any], q: Any, shape: tuple[int, ...], weight: Any) -> Any:
+        """The weighted ``function(q, x)`` differentiated by x, zeros of that shape."""
+        raise NotImplementedError
+
     def _repeated(self, advance: Callable[[Any, Any], Any], state: Any, forces: Any) -> tuple[Any, Any]:
         """All states of a motion, the first one first."""
         raise NotImplementedError
@@ -122,6 +131,19 @@ class FrameworkRobot(Generic[Tensor]):
             rows.append(self._unit(row, one.quaternions) if one.quaternions else row)
         result = self._called(facts.function, rows)
         return result if len(facts.shape) == 1 else result.reshape(*batch, *facts.shape)
+
+    # ---- coordinates and tangents ------------------------------------------------------------------------------------
+
+    def tangent_gradient(self, q: Any, gradient: Any) -> Tensor:
+        """A gradient by the coordinates q, as the framework has it (..., nq), by small motions instead (..., nv).
+
+        Entry k is the derivative along ``integrate(q, e_k s)`` at s = 0, places and units as in v. Without
+        quaternions both are the same.
+        """
+        at = self._array("tangent_gradient", "q", q)
+        shape = (*at.shape[:-1], self._robot.model.nv)
+        found: Tensor = self._pulled(partial(self.quantity, "integrate"), at, shape, gradient)
+        return found
 
     # ---- motions -----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -32,17 +33,6 @@ class JaxRobot(FrameworkRobot[jax.Array]):
 
     def __repr__(self) -> str:
         return f"<JaxRobot '{self._robot.model.name}', {self.implementation}>"
-
-    def tangent_gradient(self, q: Any, gradient: Any) -> jax.Array:
-        """A gradient by the coordinates q, as ``jax.grad`` has it (..., nq), by small motions instead (..., nv).
-
-        Entry k is the derivative along ``integrate(q, e_k s)`` at s = 0, places and units as in v. Without
-        quaternions both are the same.
-        """
-        q, gradient = jnp.asarray(q), jnp.asarray(gradient)
-        zero = jnp.zeros((*q.shape[:-1], self._robot.model.nv), q.dtype)
-        _, pull = jax.vjp(lambda small: self.integrate(q, small), zero)
-        return pull(gradient)[0]
 
     # ---- what JAX has of its own -------------------------------------------------------------------------------------
 
@@ -74,6 +64,10 @@ class JaxRobot(FrameworkRobot[jax.Array]):
 
     def _spread(self, own: list[tuple[int, ...]]) -> tuple[int, ...]:
         return jnp.broadcast_shapes(*own)
+
+    def _pulled(self, function: Callable[..., Any], q: Any, shape: tuple[int, ...], weight: Any) -> Any:
+        _, pull = jax.vjp(partial(function, q), jnp.zeros(shape, q.dtype))
+        return pull(jnp.asarray(weight))[0]
 
     def _repeated(self, advance: Callable[[Any, Any], Any], state: Any, forces: Any) -> tuple[Any, Any]:
         def scanned(now: Any, force: Any) -> tuple[Any, Any]:

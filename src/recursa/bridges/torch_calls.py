@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from recursa.bridges.functions import GraphFunction
 
@@ -111,6 +112,16 @@ class _Call(torch.autograd.Function):  # type: ignore[misc]
 
 def called(function: int, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
     """A function, by its number, of tensors (..., n) that have the same batch axes and type."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or not _followed(arrays):
         return torch.ops.recursa.call(function, _FUNCTIONS[function].size, list(arrays))
     return _Call.apply(function, *arrays)
+
+
+def _followed(arrays: Sequence[torch.Tensor]) -> bool:
+    """Whether a gradient, a change or a transform goes through a call; if PyTorch cannot be asked, it may."""
+    if torch.is_grad_enabled() and any(x.requires_grad for x in arrays):
+        return True
+    return _TRANSFORMS is None or _TRANSFORMS() is not None or getattr(forward_ad, "_current_level", 0) >= 0
+
+
+_TRANSFORMS = getattr(torch._C._functorch, "peek_interpreter_stack", None)

@@ -21,17 +21,6 @@ class TorchRobot(FrameworkRobot[torch.Tensor]):
     Made by :meth:`recursa.Robot.torch`.
     """
 
-    def tangent_gradient(self, q: Any, gradient: Any) -> torch.Tensor:
-        """A gradient by the coordinates q, as ``backward`` has it (..., nq), by small motions instead (..., nv).
-
-        Entry k is the derivative along ``integrate(q, e_k s)`` at s = 0, places and units as in v. Without
-        quaternions both are the same.
-        """
-        q = torch.as_tensor(q).detach()
-        small = torch.zeros((*q.shape[:-1], self._robot.model.nv), dtype=q.dtype, requires_grad=True)
-        (found,) = torch.autograd.grad(self.integrate(q, small), small, torch.as_tensor(gradient))
-        return found
-
     # ---- what PyTorch has of its own ---------------------------------------------------------------------------------
 
     @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -75,6 +64,11 @@ class TorchRobot(FrameworkRobot[torch.Tensor]):
 
     def _spread(self, own: list[tuple[int, ...]]) -> tuple[int, ...]:
         return tuple(torch.broadcast_shapes(*own))
+
+    def _pulled(self, function: Callable[..., Any], q: Any, shape: tuple[int, ...], weight: Any) -> Any:
+        small = torch.zeros(shape, dtype=q.dtype, requires_grad=True)
+        (found,) = torch.autograd.grad(function(q.detach(), small), small, torch.as_tensor(weight))
+        return found
 
     def _repeated(self, advance: Callable[[Any, Any], Any], state: Any, forces: Any) -> tuple[Any, Any]:
         states = [state]

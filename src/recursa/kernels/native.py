@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -143,8 +144,10 @@ class Native:
         else:
             self.function(count, *(one.ctypes.data for one in arrays))
 
-    def __del__(self, lock: AbstractContextManager[Any] = _COMPILE_LOCK) -> None:
-        """Free the code under the lock too, so that no fork falls into it."""
-        if hasattr(self, "_engine") and not sys.is_finalizing():
+    def __del__(
+        self, lock: AbstractContextManager[Any] = _COMPILE_LOCK, ending: Callable[[], bool] = sys.is_finalizing
+    ) -> None:
+        """Free the code under the lock too, so that no fork falls into it; names of the module may be gone already."""
+        if hasattr(self, "_engine") and not ending():
             with lock:
                 self._engine.close()
