@@ -38,6 +38,78 @@ def operators(path: Path) -> None:
     figure.savefig(path, metadata={"Software": ""})
 
 
+def frames(path: Path) -> None:
+    """One link, and the three frames in which its velocity can be told."""
+    figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.0), dpi=100, layout="constrained")
+    turn, place = 0.6, np.array([2.1, 1.1])
+    turned = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    outline = np.array([[-0.15, -0.25], [1.45, -0.25], [1.45, 0.25], [-0.15, 0.25], [-0.15, -0.25]]) @ turned.T + place
+    chosen = {
+        '"body"': (place, turned, "link axes at the link origin\nv: of the link origin"),
+        '"mixed"': (place, np.eye(2), "world axes at the link origin\nv: of the link origin"),
+        '"world"': (np.zeros(2), np.eye(2), "world axes at the world origin\nv: of the point of the link there"),
+    }
+    for axis, (name, (origin, basis, words)) in zip(axes, chosen.items(), strict=True):
+        axis.fill(*outline.T, color="#dde6ee", zorder=0)
+        axis.plot(*outline.T, color="#8899aa", linewidth=1.0, zorder=1)
+        _axes(axis, np.zeros(2), np.eye(2), "#bbbbbb", "world")
+        _axes(axis, place, turned, "#bbbbbb", "link")
+        _axes(axis, origin, basis, "#d55e00", "")
+        axis.plot(*origin, "o", color="#d55e00", markersize=6, zorder=5)
+        axis.set(xlim=(-0.5, 3.9), ylim=(-1.0, 2.45), aspect="equal")
+        axis.set_title(f"frame={name}", family="monospace", fontsize=11)
+        axis.text(1.7, -1.0, words, ha="center", va="bottom", fontsize=9)
+        axis.axis("off")
+    figure.savefig(path, metadata={"Software": ""})
+    plt.close(figure)
+
+
+def _axes(axis: plt.Axes, origin: np.ndarray, basis: np.ndarray, color: str, name: str) -> None:
+    """Two arrows, x and y."""
+    for k, letter in enumerate("xy"):
+        end = origin + 0.8 * basis[:, k]
+        axis.annotate("", end, origin, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.0})
+        axis.text(*(origin + 0.95 * basis[:, k]), letter, color=color, ha="center", va="center", fontsize=9)
+    if name:
+        axis.text(*(origin - [-0.25, 0.45 if name == "link" else 0.22]), name, color="#777777", ha="center", va="center", fontsize=8)
+
+
+def orders(path: Path) -> None:
+    """What q and v of a free joint hold, entry by entry, here and in other libraries."""
+    position, quaternion = ["x", "y", "z"], ["qx", "qy", "qz", "qw"]
+    w_first = ["qw", "qx", "qy", "qz"]
+    angular, linear = ["$\\omega_x$", "$\\omega_y$", "$\\omega_z$"], ["$v_x$", "$v_y$", "$v_z$"]
+    link, world = "link axes", "world axes"
+    rows = {
+        "Recursa": (position + quaternion, [(angular, link), (linear, link)]),
+        "Pinocchio": (position + quaternion, [(linear, link), (angular, link)]),
+        "MuJoCo": (position + w_first, [(linear, world), (angular, link)]),
+        "Drake": (w_first + position, [(angular, world), (linear, world)]),
+    }
+    colors = {"p": "#cfe3f3", "q": "#f7d9c4", "o": "#d7ecd2", "v": "#efe3b8"}
+    figure, axis = plt.subplots(figsize=(9.6, 3.0), dpi=100, layout="constrained")
+    for row, (name, (q, v)) in enumerate(rows.items()):
+        top = -1.25 * row
+        axis.text(-0.75, top, name, ha="right", va="center", fontsize=11, weight="bold" if row == 0 else "normal")
+        for k, letter in enumerate(q):
+            _cell(axis, k, top, letter, colors["p" if letter in position else "q"])
+        for k, (letters, frame) in enumerate(v):
+            for j, letter in enumerate(letters):
+                _cell(axis, 8.0 + 3 * k + j, top, letter, colors["o" if letters is angular else "v"])
+            axis.text(8.0 + 3 * k + 1.0, top - 0.56, frame, ha="center", va="center", fontsize=8, color="#555555")
+    axis.text(3.0, 0.85, "q of a free joint", ha="center", fontsize=11)
+    axis.text(10.5, 0.85, "v of a free joint", ha="center", fontsize=11)
+    axis.set(xlim=(-2.6, 13.8), ylim=(-4.55, 1.25))
+    axis.axis("off")
+    figure.savefig(path, metadata={"Software": ""})
+    plt.close(figure)
+
+
+def _cell(axis: plt.Axes, x: float, y: float, text: str, color: str) -> None:
+    axis.add_patch(plt.Rectangle((x - 0.47, y - 0.36), 0.94, 0.72, facecolor=color, edgecolor="#888888", linewidth=0.8))
+    axis.text(x, y, text, ha="center", va="center", fontsize=10)
+
+
 def time_optimal(path: Path) -> None:
     """The motion of the page on time-optimal motions: speed over place, and what holds it."""
     page = Path(__file__).with_name("time-optimal.md").read_text("utf-8")
@@ -193,6 +265,8 @@ def differential_ik(path: Path) -> None:
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     desk_arm(here / "images" / "desk_arm.png")
+    frames(here / "images" / "conventions-frames.png")
+    orders(here / "images" / "conventions-orders.png")
     time_optimal(here / "images" / "time-optimal.png")
     operators(here / "images" / "operators.png")
     motion(here / "images" / "motion.png")

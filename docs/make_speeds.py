@@ -1,4 +1,4 @@
-"""The chart and the table of speed.md, from the table "Every size" of notes/measurements.md.
+"""The chart and the table of speed.md, from the table "Every size" of notes/measurements-sizes.md.
 
 ``python docs/make_speeds.py`` writes docs/images/speed-light.svg and speed-dark.svg.
 """
@@ -22,7 +22,7 @@ QUANTITIES = {
 
 def ratios() -> dict[str, dict[str, tuple[float, float]]]:
     """How many times as fast as Pinocchio, by quantity and robot: a single call, a state in a batch."""
-    text = (HERE / "notes" / "measurements.md").read_text("utf-8").split("## Every size")[1]
+    text = (HERE / "notes" / "measurements-sizes.md").read_text("utf-8").split("## Every size")[1]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)
     ]

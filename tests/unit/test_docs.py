@@ -96,7 +96,8 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         assert (ROOT / target).is_file(), target
 
 
-def test_architecture_page_names_every_module():
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+def test_pages_of_files_name_every_module():
+    pages = [ROOT / "docs" / "architecture.md", *(ROOT / "docs").glob("files-*.md")]
+    page = "\n".join(one.read_text("utf-8") for one in pages)
     for path in Path(rc.__file__).parent.rglob("*.py"):
         assert path.name.startswith("__") or path.name in page, f"{path.name} is not on the page"
