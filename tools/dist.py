@@ -54,7 +54,7 @@ def _built(folder: Path, tracked: list[str], epoch: int) -> dict[str, bytes]:
     """The files that are built from a copy, by name."""
     for name in tracked:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
+        shutil.copy(ROOT / name, folder / name, follow_symlinks=False)  # examples is a link
     # no notes for debuggers in the extension: they name folders
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch), "CFLAGS": "-g0", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-m", "build", "--outdir", str(folder / "dist"), str(folder)]
