@@ -367,3 +367,10 @@ def test_poses_of_bodies_have_what_stands_behind_the_joint():
     told = rc.explain("phi M V", rc.from_dh([row, row], convention="standard"))
     poses = [cells[2] for cells in told.levels[6].parts[1].rows]
     assert poses == ["xyz 0 0 0, rpy 0° 0° 0°, axis 0 0 1; behind the joint xyz 0.5 0 0.1, rpy 90° 0° 0°"] * 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "end"), [("inv(mass)", "as applied to one vector"), ("inv(mass) T", "spelled out)")]
+)
+def test_cost_says_what_is_counted(formula, end):
+    assert rc.explain(formula, rc.robots.planar(2)).cost.endswith(end)

@@ -381,7 +381,7 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
         ("lambda", "λ"), "name it as a free vector, vectors={'lambda': 'link'}, or write what it stands for"
     ),
-    **dict.fromkeys(("hat", "T̂"), "torques without their bias are (T - C)"),
+    **dict.fromkeys(("hat", "T̂"), "bias torques are C, torques without them (T - C)"),
     **dict.fromkeys(("dot", "ddot"), _RATES),
     "r": "the composite-body inertia is R",
     "g": "minus gravity, as an acceleration of every body, is typed gravity",
