@@ -12,6 +12,7 @@ from recursa.errors import did_you_mean
 OF_ROBOTS: Mapping[str, str] = {
     # recursive Newton-Euler, and what calls it
     "rnea": "inverse_dynamics(q, v, a)",
+    "RNEA": "inverse_dynamics(q, v, a)",
     "rne": "inverse_dynamics(q, v, a)",
     "mj_inverse": "inverse_dynamics(q, v, a)",
     "CalcInverseDynamics": "inverse_dynamics(q, v, a)",
@@ -47,6 +48,7 @@ OF_ROBOTS: Mapping[str, str] = {
     "computeCoriolisMatrix": "coriolis_matrix(q, v)",
     "gravload": "gravity_forces(q)",
     "computeGeneralizedGravity": "gravity_forces(q)",
+    "computeStaticTorque": "gravity_forces(q), or inverse_dynamics(q, v, a, wrenches=...) with forces on links",
     "CalcGravityGeneralizedForces": "gravity_forces(q)",
     "friction": "joint_losses(v)",
     "gravityField": "with_gravity((0, 0, -9.81)), another robot",
@@ -73,6 +75,7 @@ OF_ROBOTS: Mapping[str, str] = {
     "jacob0_dot": 'jacobian_derivative(q, v, link, frame="mixed")',
     "hessian0": "jacobian_second_derivative(...)",
     "computeJointJacobians": "jacobians(q)",
+    **dict.fromkeys(("computeJointJacobian", "getJointJacobian"), "jacobian(q, link), whose angular rows come first"),
     "computeFrameJacobian": "jacobian(q, link), whose angular rows come first",
     "getFrameJacobian": "jacobian(q, link), whose angular rows come first",
     "mj_jac": 'jacobian(q, link, frame="mixed"), whose angular rows come first',
@@ -128,7 +131,7 @@ OF_ROBOTS: Mapping[str, str] = {
 
 OF_THE_MODULE: Mapping[str, str] = {
     **dict.fromkeys(
-        ("buildModelFromUrdf", "buildModelFromMJCF", "buildModelFromXML", "buildModelFromSdf", "RobotWrapper"),
+        ("buildModelFromUrdf", "buildModelFromMJCF", "buildModelFromXML", "buildModelFromSdf", "RobotWrapper", "Model"),
         'rc.load("robot.urdf")',
     ),
     **dict.fromkeys(

@@ -45,6 +45,31 @@ def test_degrees_by_joint_name_and_in_motions_are_noticed() -> None:
     assert "degrees" in said(lambda: rc.rollout(robot, [start], [np.zeros(7)], None, 1e-3, 1))[0]
 
 
+def test_degrees_keep_their_sign() -> None:
+    assert "joint 'shoulder' is at -90 rad" in said(lambda: arm().gravity_forces({"shoulder": -90.0, "elbow": 0.5}))[0]
+
+
+POSTURES = {
+    "GravityPD": lambda robot, q: rc.control.GravityPD(robot, q, 20.0, 2.0),
+    "Impedance": lambda robot, q: rc.control.Impedance(robot, "hand", np.eye(4), 10.0, 2.0, posture=q),
+    "OperationalSpace": lambda robot, q: rc.control.OperationalSpace(
+        robot, "hand", np.eye(4), stiffness=10.0, posture=q
+    ),
+    "cycloid": lambda robot, q: rc.Trajectory.cycloid(robot.neutral(), q, 1.0, robot=robot),
+    "via": lambda robot, q: rc.control.GravityPD(robot, rc.Trajectory.cycloid(0.0 * q, q, 1.0), 20.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", POSTURES)
+def test_degrees_of_targets_are_noticed(name) -> None:
+    robot = arm()
+    q = robot.neutral()
+    assert said(lambda: POSTURES[name](robot, q + 0.1)) == []
+    q[1] = -45.0
+    (message,) = said(lambda: POSTURES[name](robot, q))
+    assert "is at -45 rad" in message and "degrees" in message
+
+
 def test_radians_are_not_noticed() -> None:
     """Nor what a motion comes to, nor a joint without limits, nor angles a little beyond them."""
     robot = arm()
@@ -75,6 +100,53 @@ def test_speeds_of_a_base_in_another_frame_are_noticed(layout) -> None:
         v = robot.reorder(v, robot.joint_names, layout=layout, quantity="v", q=run.q, inverse=True)
     found = said(lambda: rc.Trajectory.along(run.t, run.q, v, robot=robot))
     assert found == [] if layout == "recursa" else f'layout="{layout}"' in found[0]
+
+
+# ---- what Pinocchio calls otherwise ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theirs, ours", [("LOCAL_WORLD_ALIGNED", "mixed"), ("LOCAL", "body"), ("WORLD", "world")])
+def test_frames_of_pinocchio_lead_to_ours(theirs, ours) -> None:
+    with pytest.raises(rc.UnknownNameError, match=f"Pinocchio calls {theirs} is '{ours}' here"):
+        rc.robots.planar(2).jacobian([0.1, 0.2], "tip", frame=theirs)
+
+
+def test_joints_in_the_place_of_links_are_told_and_the_reverse() -> None:
+    robot = rc.robots.planar(2)
+    with pytest.raises(rc.UnknownNameError, match="'joint2' is a joint; the link that it carries is 'link2'"):
+        robot.pose([0.1, 0.2], "joint2")
+    with pytest.raises(rc.UnknownNameError, match="'tip' is a link; the joint that moves it is 'joint2'"):
+        robot.with_joint("tip", damping=1.0)
+    with pytest.raises(rc.UnknownNameError, match="'link1' is a link; the joint that moves it is 'joint1'"):
+        robot.pose({"link1": 0.3}, "tip")
+
+
+def test_coordinates_of_pinocchio_are_recognised() -> None:
+    builder = rc.Builder("wheels")
+    for name, parent in (("a", "world"), ("b", "a")):
+        builder.link(name, mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))
+        builder.joint(f"to_{name}", "continuous", parent=parent, child=name)
+    robot = builder.build()
+    with pytest.raises(rc.ShapeError, match=r"joint 'to_a'. robot.reorder\(q, names, layout=\"pinocchio\"\)"):
+        robot.mass_matrix([1.0, 0.0, 1.0, 0.0])
+    with pytest.raises(rc.ShapeError) as caught:
+        robot.mass_matrix([1.0, 0.0, 1.0])
+    assert "Pinocchio" not in str(caught.value)
+
+
+def test_names_of_joints_need_a_robot() -> None:
+    with pytest.raises(rc.StateError, match=r"q0 goes by joint names.* give robot= as well"):
+        rc.Trajectory.cycloid({"joint1": 0.0}, {"joint1": 1.0}, 1.0)
+    with pytest.raises(rc.StateError, match=r"v0 goes by joint names.* give robot= as well"):
+        rc.Trajectory.quintic([0.0], [1.0], 1.0, v0={"joint1": 1.0})
+
+
+def test_a_step_that_is_too_long_is_not_blamed_on_inertias() -> None:
+    robot = rc.load(rc.robots.urdf("desk_arm"))
+    q, v = robot.random_state(1)
+    with pytest.raises(rc.SimulationError, match=r"beyond t = 0 s. The step of 0.5 s is likely too long") as caught:
+        robot.simulate(q, 20.0 * v, duration=5.0, integrator="rk4", step=0.5, progress=False)
+    assert "hinge inertia" not in str(caught.value) and "is the fastest" in str(caught.value)
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------

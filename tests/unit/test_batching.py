@@ -408,7 +408,7 @@ def test_unknown_names_get_a_proposal():
         (lambda: robot.accelerations(q, v, a, "boddy"), "no frame 'boddy'. Did you mean 'body'"),
         (lambda: robot.accelerations(q, v, a, kind="clasical"), "'clasical'. Did you mean 'classical'"),
         (lambda: robot.jacobian(q, "link3", frame="fixed"), "Did you mean 'mixed'"),
-        (lambda: robot.jacobian_derivative(q, v, "link3", frame="local"), "There are: body, mixed, world"),
+        (lambda: robot.jacobian_derivative(q, v, "link3", frame="ground"), "There are: body, mixed, world"),
         (lambda: robot.jacobian(q, "lnik3"), "no link 'lnik3' in robot 'stanford'. Did you mean 'link3'"),
         (lambda: robot.jacobian_derivative(q, v, "lnik3"), "Did you mean 'link3'"),
         (lambda: robot.pose(q, "lnik3"), "Did you mean 'link3'"),

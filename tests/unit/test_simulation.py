@@ -328,7 +328,7 @@ def test_divergence_is_not_blamed_on_the_model(integrator: str, coordinates: str
 @pytest.mark.parametrize("samples", [None, 5])
 def test_stiff_control_of_a_real_arm_is_told_to_take_shorter_steps(samples: int | None) -> None:
     panda = rc.load(next(path for path in urdf_files() if path.name == "panda.urdf"))
-    with pytest.raises(rc.SimulationError, match=r"(?s)'panda_finger_joint1' is the fastest.*too long for") as caught:
+    with pytest.raises(rc.SimulationError, match=r"(?s)too long for.*'panda_finger_joint1' is the fastest") as caught:
         panda.simulate(
             panda.neutral(),
             duration=0.1,

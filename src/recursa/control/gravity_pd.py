@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, X, parts_of
-from recursa.control.inputs import desired, gain
+from recursa.control.inputs import as_posture, desired, gain
 from recursa.control.law import Law
 from recursa.control.tracking import PULL, TRACKING
 from recursa.errors import StateError
 from recursa.robot import Robot
-from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.batching import Array
 
 
 class GravityPD(Law):
@@ -30,6 +30,9 @@ class GravityPD(Law):
     (Takegaki and Arimoto, 1981). On joints that turn about several axes the spring's force is the gradient of
     ``x stiffness x / 2``, which makes that exact there, too. Along a motion deviations stay as small as the gains are
     large: :class:`ComputedTorque` feeds the motion forward. Joints of every kind, trees, tied joints. O(n).
+
+    With dry (Coulomb) friction in the joints the robot stops short: where the spring's torque is less than the friction
+    it moves nothing, so each joint may rest up to ``friction / stiffness`` (rad or m) away from the posture.
 
     >>> import numpy as np, recursa as rc
     >>> arm = rc.robots.planar(2)
@@ -55,7 +58,7 @@ class GravityPD(Law):
         super().__init__(robot, effort, drive_base)
         self.moving = hasattr(target, "sample")
         self._desired = desired(robot, target) if self.moving else None
-        self.target = target if self.moving else prepare(robot.model, {"q": target}, {"q": "target"}).rows["q"][0] + 0.0
+        self.target = target if self.moving else as_posture(robot, "target", target)
         self.stiffness, self.damping = gain(robot, "stiffness", stiffness), gain(robot, "damping", damping)
         self.gravity = bool(gravity)
 

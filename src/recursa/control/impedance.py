@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X, added, parts_of
 from recursa.control.at_link import error_between, rotation_in, sampled, shown_force, target_of, work_conjugate
-from recursa.control.inputs import movable_link, numbers, per_freedom, small_gain
+from recursa.control.inputs import as_posture, movable_link, numbers, per_freedom, small_gain
 from recursa.control.law import Law
 from recursa.control.operational_space import OperationalSpace, to_spare
 from recursa.dynamics.kinematics import JACOBIAN, POSE_OF_LINK
@@ -22,7 +22,7 @@ from recursa.robot import Robot
 from recursa.spatial.rotation import Rotation
 from recursa.spatial.scalars import Scalar, half_cotangent
 from recursa.spatial.vec3 import Vec3
-from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.batching import Array
 
 _SINGULAR = 1e-10  # share of the compliance below which a direction cannot be moved; J* Lambda J is bounded anyway
 _ALL = (0, 1, 2, 3, 4, 5)
@@ -75,7 +75,7 @@ class Impedance(Law):
         self.link = movable_link(robot, link)
         self._target = target_of(robot, link, target)
         self.stiffness, self.damping = small_gain("stiffness", stiffness, 6), small_gain("damping", damping, 6)
-        self.posture = None if posture is None else prepare(robot.model, {"q": posture}, {"q": "posture"}).rows["q"][0]
+        self.posture = None if posture is None else as_posture(robot, "posture", posture)
         self.posture_stiffness = per_freedom(robot, "posture_stiffness", posture_stiffness)
         self.posture_damping = per_freedom(robot, "posture_damping", posture_damping)
         self.gravity = bool(gravity)

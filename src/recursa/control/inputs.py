@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from recursa.errors import ShapeError, StateError
+from recursa.evaluation.hints import warn_of_conventions
 from recursa.model.model import WORLD
 from recursa.robot import Robot
 from recursa.simulation.equations import freedom_name
-from recursa.sweeps.batching import Array
+from recursa.sweeps.batching import Array, prepare
 from recursa.trajectories.trajectory import Trajectory
 
 _SYMMETRIC = 1e-9  # of the largest entry
@@ -152,6 +153,12 @@ def movable_link(robot: Robot, name: str) -> str:
     return name
 
 
+def as_posture(robot: Robot, name: str, value: Any) -> Array:
+    """A configuration (nq,) to go to or to stay near; who seems to mean degrees is asked."""
+    warn_of_conventions(robot.model, value, robot.evaluator.kept)
+    return prepare(robot.model, {"q": value}, {"q": name}).rows["q"][0].astype(float)
+
+
 def desired(robot: Robot, motion: Any) -> Sampler:
     """Any motion with ``sample(t)`` as a function from instants to q, v, a; after its end it stands still."""
     if not hasattr(motion, "sample"):
@@ -168,6 +175,7 @@ def desired(robot: Robot, motion: Any) -> Sampler:
             raise StateError(
                 f"the trajectory is one of robot '{known.name}', whose joints are others than '{robot.name}'s"
             )
+        warn_of_conventions(robot.model, motion.sample([motion.start, motion.end])[0], robot.evaluator.kept)
         return motion.sample
     end = float(getattr(motion, "duration", np.inf))
 

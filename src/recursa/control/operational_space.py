@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recursa.control.arithmetic import Arithmetic, OnArrays, X, parts_of
 from recursa.control.at_link import chosen_rows, error_between, sampled, shown_force, shown_inertia, target_of
-from recursa.control.inputs import movable_link, numbers, per_freedom
+from recursa.control.inputs import as_posture, movable_link, numbers, per_freedom
 from recursa.control.law import Law
 from recursa.control.rate_damping import slowed
 from recursa.dynamics.configuration import DIFFERENCE
@@ -22,7 +22,7 @@ from recursa.methods.inverse_and_forward import INVERSE_DYNAMICS
 from recursa.operational.quantities import OPERATIONAL_COMPLIANCE
 from recursa.robot import Robot
 from recursa.spatial.scalars import Scalar
-from recursa.sweeps.batching import Array, prepare
+from recursa.sweeps.batching import Array
 
 _OF_POSTURE = ("posture_stiffness", "posture")
 
@@ -81,7 +81,7 @@ class OperationalSpace(Law):
         self.damping = critical if damping is None else _per_row("damping", damping, len(self.rows))
         self.posture = None
         if posture is not None:
-            self.posture = prepare(robot.model, {"q": posture}, {"q": "posture"}).rows["q"][0].astype(float)
+            self.posture = as_posture(robot, "posture", posture)
         self.posture_stiffness = per_freedom(robot, "posture_stiffness", posture_stiffness)
         critical = 2.0 * np.sqrt(self.posture_stiffness)
         given = posture_damping is not None

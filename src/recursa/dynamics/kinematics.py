@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from recursa.dynamics.base_velocity import changes, in_columns, in_columns_and_rates
-from recursa.errors import unknown_name
+from recursa.errors import UnknownNameError, unknown_name
 from recursa.model.model import Joint, Model
 from recursa.quantities import Names, Quantity, Recipe, Subject
 from recursa.spatial.scalars import Scalar
@@ -90,6 +90,8 @@ IN_FRAME: dict[str, Callable[[Transform, Motion], Motion]] = {
     "mixed": in_mixed,
     "world": in_world,
 }
+PINOCCHIO_FRAMES = {"body": "LOCAL", "mixed": "LOCAL_WORLD_ALIGNED", "world": "WORLD"}
+"""What they are called there."""
 
 
 def classical(acceleration: Motion, velocity: Motion) -> Motion:
@@ -133,6 +135,11 @@ def frame_function(frame: str) -> Callable[[Transform, Motion], Motion]:
     try:
         return IN_FRAME[frame]
     except (KeyError, TypeError):
+        for own, elsewhere in PINOCCHIO_FRAMES.items():
+            if str(frame).upper() == elsewhere:
+                raise UnknownNameError(
+                    f"no frame '{frame}'. What Pinocchio calls {elsewhere} is '{own}' here"
+                ) from None
         raise unknown_name("frame", frame, IN_FRAME) from None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from recursa.errors import NoSweepError, ShapeError, StateError, UnknownNameError, shortened, unknown_name
 from recursa.model.model import WORLD, Joint, Model
 from recursa.spatial.transform import IDENTITY_TRANSFORM
-from recursa.sweeps.batching import Array, as_numbers
+from recursa.sweeps.batching import ANGLES_ARE_TWO, Array, as_numbers
 
 Layout = Literal["recursa", "pinocchio", "mujoco", "drake", "idyntree"]
 StatePart = Literal["q", "v"]
@@ -194,7 +194,7 @@ _CHANGES: dict[tuple[str, str, str], tuple[Change, Change]] = {
     ("idyntree", "v", "free"): _picked(3, 4, 5, 0, 1, 2),  # linear first, in the axes that one asks for
     ("drake", "q", "free"): _picked(4, 5, 6, 1, 2, 3, 0),  # quaternion first, w first
 }
-_LONGER = {("pinocchio", "q", "continuous"), ("pinocchio", "q", "planar")}  # by one: cosine and sine of an angle
+_LONGER = {("pinocchio", "q", name) for name in ANGLES_ARE_TWO}  # by one: cosine and sine of an angle
 _UNKNOWN = {"mujoco": ("planar", "helical"), "drake": ("planar", "spherical")}  # Drake's ball joints have angles
 
 

@@ -55,12 +55,13 @@ def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable
             continue
         if joint.kind.angle is not None:
             angle = rows[:, joint.q_start + joint.kind.angle]
-            largest = float(np.max(np.abs(angle), initial=0.0, where=np.isfinite(angle)))
+            angle = np.where(np.isfinite(angle), angle, 0.0)
+            farthest = float(angle[np.argmax(np.abs(angle))])
             widest = _widest(joint)
-            if widest is not None and max(_FACTOR * widest, 2.0 * math.pi) < largest < _TURNS:
+            if widest is not None and max(_FACTOR * widest, 2.0 * math.pi) < abs(farthest) < _TURNS:
                 yield (
                     _DEGREES,
-                    f"joint '{joint.name}' is at {largest:.4g} rad, and its limits are at most {widest:.4g} rad away "
+                    f"joint '{joint.name}' is at {farthest:.4g} rad, and its limits are at most {widest:.4g} rad away "
                     f"from zero. Are these degrees? np.radians(q) turns them into the radians that are meant here",
                 )
         if joint.kind.quaternion is not None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recursa.dynamics.kinematics import PINOCCHIO_FRAMES
+
 Array = NDArray[Any]
 Call = Callable[..., Any]
 
@@ -37,8 +39,6 @@ class Offer(NamedTuple):
 
 
 # ---- Pinocchio -------------------------------------------------------------------------------------------------------
-
-_REFERENCE = {"body": "LOCAL", "mixed": "LOCAL_WORLD_ALIGNED", "world": "WORLD"}
 
 
 def _pin(name: str, **fixed: Any) -> Callable[..., Call | None]:
@@ -75,13 +75,13 @@ def _pin_pose(peer: Any, *, link: str) -> Call:
 
 def _pin_jacobian(peer: Any, *, link: str, frame: str = "body") -> Call:
     compute, model, data, number = peer.pin.computeFrameJacobian, peer.model, peer.data, peer.frame(link)
-    reference = getattr(peer.pin.ReferenceFrame, _REFERENCE[frame])
+    reference = getattr(peer.pin.ReferenceFrame, PINOCCHIO_FRAMES[frame])
     return lambda q: compute(model, data, q, number, reference)
 
 
 def _pin_jacobian_derivative(peer: Any, *, link: str, frame: str = "body") -> Call:
     pin, model, data, number = peer.pin, peer.model, peer.data, peer.frame(link)
-    reference = getattr(pin.ReferenceFrame, _REFERENCE[frame])
+    reference = getattr(pin.ReferenceFrame, PINOCCHIO_FRAMES[frame])
 
     def derivative(q: Array, v: Array) -> Any:
         pin.computeJointJacobiansTimeVariation(model, data, q, v)

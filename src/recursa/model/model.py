@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from recursa.errors import unknown_name
+from recursa.errors import UnknownNameError, unknown_name
 from recursa.model.description import Description, Friction, Mimic, Rotor
 from recursa.model.description import MimicMode as MimicMode
 from recursa.model.equations import Equation, equations_of, told_of
@@ -251,7 +251,25 @@ class Model:
         try:
             return numbers[name]
         except (KeyError, TypeError):
-            raise unknown_name(kind, name, numbers, owner=f"robot '{self.name}'") from None
+            raise self.unknown(kind, name, numbers) from None
+
+    def unknown(self, kind: str, name: object, known: Mapping[str, object]) -> UnknownNameError:
+        """The error for a link or joint that does not exist; a joint taken for a link is told, and the reverse."""
+        owner = f"robot '{self.name}'"
+        if kind == "link":
+            for joint in self.description.joints:
+                if joint.name == name:
+                    return UnknownNameError(
+                        f"no link '{name}' in {owner}. '{name}' is a joint; the link that it carries is '{joint.child}'"
+                    )
+        else:
+            for link in self.links:
+                if link.name == name and link.body != WORLD and self.joints[link.body].name in known:
+                    return UnknownNameError(
+                        f"no {kind} '{name}' in {owner}. '{name}' is a link; the joint that moves it is "
+                        f"'{self.joints[link.body].name}'"
+                    )
+        return unknown_name(kind, name, known, owner=owner)
 
     def support(self, body: int) -> tuple[int, ...]:
         """The bodies from the base out to ``body``: those whose joints move it."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from recursa.errors import LimitWarning, SimulationError, StateError
+from recursa.dynamics.lacking import Lacking
+from recursa.errors import LimitWarning, SimulationError, SingularHingeError, StateError
 from recursa.integrators import INTEGRATORS
 from recursa.integrators.asking import from_outside
 from recursa.runs.options import Options
@@ -519,6 +520,11 @@ class Simulation:
     def _lost(self, error: Exception) -> str:
         """A step led to where not even accelerations can be computed; that is seldom the model's fault."""
         t, state = self._accepted
+        if isinstance(error, SingularHingeError) and not Lacking.of(self.equations.robot.model).hinges:
+            return (  # every joint moves something: what the error says of inertias is rounding at a state far off
+                f"the motion cannot be followed beyond t = {t:.9g} s. {self._advice()}\n"
+                f"  There {self._reason(state)}, and a step from there leads to numbers that mean nothing."
+            )
         why = str(error).splitlines()[0].rstrip(".")
         return (
             f"the motion cannot be followed beyond t = {t:.9g} s: {self._reason(state)}, and a step from there leads "

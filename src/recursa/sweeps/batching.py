@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recursa.errors import ShapeError, StateError, TooLargeError, unknown_name
+from recursa.errors import ShapeError, StateError, TooLargeError
 from recursa.model.model import Model
 from recursa.spatial.scalars import Scalar
 from recursa.sweeps.engine import Values, run
@@ -27,6 +27,7 @@ Gather = Callable[[Values], Iterable[Scalar]]
 _MOST_ROWS = 2**40
 _BLOCK = 2048  # rows per run: columns of this length stay in the cache
 _FLOAT_ROWS = 4  # up to here plain floats beat array columns
+ANGLES_ARE_TWO = ("continuous", "planar")  # joints whose angle is two numbers in Pinocchio, cosine and sine
 _UNIT_TOLERANCE = 1e-6
 _UNIT_TOLERANCE_SINGLE = 1e-3
 
@@ -184,8 +185,20 @@ def as_array(model: Model, name: str, value: Any, *, coordinates: bool) -> Array
     if array.ndim == 0 or array.shape[-1] != size:
         what = "nq" if coordinates else "nv"
         names = f"robot '{model.name}' has {what} = {size}"
-        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}")
+        hint = _of_pinocchio(model, array) if coordinates else ""
+        raise ShapeError(f"{name} has shape {array.shape}, expected (..., {size}): {names}{hint}")
     return array
+
+
+def _of_pinocchio(model: Model, q: Array) -> str:
+    """What to do with coordinates that are as many as Pinocchio has of this robot."""
+    longer = [joint.name for joint in model.joints if joint.independent and joint.kind.name in ANGLES_ARE_TWO]
+    if not longer or q.shape[-1:] != (model.nq + len(longer),):
+        return ""
+    return (
+        f". In Pinocchio it has {model.nq + len(longer)}: cosine and sine of an angle where one number is here, as "
+        f"of joint '{longer[0]}'. robot.reorder(q, names, layout=\"pinocchio\") converts them"
+    )
 
 
 def as_numbers(name: str, value: Any, size: int) -> Array:
@@ -218,7 +231,7 @@ def _from_mapping(model: Model, name: str, value: Mapping[str, Any], coordinates
     parts: dict[str, Array] = {}
     for key, item in value.items():
         if key not in joints:
-            raise unknown_name("independent joint", key, joints, owner=f"robot '{model.name}'")
+            raise model.unknown("independent joint", key, joints)
         size = joints[key].kind.nq if coordinates else joints[key].kind.nv
         part = as_numbers(f"{name}['{key}']", item, size)
         part = part[..., None] if size == 1 else part  # one number per state: its shape is the batch shape

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
+from recursa.evaluation.hints import warn_of_conventions
 from recursa.model.columns import coordinate_names, freedom_names
 from recursa.sweeps.batching import Array, as_numbers, prepare
 
@@ -22,7 +23,10 @@ Posture = ArrayLike | Mapping[str, Any]
 def coordinates(name: str, value: Any, robot: Robot | None, *, rows: bool = False) -> Array:
     """Configurations as float64, one (nq,) or a row each (m, nq): finite, quaternions of unit length."""
     if robot is None:
+        if isinstance(value, Mapping):
+            raise _nameless(name)
         return _real(name, value, "n", rows, None)
+    warn_of_conventions(robot.model, value, robot.evaluator.kept)
     prepared = prepare(robot.model, {"q": value}, {"q": name})
     array = prepared.rows["q"].reshape(*prepared.shape, robot.nq)
     return _real(name, array, robot.nq, rows, coordinate_names(robot.model))
@@ -36,6 +40,8 @@ def freedoms(name: str, value: Any, robot: Robot | None, like: Array, *, rows: b
     if value is None:
         value = 0.0
     size = like.shape[-1] if robot is None else robot.nv
+    if robot is None and isinstance(value, Mapping):
+        raise _nameless(name)
     if robot is not None and isinstance(value, Mapping):
         value = prepare(robot.model, {"v": value}, {"v": name}).rows["v"]
         value = value if rows else value[0]
@@ -47,6 +53,10 @@ def freedoms(name: str, value: Any, robot: Robot | None, like: Array, *, rows: b
     if rows and len(array) != len(like):
         raise ShapeError(f"{name} has {len(array)} rows, q has {len(like)}")
     return array
+
+
+def _nameless(name: str) -> StateError:
+    return StateError(f"{name} goes by joint names, and only a robot knows where they belong: give robot= as well")
 
 
 def _real(name: str, value: Any, size: int | str, rows: bool, labels: tuple[str, ...] | None) -> Array:
