@@ -186,9 +186,9 @@ def test_what_does_not_fit_is_refused():
     for ask in (rc.free.reaction_null_projector, lambda *x, **of: rc.free.reaction_null_rates(*x, v[6:], **of)):
         with pytest.raises(rc.UnknownNameError, match=r"'orientation'\. Did you mean 'attitude'\?"):
             ask(robot, q, of="orientation")
-    with pytest.warns(rc.ConventionWarning, match=r"attitude is the quaternion \(1, 0, 0, 0\), half a turn about x"):
-        with pytest.raises(rc.StateError):
-            rc.free.reorient(robot, robot.neutral(), [1, 0, 0, 0], loops=1)
+    hint = r"attitude is the quaternion \(1, 0, 0, 0\), half a turn about x"
+    with pytest.warns(rc.ConventionWarning, match=hint), pytest.raises(rc.StateError):
+        rc.free.reorient(robot, robot.neutral(), [1, 0, 0, 0], loops=1)
     with pytest.raises(rc.UnknownNameError, match="'com'"):
         rc.free.locked_inertia(robot, q, at="cm")
     with pytest.raises(rc.StateError, match="has gravity, so its momentum changes"):

@@ -614,6 +614,6 @@ def test_unconnected_links_of_a_builder_are_told() -> None:
 @pytest.mark.parametrize("floating", ["bus", "false", 1, [True]])
 def test_floating_that_is_no_truth_value_is_refused(floating):
     text = '<robot name="box"><link name="bus"/></robot>'
-    with pytest.raises(rc.ModelError, match="floating is True, False or None, not .*the root link of the file"):
+    with pytest.raises(rc.ModelError, match=r"floating is True, False or None, not .*the root link of the file"):
         rc.load(text, floating=floating)
     assert rc.load(text, floating=np.True_).is_floating

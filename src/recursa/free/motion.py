@@ -51,9 +51,9 @@ def move_joints(
     only equation there is without gravity and forces from outside. Integrated from instant to instant by the
     Runge-Kutta method of order four in local coordinates on the configuration manifold (Munthe-Kaas).
 
-    ``tolerance``: the error of the whole motion, rad or m, above which a :class:`~recursa.LimitWarning` says when most
-    of it comes about. It is estimated by going every two steps in one, besides; None leaves that out. Rates that grow
-    near a singular posture are the usual cause.
+    ``tolerance``: the sum of the errors of all steps, rad or m, above which a :class:`~recursa.LimitWarning` says when
+    most of it comes about; rates that grow near a singular posture are the usual cause. It is estimated by going every
+    two steps in one, besides; what an error grows into later is not in it. None leaves that out.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)
@@ -125,7 +125,8 @@ def _warn_of_error(robot: Robot, speeds: Speeds, motion: FreeMotion, tolerance: 
     if not total <= tolerance:
         most, now, then = max(errors)
         warnings.warn(
-            f"robot '{robot.name}': its motion is off by about {total:.2g} rad or m, more than tolerance={tolerance:g}; "
+            f"robot '{robot.name}': the steps of its motion are off by about {total:.2g} rad or m together, more than "
+            f"tolerance={tolerance:g}; "
             f"{most:.2g} of it comes about from t = {now:g} to {then:g} s, where rates reach "
             f"{np.abs(v[:, ..., BASE:]).max():.3g}. Give more instants t. If that does not help, the rates jump or "
             "grow without bound there, as they do near a singular posture: start from another one, go a shorter way, "
