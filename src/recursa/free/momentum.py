@@ -199,7 +199,7 @@ def reaction_null_projector(
     >>> round(float(np.trace(N)), 9)                                     # five joints, three rows
     2.0
     """
-    if of == "orientation":
+    if str(of) == "orientation":  # spelled more like "position"
         raise UnknownNameError("no part of the base's motion 'orientation'. Did you mean 'attitude'?")
     if of not in _ROWS:
         raise unknown_name("part of the base's motion", of, _ROWS)
