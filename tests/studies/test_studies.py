@@ -432,6 +432,7 @@ def test_mistakes_are_named(said, message) -> None:
 )
 def test_mistakes_of_running_are_named(options, message, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("recursa.studies.on_dask.PATIENCE", 0.5)
     with pytest.raises(rc.RecursaError, match=message):
         rollouts(rc.robots.planar(2)).run(**options)
 

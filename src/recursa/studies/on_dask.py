@@ -11,6 +11,8 @@ from typing import Any
 from recursa.errors import RecursaError, StudyError
 from recursa.studies.workers import AHEAD, Work, applied, elsewhere, introduced, require_same_package, warmed
 
+PATIENCE = 10.0  # s until a scheduler that does not answer counts as none
+
 
 class DaskEngine:
     """A cluster that is there, by its client."""
@@ -96,7 +98,7 @@ def dask_cluster(
                 cluster = LocalCluster(
                     n_workers=workers or cores, threads_per_worker=1, dashboard_address=":0", silence_logs=50
                 )
-            client = Client(cluster if address is None else address, timeout=10.0, set_as_default=False)
+            client = Client(cluster if address is None else address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         if cluster is not None:
             cluster.close()
