@@ -126,11 +126,10 @@ def _warn_of_error(robot: Robot, speeds: Speeds, motion: FreeMotion, tolerance: 
         most, now, then = max(errors)
         warnings.warn(
             f"robot '{robot.name}': the steps of its motion are off by about {total:.2g} rad or m together, more than "
-            f"tolerance={tolerance:g}; "
-            f"{most:.2g} of it comes about from t = {now:g} to {then:g} s, where rates reach "
-            f"{np.abs(v[:, ..., BASE:]).max():.3g}. Give more instants t. If that does not help, the rates jump or "
-            "grow without bound there, as they do near a singular posture: start from another one, go a shorter way, "
-            "or ask for less at once",
+            f"tolerance={tolerance:g}; {most:.2g} of it comes about from t = {now:g} to {then:g} s, where rates reach "
+            f"{np.abs(v[(t >= now) & (t <= then)][..., BASE:]).max():.3g}. Give more instants t. If that does not "
+            "help, the rates jump or grow without bound there, as they do near a singular posture: start from another "
+            "one, go a shorter way, or ask for less at once",
             LimitWarning,
             stacklevel=user_level(),
         )
