@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+import numpy as np
 import pytest
 
 import recursa as rc
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "sources").glob("*.md"))
 WORKS = [page for page in PAGES if page.name != "index.md"]
 HEAD = ["in the work", "what", "name", "file", "test"]
+LETTERS = ["in the paper", "here", "typed"]
 METHODS = {name for kind in (InverseMethod, ForwardMethod, MassMethod, LinearizeMethod) for name in get_args(kind)}
 IDENTITIES = {rule.sides.__name__ for rule in (*RULES, *LINK_RULES, *RATE_RULES, *TABLE)}
 TESTS = {
@@ -52,11 +54,12 @@ class Row(NamedTuple):
 
 
 def rows(page: Path) -> list[Row]:
-    """All rows of the tables of a page."""
-    found = []
+    """All rows of the tables of a page, without that of letters."""
+    found, of_letters = [], False
     for line in page.read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
-        if not cells or cells == HEAD or set(line) <= set("|-"):
+        of_letters = bool(cells) and (of_letters or cells == LETTERS)
+        if not cells or of_letters or cells == HEAD or set(line) <= set("|-"):
             continue
         assert len(cells) == len(HEAD), f"{page.name}: {line}"
         found.append(Row(*cells))
@@ -148,3 +151,31 @@ def test_numbers_of_equations_are_in_order_within_a_table() -> None:
                 if (found := re.match(r"\| \((\d+(?:\.\d+)*)\)", line))
             ]
             assert numbers == sorted(numbers), f"{page.name}: {table.splitlines()[0]}"
+
+
+def typed() -> list[str]:
+    """The formulas in the last column of the table of letters."""
+    text = (ROOT / "docs" / "sources" / "spatial-operators.md").read_text("utf-8")
+    table = text.partition(f"| {' | '.join(LETTERS)} |")[2].partition("\n\n")[0]
+    return [formula for line in table.splitlines()[2:] for formula in re.findall("`([^`]+)`", line.split("|")[3])]
+
+
+@pytest.mark.parametrize("formula", [one for one in typed() if not one.startswith(("o", "vectors", "robot"))])
+def test_formulas_in_the_letters_of_the_paper_are_read(formula):
+    assert rc.parse(formula, rc.robots.planar(2), vectors={"f": "tip"}).shape is not None
+
+
+@pytest.mark.parametrize(
+    ("printed", "here"),
+    [
+        ("Phi", "phi - I"), ("Phi G", "phi K"), ("Psi G", "psi K"), ("Psi tau_bar", "psi - I"),
+        ("(I + H Phi G) D (I + H Phi G)*", "mass"), ("(I - Psi G H) Phi", "Psi"),
+        ("inv(I + H Phi G)", "I - H Psi G"), ("(I - H Psi G)* inv(D) (I - H Psi G)", "inv(mass)"),
+    ],
+)  # fmt: skip
+def test_capital_letters_mean_what_the_paper_says(printed, here):
+    """(41), (43)-(46), on a robot with rotors."""
+    robot = rc.robots.puma560()
+    q, _ = robot.random_state(seed=2)
+    both = [rc.dense(rc.parse(text, robot), q) for text in (printed, here)]
+    np.testing.assert_allclose(both[0], both[1], atol=1e-11)

@@ -77,7 +77,7 @@ def test_identities_have_the_numbers_of_the_papers(robot: rc.Robot) -> None:
     assert (step.rule, step.equation) == ("innovations inverse", "Rodriguez & Kreutz-Delgado Identity 6 (46)")
     (step,) = rc.explain("phi* H* inv(mass) H phi", robot).rewritings
     assert step.equation == "Jain & Rodriguez (31)"
-    known = {rule.equation for rule in RULES} | {"arithmetic", "Rodriguez & Kreutz-Delgado (61)-(65)"}
+    known = {rule.equation for rule in RULES} | {"arithmetic", "Rodriguez & Kreutz-Delgado (66)-(73)"}
     for formula in FORMULAS:
         assert {step.equation for step in rc.explain(formula, robot).rewritings} <= known
 
@@ -359,3 +359,18 @@ def test_data_are_plain() -> None:
     assert data["operations"]["total"] == told.operations.total  # type: ignore[union-attr]
     assert data["frames_moved"] is True
     assert "2 sweeps" in repr(told)
+
+
+def test_poses_of_bodies_have_what_stands_behind_the_joint():
+    """A standard Denavit-Hartenberg arm has its constants there."""
+    row = rc.DHLink(joint="revolute", a=0.5, d=0.1, alpha=0.5 * np.pi, mass=1.0, inertia=(0.01, 0.02, 0.02))
+    told = rc.explain("phi M V", rc.from_dh([row, row], convention="standard"))
+    poses = [cells[2] for cells in told.levels[6].parts[1].rows]
+    assert poses == ["xyz 0 0 0, rpy 0° 0° 0°, axis 0 0 1; behind the joint xyz 0.5 0 0.1, rpy 90° 0° 0°"] * 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "end"), [("inv(mass)", "as applied to one vector"), ("inv(mass) T", "spelled out)")]
+)
+def test_cost_says_what_is_counted(formula, end):
+    assert rc.explain(formula, rc.robots.planar(2)).cost.endswith(end)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import recursa as rc
 from recursa.errors import NotationError
-from recursa.operators.symbols import OF_CONSTRAINTS, Kind
+from recursa.operators.symbols import ELSEWHERE, OF_CONSTRAINTS, TAKEN, Kind
 
 ARM = rc.robots.puma560()
 HELD = ARM.with_constraints(rc.Contact("point", "link6"))
@@ -43,6 +43,14 @@ INVERSE_FACTOR = OPS.I - OPS.H @ OPS.psi @ OPS.K
         ("(I - H ψ K)* D⁻¹ (I - H ψ K)", INVERSE_FACTOR.T @ OPS.D.inverse() @ INVERSE_FACTOR),
         ("(1 - H Psi G)", OPS.I - OPS.H @ OPS.psi @ OPS.E_phi @ OPS.G),
         ("Φ", OPS.phi @ OPS.E_phi),
+        ("Phi", OPS.Phi),
+        ("Ψ", OPS.Psi),
+        (r"\mathcal{I} - H \psi K", INVERSE_FACTOR),
+        (r"\mathbf{H} \boldsymbol{\phi} \mathbf M \boldsymbol\phi^{\mathrm{T}} \mathrm{H}^\top", MASS),
+        (r"\mathcal{M}", MASS + OPS.A),
+        (r"\mathcal{E}_{\phi} - E_{\phi} + E_{\psi}", OPS.E_psi),
+        (r"\mathbf{B}(link6)^* \mathbf{V}", OPS.B("link6").T @ OPS.V),
+        ("phi * + M *", OPS.phi.T + OPS.M),
         ("2 H", 2 * OPS.H),
         ("2*H", 2 * OPS.H),
         ("2 * H phi* - .5e1 H", 2 * OPS.H @ OPS.phi.T - 5 * OPS.H),
@@ -201,3 +209,47 @@ def test_any_text_is_read_or_refused_with_a_place(text):
         assert type(error) in (NotationError, rc.UnknownNameError, rc.ShapeError, rc.StateError)
     else:
         assert rc.parse(expression.text(ascii=True), ARM) == expression or str(expression) == "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("H phi * M * phi* H*", 6), ("phi** H*", 3), ("H *phi", 2), ("(H phi) * (M)", 8), ("phi * inv(M)", 4)],
+)
+def test_a_star_meant_as_a_product_is_refused(text, place):
+    """H phi * M would be read as H phi* M, which fits and is another matrix."""
+    with pytest.raises(NotationError, match="products are written side by side") as caught:
+        rc.parse(text, ARM)
+    assert str(caught.value).splitlines()[-1] == " " * (place + 2) + "^"
+
+
+def test_an_equation_is_refused_with_advice():
+    with pytest.raises(NotationError, match="give one"):
+        rc.parse("T = mass v", ARM)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("theta", "come with the call"), ("H* theta_dot", "joint speeds are v"), ("θ̇", "joint speeds are v"),
+        (r"\dot{\theta}", "joint speeds are v"), (r"inv(mass) \tau", "joint torques are T"), ("λ", "vectors="),
+        (r"\hat{T}", "(T - C)"), ("H r H*", "is R"),
+    ],
+)  # fmt: skip
+def test_letters_of_the_papers_that_are_others_here_have_a_hint(text, hint):
+    with pytest.raises(rc.errors.UnknownNameError) as caught:
+        rc.parse(text, ARM)
+    assert hint in str(caught.value)
+
+
+def test_a_letter_with_a_hint_may_name_a_free_vector():
+    assert str(rc.parse("H lambda", ARM, vectors={"lambda": "link"})) == "H lambda"
+
+
+def test_hints_are_for_letters_without_a_meaning():
+    assert not set(ELSEWHERE) & TAKEN
+
+
+@pytest.mark.parametrize("wrong", ["H phi M phi* H*", 3.0])
+def test_the_matrix_of_text_is_refused_with_advice(wrong):
+    with pytest.raises(NotationError, match=r"rc\.parse\(text, robot\)"):
+        rc.dense(wrong, [0.0] * 6)

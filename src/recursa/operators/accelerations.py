@@ -8,9 +8,10 @@ from recursa.operators.leaves import Operators
 
 
 def joint_accelerations(o: Operators, y: Expression | None, weight: float) -> Expression:
-    """``inv(mass) (y + weight C)``: Rodriguez & Kreutz-Delgado (61)-(65) and ``psi M gravity = P gravity``.
+    """``inv(mass) (y + weight C)``: Rodriguez & Kreutz-Delgado's Algorithm 4, (66)-(73).
 
-    With ``u = inv(D) (y - H psi (K y + P a + b)) - G* gravity`` it is ``u - K* psi* (H* u + a)``, weight -1.
+    With ``u = inv(D) (y - H psi (K y + P a + b)) - G* gravity`` it is ``u - K* psi* (H* u + a)``, weight -1;
+    gravity stands by itself since ``psi M gravity = P gravity``.
     """
     u = _smoothed_rates(o, y, weight)
     return u - o.K.T @ o.psi.T @ (o.H.T @ u + scaled(-weight, o.a))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.errors import NotationError
 from recursa.model.model import Model
 from recursa.operators.evaluation import Evaluation
 from recursa.operators.expression import Expression, common_model, known_shape
@@ -22,7 +23,7 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
 
     Frames: blocks in link axes at the link origin, bodies base first (K in parent axes). ``v`` is needed where a, b, V,
     C or a time derivative occurs; free vectors are given by name. Cost: O(n^3), every block stored: for small robots
-    and as the oracle.
+    and as the oracle. Text is read first: ``dense(parse(text, robot), q)``.
 
     >>> import recursa as rc
     >>> robot = rc.robots.planar(2)
@@ -32,6 +33,12 @@ def dense(expression: Expression, q: ArrayLike, v: ArrayLike | None = None, **ve
     array([[0., 0.],
            [0., 0.]])
     """
+    if not isinstance(expression, Expression):
+        got = "text" if isinstance(expression, str) else type(expression).__name__
+        raise NotationError(
+            f"rc.dense takes an operator expression, not {got}: rc.dense(rc.parse(text, robot), q), "
+            "or one written with robot.operators"
+        )
     return dense_values((expression,), q, v, **vectors)[0]
 
 

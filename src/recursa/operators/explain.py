@@ -19,6 +19,7 @@ from recursa.operators.levels import Level
 from recursa.operators.parsing import HasModel, parse
 from recursa.operators.rendering import has_greek, in_ascii, markdown, plain_text, rich_text, wrapped
 from recursa.operators.rewriting import Rewriting
+from recursa.operators.shapes import ONE
 from recursa.operators.simplify import simplify
 from recursa.operators.statements import read_later, statements
 from recursa.spatial.counting import Counts
@@ -101,7 +102,7 @@ class Explanation:
 
     @property
     def cost(self) -> str:
-        """Operations and form in a sentence; where there are no sweeps, why."""
+        """Operations (of a matrix: to apply it to one vector) and form in a sentence; without sweeps, why not."""
         if self.obstacle is not None:
             return f"it ends here: {self.obstacle}"
         if self.operations is None:
@@ -110,7 +111,8 @@ class Explanation:
         each = ", ".join(f"{number} {kind}" for kind, number in asdict(counts).items())
         per_body = ", ".join(f"{getattr(counts, kind) / bodies:.1f} {kind}" for kind in ("mul", "add"))
         form = {"straight": "every body spelled out", "loop": "a loop over bodies that share code"}[str(self.form)]
-        return f"cost: {each}; {counts.total} in all, {per_body} a body; {self.form} code ({form})"
+        one = "" if known_shape(self.expression).columns == ONE else "; a matrix is counted as applied to one vector"
+        return f"cost: {each}; {counts.total} in all, {per_body} a body; {self.form} code ({form}){one}"
 
     @property
     def title(self) -> str:
@@ -222,7 +224,7 @@ def explain(
     x11(k) = G*(k) x10(k)
     x12(k) = x7(k) - x11(k)
     >>> print(told.cost)  # doctest: +ELLIPSIS
-    cost: ... straight code (every body spelled out)
+    cost: ... straight code (every body spelled out); a matrix is counted as applied to one vector
     """
     if isinstance(expression, str):
         if robot is None:

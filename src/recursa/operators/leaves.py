@@ -214,6 +214,16 @@ class Operators:
         return bodies + self.A if self.has_armature else bodies
 
     @property
+    def Phi(self) -> Expression:
+        """``phi E_phi = phi - I``, Rodriguez & Kreutz-Delgado's capital letter; ``Phi G = phi K``."""
+        return self.phi @ self.E_phi
+
+    @property
+    def Psi(self) -> Expression:
+        """``psi E_phi``, strictly triangular (41); ``Psi G = psi K``. It is not ``psi - I``, which is ``psi E_psi``."""
+        return self.psi @ self.E_phi
+
+    @property
     def m(self) -> Expression:
         """``(I + H phi K) W``, with ``mass = m m*``: Jain & Rodriguez (5.1).
 

@@ -37,6 +37,7 @@ from recursa.operators.statements import meaning, read_later, statements
 from recursa.operators.structure import structure
 from recursa.operators.symbols import RICCATI, Kind, Structure
 from recursa.spatial.screws import Screw
+from recursa.spatial.transform import Transform
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -294,11 +295,16 @@ def _pose(joint: Joint) -> str:
         shift = f"{advance}{_plus(joint.shift)}" if advance else _shift(2, joint.shift)
         turn = f"Rz({q}{_plus(math.degrees(joint.angle), '°')})"
         return _screws(joint.before, turn, f"Tz({shift})" if advance else shift)
-    step = joint.placement
+    axis = " ".join(f"{_clean(x):.6g}" for x in joint.hinge.axis)
+    across = f", axis {axis}" if joint.kind.nv == 1 else ""
+    behind = "" if joint.after is None else f"; behind the joint {_constant(joint.after)}"
+    return _constant(joint.placement) + across + behind
+
+
+def _constant(step: Transform) -> str:
     turns = " ".join(f"{_clean(math.degrees(x)):.6g}°" for x in step.rotation.rpy())
     place = " ".join(f"{_clean(x):.6g}" for x in step.translation)
-    axis = " ".join(f"{_clean(x):.6g}" for x in joint.hinge.axis)
-    return f"xyz {place}, rpy {turns}" + (f", axis {axis}" if joint.kind.nv == 1 else "")
+    return f"xyz {place}, rpy {turns}"
 
 
 def _screws(before: Sequence[Screw], *last: str) -> str:

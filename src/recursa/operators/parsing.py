@@ -12,8 +12,8 @@
 a joint; ``{joint,1}`` is its second freedom. A number in a sum of operators is that multiple of the identity:
 ``1 - H psi K``. Behind a number ``*`` multiplies. A power is a whole number; ``D^(1/2)`` and ``D^(-1/2)`` are W and
 its inverse. Letters may be typed in Greek or as LaTeX has them: ``φ``, ``\\phi``; a word that means nothing is read
-letter by letter if each has a meaning, as papers print it: ``HψK``. ``psi{mass + I}`` is psi of another matrix than the
-mass matrix.
+letter by letter if each has a meaning, as papers print it: ``HψK``. Fonts say nothing, ``\\mathbf{H}`` is H, but that
+``\\mathcal{M}`` is the mass matrix. ``psi{mass + I}`` is psi of another matrix than the mass matrix.
 """
 
 from __future__ import annotations
@@ -34,13 +34,19 @@ from recursa.operators.expression import ANY, Expression, Filter, Freedom, Ident
 from recursa.operators.filters import filter_of, is_the_mass_matrix
 from recursa.operators.leaves import Operators, freedom_of, without_constraints
 from recursa.operators.shapes import FREE
-from recursa.operators.symbols import NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, TAKEN, WITH_BRACKETS, Kind
+from recursa.operators.symbols import ELSEWHERE, NEED_CONSTRAINTS, OF_CONSTRAINTS, SHORT, TAKEN, WITH_BRACKETS, Kind
 
 _LATEX = {kind.value.latex: kind.value.code for kind in Kind if "\\" in kind.value.latex} | {
-    r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"\bar\tau": "tau_bar",
+    r"E_\phi": "E_phi", r"E_\psi": "E_psi", r"E_{\phi}": "E_phi", r"E_{\psi}": "E_psi", r"\bar\tau": "tau_bar",
+    r"\mathcal{E}_{\phi}": "E_phi", r"\mathcal{E}_{\psi}": "E_psi",
     r"\mathcal{M}": "mass", r"\mathcal M": "mass", "ℳ": "mass", "𝓜": "mass",
 }  # fmt: skip
 """Letters as LaTeX has them, and the script letter of the mass matrix, which is not M."""
+
+_FONT = (
+    r"\\(?:mathcal|mathbf|mathrm|mathit|mathsf|boldsymbol|bm|operatorname)(?![A-Za-z])\s*(?:\{[^{}]*\}|\\?[A-Za-z]+)"
+)
+"""A letter, or a word in braces, in a font."""
 
 
 def _spaced(latex: str) -> str:
@@ -55,11 +61,11 @@ _TOKEN = re.compile(
   | (?P<joint>\{(?:[^{}]|\{[^{}]*\})*\})
   | (?P<inverse>\^\s*-\s*1(?!\d)|\^\{-1\}|⁻¹)
   | (?P<power>\^\s*[-−]?\s*(?:\d+|½)|\^[({]\s*[-−]?\s*\d+\s*(?:/\s*\d+\s*)?[)}]|[²³])
-  | (?P<star>\^[T*]|\^\{[T*]\}|[*'ᵀ])
+  | (?P<star>\^[T*]|\^\{[T*]\}|\^\{?\\(?:top|ast|mathrm\s*(?:T|\{T\}))\}?|[*'ᵀ])
   | (?P<skipped>\\(?:left|right)(?![A-Za-z])|\\[,;!])
   | (?P<name>LATEX|(?:(?![\dᵀ²³½])[\w\u0300-\u036f])(?:(?![ᵀ²³½])[\w\u0300-\u036f])*)
   | (?P<mark>[()\[\]+\-−@/])
-  )""".replace("LATEX", "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True))) + r"|\\[A-Za-z_]+"),
+  )""".replace("LATEX", "|".join(map(_spaced, sorted(_LATEX, key=len, reverse=True))) + f"|{_FONT}" + r"|\\[A-Za-z_]+"),
     re.VERBOSE,
 )
 WITH_LINK = ("B", "J")
@@ -124,7 +130,8 @@ def tokens(text: str, vectors: Collection[str] = ()) -> list[Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             at += len(text[at:]) - len(text[at:].lstrip())
-            raise NotationError(f"{text[at]!r} has no meaning here", text, at)
+            one_side = ": a formula is one side of an equation, give one" if text[at] == "=" else ""
+            raise NotationError(f"{text[at]!r} has no meaning here{one_side}", text, at)
         kind = match.lastgroup or ""
         if kind == "skipped":
             at = match.end()
@@ -145,6 +152,8 @@ def _plain(kind: str, text: str) -> str:
     """A piece in one spelling: accents, Greek letters of other fonts, LaTeX."""
     if kind != "name":
         return text.replace("−", "-")
+    if text not in _LATEX and re.fullmatch(_FONT, text):
+        text = re.sub(r"^\\[a-z]+", "", text).strip("{} ")
     return _LATEX.get(text) or unicodedata.normalize("NFKC", text.removeprefix("\\"))
 
 
@@ -255,10 +264,19 @@ class _Parser:
             if kind == "power":
                 result = self.power(place, result, text)
             if kind == "star" and not isinstance(result, float):
+                self.no_sign_of_products(self.tokens[self.at - 1])
                 result = transpose(result)
             elif kind == "inverse":
                 result = self.inverse(place, result)
         return result
+
+    def no_sign_of_products(self, star: Token) -> None:
+        """``H * phi`` and ``phi** H`` are mistakes: as transposes they would fit, and be another matrix."""
+        apart = self.text[: star.start][-1:].isspace() and (self.starts_factor() or self.now.kind == "derivative")
+        doubled = self.now.kind == "star" and self.now.text == "*"
+        if star.text == "*" and (apart or doubled):
+            message = "* transposes what stands before it; products are written side by side"
+            raise NotationError(message, self.text, star.start)
 
     def power(self, place: int, x: Value, text: str) -> Value:
         """``x^2``, ``x^-2``, ``D^(1/2)``; the power as text, in any spelling."""
@@ -327,6 +345,9 @@ class _Parser:
         if name in NEED_CONSTRAINTS and not self.o.model.ncon:
             raise ModelError(str(without_constraints(self.o.model, name)) + marked(self.text, token.start))
         if name not in self.names:
+            if name in ELSEWHERE:
+                error = UnknownNameError(f"no operator '{name}' in robot '{self.o.model.name}': {ELSEWHERE[name]}")
+                raise self.shown(error, token.start)
             known = (*self.names, *WITH_BRACKETS)
             raise self.shown(unknown_name("operator", name, known, owner=f"robot '{self.o.model.name}'"), token.start)
         return self.names[name]
@@ -422,10 +443,7 @@ def _names(o: Operators) -> dict[str, Expression]:
         if kind is not Kind.B and (held or kind not in OF_CONSTRAINTS):
             symbol = kind.value
             names |= dict.fromkeys((symbol.code, symbol.text, *symbol.also), getattr(o, symbol.code))
-    strictly = {"Phi": o.phi @ o.E_phi, "Psi": o.psi @ o.E_phi}
-    short = {
-        name: strictly.get(code) or getattr(o, code) for name, code in SHORT.items() if held or code != "constraints"
-    }
+    short = {name: getattr(o, code) for name, code in SHORT.items() if held or code != "constraints"}
     return {unicodedata.normalize("NFKC", name): x for name, x in (names | short).items()}
 
 

@@ -95,7 +95,7 @@ def _multiplied(expression: Product) -> Iterator[tuple[Rewriting, Expression]]:
 def _solved(factors: tuple[Expression, ...], table: Table) -> Iterator[tuple[Rewriting, Expression]]:
     """``inv(mass) (y - C)`` and ``phi* (H* inv(mass) (y - C) + a)``: accelerations, without computing C."""
     o, before, after = table.operators, product(factors[-2:]), None
-    rule, equation = "accelerations", f"{RK} (61)-(65)"
+    rule, equation = "accelerations", f"{RK} (66)-(73)"
     if factors[-2] == table.inverse_of_mass:
         y, weight = _without_bias(factors[-1], o)
         after = joint_accelerations(o, y, weight) if weight != 0.0 else None

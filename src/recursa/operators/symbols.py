@@ -371,6 +371,23 @@ SHORT: dict[str, str] = {
 }  # fmt: skip
 """Names for whole expressions, by the way they are typed."""
 
+_SPEEDS = "joint speeds are v, a free vector of your own is named with vectors="
+_ANGLES = "joint coordinates come with the call, the q of f(q, v, ...)"
+_RATES = "a rate is typed phi_dot, or d/dt(...) of a formula; joint speeds are v"
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("theta", "θ", "q"), _ANGLES),
+    **dict.fromkeys(("theta_dot", "thetadot", "θ̇", "q_dot", "qdot", "qd", "q̇", "beta", "β"), _SPEEDS),
+    **dict.fromkeys(("tau", "τ"), "joint torques are T; the articulation projection I - G H is tau_bar"),
+    **dict.fromkeys(
+        ("lambda", "λ"), "name it as a free vector, vectors={'lambda': 'link'}, or write what it stands for"
+    ),
+    **dict.fromkeys(("hat", "T̂"), "bias torques are C, torques without them (T - C)"),
+    **dict.fromkeys(("dot", "ddot"), _RATES),
+    "r": "the composite-body inertia is R",
+    "g": "minus gravity, as an acceleration of every body, is typed gravity",
+}
+"""Letters of the papers that have none here, and what to write."""
+
 WITH_BRACKETS = ("inv", "diag", "sqrt", "B", "J")
 """Names that something in brackets follows."""
 
