@@ -216,7 +216,8 @@ class ConventionWarning(UserWarning):
 
 
 class LimitWarning(UserWarning):
-    """A simulated joint left its range by more than the range itself, because nothing holds it there."""
+    """A motion went past what it should keep to: a simulated joint left its range by more than the range itself,
+    because nothing holds it there; or the steps of ``rc.free.move_joints`` are too long for its rates."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 3) -> str:

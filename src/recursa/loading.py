@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from recursa.errors import ModelError
 from recursa.examined import examined
 from recursa.formats.constraints_file import read_constraints
 from recursa.formats.meshes import with_mesh_paths
@@ -64,6 +66,11 @@ def load(
     >>> rc.load('<robot name="box"><link name="base"/></robot>')
     <Robot 'box': 0 bodies, nq=0, nv=0, 1 links>
     """
+    if floating is not None and not isinstance(floating, bool | np.bool_):
+        raise ModelError(
+            f"floating is True, False or None, not {floating!r}: the root link of the file is what floats. To see the "
+            "robot from another link, use robot.rebase_state"
+        )
     folders = Assets(assets)
     description = read(source_of(source, folders), format, Options(strict, dict(arguments or {})))
     require_printable(description)

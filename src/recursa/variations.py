@@ -251,6 +251,11 @@ class Variations(Facade):
         (5, 1)
         """
         for one in constraints:
+            if isinstance(one, list | tuple):
+                raise ModelError(
+                    f"with_constraints takes constraints one by one, not a {type(one).__name__} of them: unpack it "
+                    "with *, as in robot.with_constraints(*constraints)"
+                )
             if not isinstance(one, Loop | Contact | JointRelation | Prescribed):
                 raise ModelError(
                     f"with_constraints takes rc.Loop, rc.Contact, rc.JointRelation and rc.Prescribed, not {one!r}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,32 @@ def test_moving_joints_keep_center_of_mass_and_momentum():
     assert 10.0 < errors[0] / errors[1] < 25.0  # order four
 
 
+def test_steps_that_are_too_long_for_the_rates_are_a_warning():
+    robot = rc.robots.free_flyer(3)
+
+    def fast(t, q):
+        return [3.0 * np.cos(5.0 * t), -4.0, 3.0 * np.sin(4.0 * t + q[7])]
+
+    def moved(samples, **options):
+        return rc.free.move_joints(robot, robot.neutral(), fast, np.linspace(0.0, 2.0, samples), **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = moved(401)
+        moved(9, tolerance=None)
+    for samples in (2, 8, 9):  # one step; an odd and an even number of steps
+        with pytest.warns(rc.LimitWarning, match=r"off by about .* from t = .*another one") as caught:
+            found = moved(samples)
+        told = float(str(caught[0].message).split("off by about ")[1].split()[0])
+        true = np.abs(robot.difference(exact.q[-1], found.q[-1])).max()
+        assert 0.2 * true < told < 20.0 * true
+        assert caught[0].filename == __file__
+    with pytest.warns(rc.LimitWarning, match="tolerance=1e-12"):
+        moved(101, tolerance=1e-12)
+    with pytest.raises(rc.StateError, match="tolerance must be a number above 0, or None"):
+        moved(9, tolerance=-1.0)
+
+
 def test_arm_moves_bus_turns_and_both_arms_keep_it(monkeypatch):
     robot = rc.robots.space_robot()
     monkeypatch.setattr(space_demo, "SAMPLES", 17)
@@ -155,6 +183,12 @@ def test_what_does_not_fit_is_refused():
         rc.free.base_velocity(robot, q, v[6:], [0, 0, 0])
     with pytest.raises(rc.UnknownNameError, match="'attitude'"):
         rc.free.reaction_null_projector(robot, q, of="atitude")
+    for ask in (rc.free.reaction_null_projector, lambda *x, **of: rc.free.reaction_null_rates(*x, v[6:], **of)):
+        with pytest.raises(rc.UnknownNameError, match=r"'orientation'\. Did you mean 'attitude'\?"):
+            ask(robot, q, of="orientation")
+    hint = r"attitude is the quaternion \(1, 0, 0, 0\), half a turn about x"
+    with pytest.warns(rc.ConventionWarning, match=hint), pytest.raises(rc.StateError):
+        rc.free.reorient(robot, robot.neutral(), [1, 0, 0, 0], loops=1)
     with pytest.raises(rc.UnknownNameError, match="'com'"):
         rc.free.locked_inertia(robot, q, at="cm")
     with pytest.raises(rc.StateError, match="has gravity, so its momentum changes"):

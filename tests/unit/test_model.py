@@ -609,3 +609,11 @@ def test_unconnected_links_of_a_builder_are_told() -> None:
     b = rc.Builder("r").link("a", **BODY).link("b", **BODY).joint("j", "revolute", parent="a", child="b")
     with pytest.raises(rc.ModelError, match="2 links have no parent joint: 'world', 'a'"):
         b.build()
+
+
+@pytest.mark.parametrize("floating", ["bus", "false", 1, [True]])
+def test_floating_that_is_no_truth_value_is_refused(floating):
+    text = '<robot name="box"><link name="bus"/></robot>'
+    with pytest.raises(rc.ModelError, match=r"floating is True, False or None, not .*the root link of the file"):
+        rc.load(text, floating=floating)
+    assert rc.load(text, floating=np.True_).is_floating

@@ -49,6 +49,17 @@ def warn_of_start(model: Model, q: Any, said: MutableMapping[Hashable, Any]) -> 
     said[_DEGREES] = True
 
 
+def warn_of_w_first(name: str, quaternion: np.ndarray[Any, Any]) -> None:
+    """The same for one quaternion (4,) that is an argument of its own."""
+    if bool((quaternion == _W_FIRST).all()):
+        warnings.warn(
+            f"{name} is the quaternion (1, 0, 0, 0), half a turn about x. Quaternions are (x, y, z, w) here, no "
+            "rotation is (0, 0, 0, 1). np.roll(quaternion, -1) turns one with w first into this order",
+            ConventionWarning,
+            stacklevel=user_level(),
+        )
+
+
 def _doubts(model: Model, rows: np.ndarray[Any, Any]) -> Iterator[tuple[Hashable, str]]:
     for joint in model.joints:
         if not joint.independent:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from recursa.dynamics import mass_matrix
 from recursa.dynamics.kinematics import Frame
-from recursa.errors import unknown_name
+from recursa.errors import UnknownNameError, unknown_name
 from recursa.evaluation.evaluator import into
 from recursa.free.arguments import BASE, free_flyer, joint_part, six, solved
 from recursa.sweeps.batching import Array, as_array, fitting, times
@@ -199,6 +199,8 @@ def reaction_null_projector(
     >>> round(float(np.trace(N)), 9)                                     # five joints, three rows
     2.0
     """
+    if str(of) == "orientation":  # spelled more like "position"
+        raise UnknownNameError("no part of the base's motion 'orientation'. Did you mean 'attitude'?")
     if of not in _ROWS:
         raise unknown_name("part of the base's motion", of, _ROWS)
     felt = base_response(robot, q, threads=threads)[..., _ROWS[of], :]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.dynamics.configuration import CHART_RATES
-from recursa.errors import ShapeError, StateError
+from recursa.errors import LimitWarning, ShapeError, StateError
+from recursa.evaluation.hints import user_level
 from recursa.free.arguments import BASE, free_flyer, joint_part
 from recursa.free.momentum import base_velocity
 from recursa.integrators import weighted
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from recursa.robot import Robot
 
 JointRates = Callable[[float, Array], ArrayLike]
+Speeds = Callable[[float, Array], Array]
 _NOTHING = np.zeros(1)
 
 
@@ -33,13 +37,23 @@ class FreeMotion(NamedTuple):
 
 
 def move_joints(
-    robot: Robot, q0: ArrayLike, rates: JointRates, t: ArrayLike, momentum: ArrayLike | None = None
+    robot: Robot,
+    q0: ArrayLike,
+    rates: JointRates,
+    t: ArrayLike,
+    momentum: ArrayLike | None = None,
+    *,
+    tolerance: float | None = 1e-3,
 ) -> FreeMotion:
     """How a free flyer moves from q0 (..., nq) when its joints have the rates ``rates(t, q)`` (..., nv - 6).
 
     The base has the velocity ``inv(A_b) (h - A_m rates)`` of :func:`base_velocity`, with the momentum h conserved: the
     only equation there is without gravity and forces from outside. Integrated from instant to instant by the
     Runge-Kutta method of order four in local coordinates on the configuration manifold (Munthe-Kaas).
+
+    ``tolerance``: the sum of the errors of all steps, rad or m, above which a :class:`~recursa.LimitWarning` says when
+    most of it comes about; rates that grow near a singular posture are the usual cause. It is estimated by going every
+    two steps in one, besides; what an error grows into later is not in it. None leaves that out.
 
     >>> import recursa as rc
     >>> robot = rc.robots.free_flyer(2)
@@ -56,6 +70,8 @@ def move_joints(
         )
     if not callable(rates):
         raise StateError(f"rates is a function of (t, q) that gives the joints' rates, not {type(rates).__name__}")
+    if tolerance is not None and not (isinstance(tolerance, float | int) and tolerance > 0.0):
+        raise StateError(f"tolerance must be a number above 0, or None for no check, not {tolerance!r}")
     times = _instants(t)
     q = as_array(robot.model, "q0", q0, coordinates=True)
 
@@ -73,7 +89,50 @@ def move_joints(
         q, _ = runge_kutta_4(_Kinematics(robot, speeds, now, then - now), *samples[-1])
         samples.append((q, speeds(then, q)))
     path, velocities = (np.array(part) for part in zip(*samples, strict=True))
-    return FreeMotion(times, path, velocities)
+    motion = FreeMotion(times, path, velocities)
+    if tolerance is not None and len(times) > 1:
+        _warn_of_error(robot, speeds, motion, tolerance)
+    return motion
+
+
+def _warn_of_error(robot: Robot, speeds: Speeds, motion: FreeMotion, tolerance: float) -> None:
+    """Say so where steps are too long for the rates: the sum of their errors, each told from a step of another length.
+
+    A step of length h is off by ``c h^5``. So of the difference between two steps and one over both the share
+    ``(h1^5 + h2^5) / ((h1 + h2)^5 - h1^5 - h2^5)`` is the error of the two; 1/15 if they are equally long.
+    """
+
+    def stepped(q: Array, v: Array, now: float, then: float) -> Array:
+        there: Array = runge_kutta_4(_Kinematics(robot, speeds, now, then - now), q, v)[0]
+        return there
+
+    def between(fine: Array, coarse: Array) -> float:
+        return float(np.abs(robot.difference(fine, coarse)).max(initial=0.0))
+
+    t, q, v = motion
+    errors = []
+    if len(t) == 2:  # a single step: beside two of half its length
+        middle = 0.5 * (t[0] + t[1])
+        half = stepped(q[0], v[0], t[0], middle)
+        fine = stepped(half, speeds(middle, half), middle, t[1])
+        errors = [(16.0 / 15.0 * between(fine, q[1]), t[0], t[1])]
+    pairs = list(range(0, len(t) - 2, 2))
+    for k in pairs if len(t) % 2 or not pairs else [*pairs, len(t) - 3]:  # the last step, too
+        once, both = (t[k + 1] - t[k]) ** 5 + (t[k + 2] - t[k + 1]) ** 5, (t[k + 2] - t[k]) ** 5
+        share = once / (both - once)
+        errors.append((share * between(q[k + 2], stepped(q[k], v[k], t[k], t[k + 2])), t[k], t[k + 2]))
+    total = math.fsum(error for error, _, _ in errors)
+    if not total <= tolerance:
+        most, now, then = max(errors)
+        warnings.warn(
+            f"robot '{robot.name}': the steps of its motion are off by about {total:.2g} rad or m together, more than "
+            f"tolerance={tolerance:g}; {most:.2g} of it comes about from t = {now:g} to {then:g} s, where rates reach "
+            f"{np.abs(v[(t >= now) & (t <= then)][..., BASE:]).max():.3g}. Give more instants t. If that does not "
+            "help, the rates jump or grow without bound there, as they do near a singular posture: start from another "
+            "one, go a shorter way, or ask for less at once",
+            LimitWarning,
+            stacklevel=user_level(),
+        )
 
 
 def _instants(t: ArrayLike) -> Array:
@@ -91,7 +150,7 @@ class _Kinematics:
     v are the speeds at the start of the step, which are known there.
     """
 
-    def __init__(self, robot: Robot, speeds: Callable[[float, Array], Array], time: float, h: float) -> None:
+    def __init__(self, robot: Robot, speeds: Speeds, time: float, h: float) -> None:
         self.robot, self.speeds, self.time, self.h = robot, speeds, time, h
 
     def slope(self, q: Array, v: Array, at: float) -> tuple[Array, Array]:

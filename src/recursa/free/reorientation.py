@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recursa.errors import ShapeError, StateError
+from recursa.evaluation.hints import warn_of_w_first
 from recursa.free.arguments import BASE, free_flyer
 from recursa.free.holonomy import (
     Path,
@@ -171,6 +172,7 @@ def _attitude(attitude: ArrayLike) -> Array:
     length = float(np.linalg.norm(given))
     if not np.isfinite(length) or length == 0.0:
         raise StateError(f"attitude must be a quaternion (x, y, z, w) of finite length above 0, not {given}")
+    warn_of_w_first("attitude", given)
     return matrix_of(Quaternion(*(given / length)))
 
 
