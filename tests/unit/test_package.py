@@ -54,6 +54,7 @@ LAYERS = (
     ("robot",),
     ("examined", "symbolic_robot"),
     ("control",),
+    ("rollout_steps",),
     ("loading", "cartesian", "rollout", "reach", "identification"),
     ("paths",),
     ("studies", "mechanisms"),
