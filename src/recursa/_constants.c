@@ -44,6 +44,20 @@ static PyObject *tuple_of(PyTypeObject *type, const double *values, Py_ssize_t c
     return made;
 }
 
+/* A named tuple of parts, whose references it takes; NULL if any is NULL. */
+static PyObject *put_together(PyTypeObject *type, PyObject *const *parts, Py_ssize_t count)
+{
+    PyObject *made = type->tp_alloc(type, count);
+    for (Py_ssize_t k = 0; k < count; k++)
+        if (made != NULL && parts[k] != NULL)
+            PyTuple_SET_ITEM(made, k, parts[k]);
+        else {
+            Py_XDECREF(parts[k]);
+            Py_CLEAR(made);
+        }
+    return made;
+}
+
 /* Whether so many arguments are there, the last of them named tuples, and what has to be known is known. */
 static int fitting(PyObject *const *given, Py_ssize_t count, Py_ssize_t wanted, Py_ssize_t tuples)
 {
@@ -172,15 +186,7 @@ static PyObject *placed(PyObject *module, PyObject *const *given, Py_ssize_t cou
         t[i] = only != NULL ? only->t[i] + 0.0 : a[0] * p[0] + a[1] * p[1] + a[2] * p[2] + outer.t[i];
     }
     PyObject *parts[2] = {only != NULL ? exact(only->rotation, only->r) : exact(NULL, r), tuple_of(Py_TYPE(x_axis), t, 3)};
-    PyObject *made = Py_TYPE(no_transform)->tp_alloc(Py_TYPE(no_transform), 2);
-    for (int k = 0; k < 2; k++)
-        if (made != NULL && parts[k] != NULL)
-            PyTuple_SET_ITEM(made, k, parts[k]);
-        else {
-            Py_XDECREF(parts[k]);
-            Py_CLEAR(made);
-        }
-    return made;
+    return put_together(Py_TYPE(no_transform), parts, 2);
 }
 
 /* ---- axes and inertias ------------------------------------------------------------------------------------------- */
@@ -237,18 +243,9 @@ static PyObject *rigid_inertia(PyObject *module, PyObject *const *given, Py_ssiz
     const double first[3] = {0.0 + hx, 0.0 + hy, 0.0 + hz}; /* zeros are positive */
     const double moment[6] = {0.0 + (i[0] + (sy + sz)), 0.0 + (i[1] + (sx + sz)), 0.0 + (i[2] + (sx + sy)),
                               0.0 + (i[3] - x * hy),    0.0 + (i[4] - x * hz),    0.0 + (i[5] - y * hz)};
-    PyTypeObject *type = Py_TYPE(no_inertia);
-    PyObject *made = type->tp_alloc(type, 3);
     PyObject *parts[3] = {PyFloat_FromDouble(0.0 + mass), tuple_of(Py_TYPE(x_axis), first, 3),
                           tuple_of(Py_TYPE(PyTuple_GET_ITEM(no_inertia, 2)), moment, 6)};
-    for (int k = 0; k < 3; k++)
-        if (made != NULL && parts[k] != NULL)
-            PyTuple_SET_ITEM(made, k, parts[k]);
-        else {
-            Py_XDECREF(parts[k]);
-            Py_CLEAR(made);
-        }
-    return made;
+    return put_together(Py_TYPE(no_inertia), parts, 3);
 }
 
 /* ---- judgements -------------------------------------------------------------------------------------------------- */
