@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import recursa as rc
 from recursa.studies import on_dask, on_ray, workers
 from recursa.studies.progress import Progress, duration
+from study_results import equal
 
 KEEP = {"q": "full", "peak_speed": ["extrema", "moments", ("quantiles", [0.1, 0.5]), ("top", 3)]}
 
@@ -18,12 +18,6 @@ def rollouts(robot, samples=300, **more):
     vary = {"q0": "uniform", "v0": ("normal", 0.0, 0.2), "payload.mass": ("uniform", 0.0, 0.5)}
     options = {"samples": samples, "seed": 4, "step": 1e-3, "steps": 6, "save_every": 3, "keep": KEEP}
     return rc.study(robot, vary, **{**options, **more})
-
-
-def equal(one, other) -> None:
-    assert set(one.names) == set(other.names)
-    for name in one.names:
-        assert np.array_equal(one[name], other[name], equal_nan=True), name
 
 
 def local_cluster(count):

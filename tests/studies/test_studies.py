@@ -14,6 +14,7 @@ import recursa as rc
 from recursa.studies.counters import SOBOL_BITS, key_of, latin, permuted, sobol, uniforms
 from recursa.studies.reductions import reduction
 from recursa.studies.study import study_from_data
+from study_results import equal
 
 pytest.importorskip("zarr")
 fcntl = pytest.importorskip("fcntl")
@@ -41,12 +42,6 @@ def rollouts(robot, samples=60, **more):
     vary = {"q0": "uniform", "v0": ("normal", 0.0, 0.2), "payload.mass": ("uniform", 0.0, 0.5)}
     options = {"samples": samples, "seed": 4, "step": 1e-3, "steps": 6, "save_every": 3, "keep": KEEP}
     return rc.study(robot, vary, **{**options, **more})
-
-
-def equal(one, other) -> None:
-    assert set(one.names) == set(other.names)
-    for name in one.names:
-        assert np.array_equal(one[name], other[name], equal_nan=True), name
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
